@@ -1,0 +1,1 @@
+"""Spatio-temporal prediction benchmark: raw bytes to paper tables."""

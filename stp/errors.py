@@ -1,0 +1,20 @@
+"""The one exception that people see: what is wrong, what was expected, what to do."""
+
+
+class StpError(Exception):
+    """A problem that a person can mend.
+
+    Args:
+        what: what is wrong, naming the file, key or argument.
+        expected: what was expected instead.
+        remedy: what to do about it.
+    """
+
+    def __init__(self, what: str, *, expected: str = "", remedy: str = "") -> None:
+        self.what, self.expected, self.remedy = what, expected, remedy
+        lines = [what]
+        if expected:
+            lines.append(f"expected: {expected}")
+        if remedy:
+            lines.append(f"remedy: {remedy}")
+        super().__init__("\n".join(lines))

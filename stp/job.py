@@ -1,0 +1,34 @@
+"""What the core of every stage is handed: plain data, folders and a way to report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Report = Callable[[str, int, int], None]
+"""Called as ``report(what, done, total)``; turns into progress lines with an ETA."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Report nothing: the default outside the command line."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work of one stage.
+
+    Attributes:
+        recipe: everything that may influence the result; JSON values only.
+        inputs: the folders (or lock files) of the artefacts this one is made from, by name.
+        out: an existing, empty folder; what is written here becomes the artefact.
+        state: a folder that survives a crash, for resumable state; never an output.
+        runtime: settings without influence on the result (device, workers, raw folders).
+        report: progress callback.
+    """
+
+    recipe: dict[str, Any]
+    inputs: dict[str, Path]
+    out: Path
+    state: Path
+    runtime: dict[str, Any] = field(default_factory=dict)
+    report: Report = silent
