@@ -1,0 +1,43 @@
+# Two commands: `make tables` runs the demo, `make test` passes the tests. Both set up first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help tables sample test lint setup
+help:
+	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
+	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
+	@echo "make test     set up, then all tests"
+	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
+
+tables: setup
+	$(BIN)/snakemake --profile local results/tables/short_term.csv
+	@$(BIN)/stp status --configfile config/demo.yaml
+
+sample: setup
+	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample bytes"; exit 1; }
+	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
+	@$(BIN)/stp status --configfile config/sample.yaml
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check workflow
+	$(BIN)/snakemake --profile local --lint
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Python 3.11 or newer is needed; set PYTHON=..., e.g. make PYTHON=python3.12 tables"; exit 1; }
+	@echo "Setting up $(VENV) (about 2 GB, a few minutes, once) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+	@echo "... $(VENV) is ready."

@@ -1,0 +1,273 @@
+"""The front door: one verb per stage, and verbs to look at plan and results."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stp.errors import StpError
+
+app = typer.Typer(
+    name="stp",
+    help="Raw bytes to paper tables, one verb per stage. Snakemake calls the same verbs: "
+    "[bold]snakemake --profile local results/tables/short_term.csv[/bold]",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+ConfigFile = Annotated[
+    Path,
+    typer.Option(
+        "--configfile",
+        envvar="STP_CONFIGFILE",
+        help="The scale file: which cells, how much of everything.",
+    ),
+]
+Log = Annotated[Path | None, typer.Option("--log", help="A file that gets every line as well.")]
+Targets = Annotated[
+    list[str],
+    typer.Argument(
+        help="A receipt of the store, or words that the path holds, such as "
+        "[cyan]convlstm kth[/cyan]."
+    ),
+]
+DEMO = Path("config/demo.yaml")
+
+
+def _plan(configfile: Path) -> Any:
+    from stp.cells import Plan
+
+    return Plan.load(configfile)
+
+
+def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **more: Any) -> None:
+    """Make the artefacts of one stage that the targets name."""
+    from stp import runner
+
+    plan = _plan(configfile)
+    named = [target for target in targets if target.endswith("artefact.json")]
+    words = [target for target in targets if target not in named]
+    artefacts = [plan.find(target) for target in named]
+    if words:
+        artefacts += [
+            artefact
+            for folder, artefact in plan.artefacts.items()
+            if artefact.stage == stage and all(word in folder.split("/") for word in words)
+        ]
+    if not artefacts:
+        stages = [a.label for a in plan.artefacts.values() if a.stage == stage]
+        raise StpError(
+            f"nothing to {stage} for {' '.join(targets)!r}",
+            expected=f"words out of one of: {'; '.join(stages[:8])}",
+            remedy="`stp plan` lists everything",
+        )
+    for artefact in artefacts:
+        if artefact.stage != stage:
+            raise StpError(f"{artefact.folder} is made by `stp {artefact.stage}`")
+        runner.make(plan, artefact, log, **more)
+
+
+@app.command()
+def fetch(
+    targets: Annotated[list[str], typer.Argument(help="Datasets, or lock files of the store.")],
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only report what is present, missing or damaged.")
+    ] = False,
+) -> None:
+    """Find, download or generate the raw files of a dataset, and lock their bytes."""
+    from stp import fetching
+
+    plan = _plan(configfile)
+    for target in targets:
+        if check:
+            _exit_unless(fetching.check(plan, target))
+        else:
+            fetching.fetch(plan, target, log)
+
+
+@app.command()
+def prepare(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
+    """Turn raw files into frames.zarr and index.parquet."""
+    _make("prepare", targets, configfile, log)
+
+
+@app.command()
+def train(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Train a model on a dataset; continues where an interrupted training stopped."""
+    _make("train", targets, configfile, log, **({"device": device} if device else {}))
+
+
+@app.command()
+def predict(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Predict the test clips of a cell into predictions.zarr."""
+    _make("predict", targets, configfile, log, **({"device": device} if device else {}))
+
+
+@app.command()
+def score(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
+    """Compare predictions with observations: scores.parquet and sample_scores.parquet."""
+    _make("score", targets, configfile, log)
+
+
+@app.command()
+def collect(
+    manifests: Annotated[list[Path], typer.Argument(help="Manifests, from results/plan.")],
+    out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
+    database: Annotated[Path | None, typer.Option(help="DuckDB file to build.")] = None,
+    log: Log = None,
+) -> None:
+    """Collect the scores of all cells into one Parquet file, or into the DuckDB store."""
+    from stp import reporting
+
+    if out is not None:
+        reporting.collect_rows(manifests[0], out, log)
+    if database is not None:
+        reporting.build_database(manifests, database, log)
+
+
+@app.command()
+def render(
+    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The table to write (.csv).")] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Write tables with gaps to results/partial/ instead."),
+    ] = False,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+) -> None:
+    """Render a table from the results store."""
+    from stp import reporting
+
+    if partial:
+        reporting.render_partial(_plan(configfile), log)
+    elif manifest is None or out is None:
+        raise StpError("a table needs a manifest and --out, or --partial")
+    else:
+        reporting.render(manifest, out, log)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="SQL; tables: scores, sample_scores, cells, ...")],
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+    format: Annotated[
+        str, typer.Option("--format", "-f", help="table, csv, json or markdown.")
+    ] = "table",
+) -> None:
+    """Ask the results store a question in SQL."""
+    from stp.collect.query import query as ask
+
+    print(ask(database, sql, format))
+
+
+@app.command()
+def plan(
+    configfile: ConfigFile = DEMO,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """List every artefact of the plan and whether it is there."""
+    planned = _plan(configfile)
+    rows = [
+        {
+            "stage": artefact.stage,
+            "what": artefact.label,
+            "done": (planned.store / artefact.receipt).exists(),
+            "receipt": str(planned.store / artefact.receipt),
+        }
+        for artefact in planned.artefacts.values()
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("stage", "what", "done", "fingerprint", title=f"{len(rows)} artefacts")
+    for row in rows:
+        fingerprint = Path(row["receipt"]).parent.name
+        table.add_row(row["stage"], row["what"], "yes" if row["done"] else "-", fingerprint)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+def status(
+    configfile: ConfigFile = DEMO,
+    start: Annotated[
+        bool, typer.Option("--start", hidden=True, help="Note that a run begins.")
+    ] = False,
+) -> None:
+    """Show how much of the plan is done, and where results, store and logs are."""
+    from stp import progress, runner
+
+    planned = _plan(configfile)
+    if start:
+        progress.mark_start(planned)
+    counts = progress.status(planned)
+    done = sum(entry[0] for entry in counts.values())
+    total = sum(entry[1] for entry in counts.values())
+    per_stage = ", ".join(f"{stage} {entry[0]}/{entry[1]}" for stage, entry in counts.items())
+    print(f"[{done}/{total}] {planned.config.scale.scale} scale: {per_stage}", file=sys.stderr)
+    for failure in runner.failures(planned).values():
+        print(
+            f"  failed: {failure['stage']} of {failure['label']}: "
+            f"{failure['error'].splitlines()[0]} (log: {failure['log']})",
+            file=sys.stderr,
+        )
+    for dimension in planned.config.scale.dimensions:
+        table = Path("results/tables") / f"{dimension}.csv"
+        if table.is_file() and not start:
+            print(
+                f"  table: {table} (and .md)\n  database: results/results.duckdb\n"
+                f"  store: {_short(planned.store)}\n  logs: results/logs",
+                file=sys.stderr,
+            )
+
+
+def _short(path: Path) -> Path:
+    """A path relative to here, where it is below."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _exit_unless(good: bool) -> None:
+    if not good:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command line; errors for people are printed without a traceback."""
+    _guarded(app)
+
+
+def _guarded(command: Callable[[], Any]) -> None:
+    try:
+        command()
+    except StpError as error:
+        first, *rest = str(error).splitlines()
+        print(f"stp: error: {first}", file=sys.stderr)
+        for line in rest:
+            print(f"  {line}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

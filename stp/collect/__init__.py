@@ -1,0 +1,1 @@
+"""Rows of finished cells -> one parquet file and one DuckDB database."""

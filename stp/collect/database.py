@@ -1,0 +1,241 @@
+"""Build results.duckdb: every score with its cell, its receipts and the published values.
+
+The database is built beside and renamed, so that readers are never in the way of a writer
+(DuckDB allows one writer, and no reader beside it).
+"""
+
+import csv
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect import layout
+from stp.collect.beside import beside
+from stp.collect.manifest import KEYS, Manifest, load_manifest
+from stp.collect.receipts import again, read_receipt
+from stp.errors import StpError
+
+STAGES = ("data", "model", "predictions", "scores")
+"""The artefacts behind a cell, in the order in which they are made."""
+
+
+def build(manifests: list[Path], collected: list[Path], out: Path) -> None:
+    """Build the database ``out`` from manifests and the parquet files collected from them.
+
+    Rows have a fixed order, and nothing but the inputs enters: the same inputs give the same rows.
+
+    Raises:
+        StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
+    """
+    plans = [load_manifest(manifest) for manifest in manifests]
+    scores = pa.concat_tables([_read_collected(path) for path in collected])
+    samples = [_sample_file(Path(cell["scores"])) for plan in plans for cell in plan["cells"]]
+    conventions = _conventions(plans)
+    with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
+        _create(database, layout.SCORES, scores)
+        _create(database, layout.CELLS, _rows(_cells(plans)))
+        _create(database, layout.ARTEFACTS, _rows(_artefacts(plans)))
+        _create(database, layout.PUBLISHED, _rows(_published(plans)))
+        _create(database, layout.CONVENTIONS, _rows(conventions))
+        _create_sample_view(database, samples, conventions)
+
+
+def _rows(rows: Iterable[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows))
+
+
+def _create(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table) -> None:
+    """Create one table with its comments, and fill it in the order of ``rows``."""
+    name = _identifier(table.name)
+    columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
+    database.execute(f"CREATE TABLE {name} ({columns})")
+    if len(rows):
+        database.register("new_rows", rows)
+        database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
+        database.unregister("new_rows")
+    database.execute(f"COMMENT ON TABLE {name} IS {_text(table.comment)}")
+    for column, _, comment in table.columns:
+        _comment(database, name, column, comment)
+
+
+def _comment(database: duckdb.DuckDBPyConnection, name: str, column: str, comment: str) -> None:
+    database.execute(f"COMMENT ON COLUMN {name}.{_identifier(column)} IS {_text(comment)}")
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _read_collected(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the collected rows of one dimension",
+            remedy=f"delete {path} and run again",
+        ) from None
+
+
+def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+    for plan in plans:
+        for cell in plan["cells"]:
+            row = {name: cell["key"][name] for name in KEYS}
+            for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
+                row[name] = cell[name]
+            row["scale"] = plan["scale"]
+            row["subset_note"] = cell.get("subset_note", "")
+            for stage in STAGES:
+                folder = cell.get(stage)
+                row[f"{stage}_folder"] = folder
+                row[f"{stage}_fingerprint"] = Path(folder).name if folder else None
+            yield row
+
+
+def _artefacts(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+    """Read each receipt once; the order is that of the stages, then that of the paths."""
+    folders = {
+        (number, cell[stage])
+        for plan in plans
+        for cell in plan["cells"]
+        for number, stage in enumerate(STAGES)
+        if cell.get(stage)
+    }
+    for _, folder in sorted(folders):
+        receipt = read_receipt(Path(folder))
+        provenance = receipt.get("provenance", {})
+        files = receipt.get("files", {})
+        yield {
+            "stage": receipt.get("stage"),
+            "path": receipt.get("path"),
+            "fingerprint": receipt["fingerprint"],
+            "code_fingerprint": receipt.get("code", {}).get("fingerprint"),
+            "commit": provenance.get("commit"),
+            "recipe": _json(receipt.get("recipe")),
+            "inputs": _json(receipt.get("inputs")),
+            "host": provenance.get("host"),
+            "device": provenance.get("device"),
+            "started": _time(provenance.get("started")),
+            "finished": _time(provenance.get("finished")),
+            "seconds": provenance.get("seconds"),
+            "python": provenance.get("python"),
+            "packages": _json(provenance.get("packages")),
+            "bytes": sum(file["bytes"] for file in files.values()),
+            "files": len(files),
+        }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _time(seconds: float | None) -> datetime | None:
+    """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+
+def _published(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+    """Read the published values and join our names to the printed ones."""
+    ours: dict[str, dict[str, str]] = {"models": {}, "datasets": {}}
+    for plan in plans:
+        for kind, names in ours.items():
+            printed = plan["published_names"].get(kind, {})
+            names.update({theirs: name for name, theirs in printed.items()})
+    for path in dict.fromkeys(plan["published"] for plan in plans):
+        for row in read_published(Path(path)):
+            yield {
+                **row,
+                "value": float(row["value"]),
+                "model": ours["models"].get(row["method"]),
+                "trained_on": ours["datasets"].get(row["train_dataset"]),
+                "dataset": ours["datasets"].get(row["test_dataset"]),
+            }
+
+
+def read_published(path: Path) -> list[dict[str, str]]:
+    """Read a file of published values; columns as in config/published/README.md.
+
+    Raises:
+        StpError: the file is missing or has other columns.
+    """
+    ours = {"model", "trained_on", "dataset"}
+    wanted = {name for name, _, _ in layout.PUBLISHED.columns} - ours
+    if not path.is_file():
+        raise StpError(
+            f"{path}: missing",
+            expected="the published values",
+            remedy="restore the file from the repository",
+        )
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        if set(reader.fieldnames or []) != wanted:
+            raise StpError(
+                f"{path}: columns {', '.join(reader.fieldnames or [])}",
+                expected=f"columns {', '.join(sorted(wanted))}",
+                remedy="restore the file from the repository",
+            )
+        return list(reader)
+
+
+def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
+    known: dict[str, dict[str, Any]] = {}
+    for plan in plans:
+        known.update(plan.get("conventions", {}))
+    fields = ("title", "description", "unit", "higher_is_better", "available", "reason")
+    return [
+        {"metric": name.split(".")[0], "convention": name}
+        | {field: known[name].get(field) for field in fields}
+        for name in sorted(known)
+    ]
+
+
+def _sample_file(folder: Path) -> Path:
+    """Return the absolute path of the per-sample scores, found to be parquet."""
+    path = (folder / "sample_scores.parquet").absolute()
+    try:
+        pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the scores of each test sample",
+            remedy=again(folder),
+        ) from None
+    return path
+
+
+def _create_sample_view(
+    database: duckdb.DuckDBPyConnection, paths: list[Path], conventions: list[dict[str, Any]]
+) -> None:
+    """Create the view over the per-sample files: absolute paths, valid from any folder."""
+    listed = ", ".join(_text(str(path)) for path in paths)
+    try:
+        database.execute(
+            f"CREATE VIEW sample_scores AS SELECT * FROM read_parquet([{listed}], "
+            "union_by_name=true, hive_partitioning=false)"
+        )
+        columns = [row[0] for row in database.execute("DESCRIBE sample_scores").fetchall()]
+    except duckdb.Error as error:
+        raise StpError(
+            f"the sample_scores.parquet files do not fit together: {error}",
+            expected="the same type in columns of the same name",
+            remedy="delete the receipt of the folder that differs and run again",
+        ) from None
+    database.execute(f"COMMENT ON VIEW sample_scores IS {_text(layout.SAMPLE_SCORES_COMMENT)}")
+    titles = {row["convention"]: row["title"] or row["description"] for row in conventions}
+    for column in columns:
+        comment = layout.SAMPLE_COLUMNS.get(column)
+        if comment is None:
+            convention = ".".join(column.split(".")[:2])
+            title = titles.get(convention)
+            comment = f"{column} of each lead time" + (f": {title}." if title else ".")
+        _comment(database, "sample_scores", column, comment)

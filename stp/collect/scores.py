@@ -1,0 +1,202 @@
+"""Collect the rows of all cells of a manifest into one parquet file.
+
+Rows carry what a reader of a number must know: which cell, which bytes (source, release), which
+scale and protocol, and the fingerprint that leads to the receipt. A column of a paper's table
+whose metric does not exist here gets a row too: value NULL, with the reason.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from stp.collect.beside import beside
+from stp.collect.manifest import (
+    KEYS,
+    Cell,
+    Manifest,
+    columns_of,
+    describe,
+    load_manifest,
+    variable_of,
+)
+from stp.collect.receipts import again, check_file, read_receipt
+from stp.errors import StpError
+
+SCORES = pa.schema(
+    [(name, pa.int64() if name == "seed" else pa.string()) for name in KEYS]
+    + [
+        ("metric", pa.string()),
+        ("convention", pa.string()),
+        ("variable", pa.string()),
+        ("level", pa.float64()),
+        ("lead", pa.int64()),
+        ("threshold", pa.float64()),
+        ("statistic", pa.string()),
+        ("value", pa.float64()),
+        ("n", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+"""Schema of the ``scores.parquet`` of one cell."""
+
+COLLECTED = pa.schema(
+    [
+        *SCORES,
+        pa.field("source", pa.string()),
+        pa.field("release", pa.string()),
+        pa.field("scale", pa.string()),
+        pa.field("protocol", pa.string()),
+        pa.field("official_paper_protocol", pa.bool_()),
+        pa.field("leaky", pa.bool_()),
+        pa.field("scores_fingerprint", pa.string()),
+    ]
+)
+"""Schema of the collected rows of one dimension."""
+
+_ROW = ("convention", "variable", "level", "threshold", "lead", "statistic")
+"""What identifies a row within a cell; also the order of the rows."""
+
+
+def collect(manifest: Path, out: Path) -> None:
+    """Write the rows of all cells of ``manifest`` to the parquet file ``out``.
+
+    Cells keep the order of the manifest, rows are sorted within a cell; ``out`` is replaced in one
+    step, and only after every ``scores.parquet`` has been found good.
+
+    Raises:
+        StpError: a score artefact is missing, damaged, of another schema or of another cell.
+            All bad ones are named at once.
+    """
+    plan = load_manifest(manifest)
+    tables = []
+    problems = []
+    for cell in plan["cells"]:
+        try:
+            tables.append(collected_rows(plan, cell))
+        except StpError as problem:
+            problems.append(problem)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise StpError(
+            f"{len(problems)} of {len(plan['cells'])} cells cannot be collected",
+            expected="finished and undamaged score artefacts",
+            remedy="\n".join(["mend each of these:", *map(str, problems)]),
+        )
+    with beside(out) as temporary:
+        pq.write_table(pa.concat_tables(tables), temporary)
+
+
+def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
+    """Return the collected rows of one cell (schema ``COLLECTED``).
+
+    Raises:
+        StpError: the score artefact is missing, damaged, of another schema or of another cell.
+    """
+    folder = Path(cell["scores"])
+    receipt = read_receipt(folder)
+    scores = _read_scores(folder, receipt, cell)
+    absent = _unavailable_rows(plan, cell, set(scores["convention"].to_pylist()))
+    rows = pa.concat_tables([scores, pa.Table.from_pylist(absent, SCORES)])
+    rows = rows.sort_by([(name, "ascending") for name in _ROW])
+    about = {
+        "source": cell["source"],
+        "release": cell["release"],
+        "scale": plan["scale"],
+        "protocol": cell["protocol"],
+        "official_paper_protocol": cell["official_paper_protocol"],
+        "leaky": cell["leaky"],
+        "scores_fingerprint": receipt["fingerprint"],
+    }
+    for name, value in about.items():
+        field = COLLECTED.field(name)
+        rows = rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
+    return rows.combine_chunks()
+
+
+def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
+    """Read and check one ``scores.parquet``."""
+    path = check_file(folder, receipt, "scores.parquet")
+    try:
+        rows = pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: not readable as parquet ({error})",
+            expected="a parquet file of scores",
+            remedy=again(folder),
+        ) from None
+    rows = _to_schema(rows, path, folder)
+    for name in KEYS:
+        found = pc.unique(rows[name]).to_pylist()
+        wanted = cell["key"][name]
+        if found != [wanted]:
+            raise StpError(
+                f"{path}: rows of another cell, {name} is {found}",
+                expected=f"{name} {wanted!r} only (cell: {describe(cell)})",
+                remedy=again(folder),
+            )
+    unexplained = pc.and_(pc.is_null(rows["value"]), pc.is_null(rows["reason"]))
+    if pc.any(unexplained).as_py():
+        raise StpError(
+            f"{path}: a value is NULL without a reason",
+            expected="a reason wherever there is no value",
+            remedy=again(folder),
+        )
+    counts = rows.group_by(list(_ROW)).aggregate([([], "count_all")])
+    if len(counts) < len(rows):
+        raise StpError(
+            f"{path}: {len(rows) - len(counts)} rows appear twice",
+            expected=f"one row for each {', '.join(_ROW)}",
+            remedy=again(folder),
+        )
+    return rows
+
+
+def _to_schema(rows: pa.Table, path: Path, folder: Path) -> pa.Table:
+    """Bring ``rows`` to ``SCORES``, accepting only the spellings of one and the same type."""
+    problems = [f"no column {name}" for name in SCORES.names if name not in rows.column_names]
+    problems += [f"column {name}" for name in rows.column_names if name not in SCORES.names]
+    problems += [
+        f"{name} is {rows.schema.field(name).type}, not {SCORES.field(name).type}"
+        for name in SCORES.names
+        if name in rows.column_names
+        and not _same(rows.schema.field(name).type, SCORES.field(name).type)
+    ]
+    if problems:
+        raise StpError(
+            f"{path}: wrong schema: {'; '.join(problems)}",
+            expected=", ".join(f"{field.name} {field.type}" for field in SCORES),
+            remedy=again(folder),
+        )
+    # Writers differ in the metadata that they attach; it would hinder concatenation.
+    return rows.select(SCORES.names).cast(SCORES).replace_schema_metadata(None)
+
+
+def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether two types mean the same: an all-NULL column, or another kind of string."""
+    text = pa.types.is_large_string(found) or pa.types.is_string_view(found)
+    return found.equals(wanted) or pa.types.is_null(found) or (text and wanted == pa.string())
+
+
+def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
+    """Make a NULL row for each table column whose convention is unavailable."""
+    wanted = {
+        (convention, variable_of(column))
+        for table in plan["tables"]
+        for column, convention in columns_of(plan, table, cell).items()
+    }
+    return [
+        {
+            **cell["key"],
+            "metric": convention.split(".")[0],
+            "convention": convention,
+            "variable": variable,
+            "statistic": "mean",
+            "reason": plan["unavailable"][convention],
+        }
+        for convention, variable in wanted
+        if convention in plan["unavailable"] and convention not in scored
+    ]

@@ -1,0 +1,362 @@
+"""Configuration: YAML in, checked objects out.
+
+`config/datasets`, `config/models`, `config/evaluation` and `config/conventions` hold facts;
+a scale file (`config/demo.yaml`, `config/sample.yaml`, `config/paper.yaml`) says which cells
+are wanted and overrides numbers. No torch and no look at the data.
+"""
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from stp.errors import StpError
+
+CONFIG_FOLDER = Path(__file__).parent.parent / "config"
+Json = dict[str, Any]
+
+
+class Strict(BaseModel):
+    """Configuration in which an unknown key is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+S = TypeVar("S", bound=Strict)
+
+
+class RawFile(Strict):
+    """One raw file of a release, or with `many` all files that match a pattern.
+
+    Attributes:
+        path: below a raw folder, such as ``kth/00sequences.txt``.
+        access: open files are downloaded; for the others a person follows the instructions.
+    """
+
+    path: str
+    url: str | None = None
+    bytes: int | None = Field(None, ge=0)
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    md5_uncompressed: str | None = Field(None, pattern="^[0-9a-f]{32}$")
+    licence: str = ""
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+    many: bool = False
+    min_files: int = Field(1, ge=1)
+
+    @property
+    def verified(self) -> bool:
+        """Is it known what the official bytes are?"""
+        return self.sha256 is not None or self.md5_uncompressed is not None
+
+
+class Release(Strict):
+    """Immutable raw bytes under a name: declared files, or a generator with its options.
+
+    Attributes:
+        source: whose bytes these are; every number made from them says so.
+        prepare: options of the reader that this release needs.
+        leaky: the training and test splits share a video, person or period.
+    """
+
+    source: Literal["official", "sample", "synthetic"]
+    files: tuple[RawFile, ...] = ()
+    generator: str | None = None
+    options: Json = {}
+    prepare: Json = {}
+    leaky: bool = False
+    note: str = ""
+
+    @property
+    def verified(self) -> bool:
+        """Are these official bytes, known by their checksums?"""
+        return (
+            self.source == "official"
+            and bool(self.files)
+            and all(file.verified for file in self.files)
+        )
+
+
+class Dataset(Strict):
+    """What is known about a dataset (config/datasets/<name>.yaml).
+
+    Attributes:
+        shape: channels, height and width of a prepared frame.
+        context: number of context frames.
+        horizon: number of frames to predict in training and in the short-term table.
+        reader: module of stp.prepare; the dataset's name unless set.
+        virtual_clips: module of stp.data that draws training clips, if they are not stored.
+    """
+
+    title: str
+    published_name: str
+    domain: Literal["motion", "robot", "driving", "traffic", "weather"]
+    shape: tuple[int, int, int]
+    context: int = Field(ge=1)
+    horizon: int = Field(ge=1)
+    units: str
+    protocol_source: str
+    homepage: str = ""
+    citation: str = ""
+    licence: str = ""
+    reader: str | None = None
+    virtual_clips: str | None = None
+    prepare: Json = {}
+    release: str
+    releases: dict[str, Release]
+
+
+class PerDataset(Strict):
+    """What a model sets for one dataset."""
+
+    options: Json = {}
+    train: Json = {}
+    predict: Json = {}
+
+
+class ModelSettings(Strict):
+    """What a scale may override in a model."""
+
+    options: Json = {}
+    train: Json = {}
+    predict: Json = {}
+    datasets: dict[str, PerDataset] = {}
+
+
+class Model(ModelSettings):
+    """What is known about a model (config/models/<name>.yaml).
+
+    Attributes:
+        fit: none (nothing to learn), closed_form (one pass over the training data), sgd
+            (gradient descent; has seeds) or calibrate (a search over parameters).
+        datasets: what the paper set for each dataset.
+    """
+
+    title: str
+    reference: str
+    published_name: str | None = None
+    fit: Literal["none", "closed_form", "sgd", "calibrate"]
+
+
+class Evaluation(Strict):
+    """Which scores go into which columns (config/evaluation/predbench.yaml)."""
+
+    columns: dict[str, dict[str, str]]
+    also: dict[str, tuple[str, ...]]
+    datasets: dict[str, str]
+
+
+class Metric(Strict):
+    """What is known about a metric and its conventions (config/conventions/<name>.yaml)."""
+
+    title: str
+    unit: str
+    higher_is_better: bool
+    available: bool = True
+    reason: str = ""
+    conventions: dict[str, str]
+
+
+class Wanted(Strict):
+    """The cells of one evaluation dimension: every model on every dataset."""
+
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+class Paths(Strict):
+    """Folders; the environment variables STP_STORE_DIR, ... win over the configuration."""
+
+    store: str = "results/store"
+    raw: str = "results/raw"
+    mirror: str | None = None
+    weights: str | None = None
+
+
+class Bootstrap(Strict):
+    """Resampling of clusters for confidence intervals."""
+
+    resamples: int = Field(1000, ge=100)
+    seed: int = 0
+
+
+class Scale(Strict):
+    """A scale file: which cells, how much of everything, and where."""
+
+    scale: str = Field(pattern="^[a-z0-9-]+$")
+    suite: Literal["predbench"] = "predbench"
+    seeds: tuple[int, ...] = Field((0,), min_length=1)
+    paths: Paths = Paths()
+    dimensions: dict[Literal["short_term"], Wanted]
+    datasets: dict[str, Json] = {}
+    models: dict[str, ModelSettings] = {}
+    train: Json = {}
+    predict: Json = {}
+    bootstrap: Bootstrap = Bootstrap()
+    runtime: Json = {}
+
+
+class Config(Strict):
+    """Everything the plan is made from."""
+
+    scale: Scale
+    datasets: dict[str, Dataset]
+    models: dict[str, Model]
+    evaluation: Evaluation
+    metrics: dict[str, Metric]
+    equivalent: dict[str, str]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Suggest the known name that is most like an unknown one."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known))}"
+
+
+def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
+    """Lay mappings over one another; nested mappings are merged, all else is replaced."""
+    merged = dict(base)
+    for layer in layers:
+        for key, value in layer.items():
+            if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+                merged[key] = merge(merged[key], value)
+            else:
+                merged[key] = value
+    return merged
+
+
+def read_yaml(path: Path) -> Any:
+    """Read one YAML or JSON file.
+
+    Raises:
+        StpError: there is no such file, or it is not YAML.
+    """
+    try:
+        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except FileNotFoundError:
+        raise StpError(
+            f"there is no configuration file {path}",
+            remedy=f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's",
+        ) from None
+    except yaml.YAMLError as error:
+        raise StpError(f"{path} is not YAML: {error}", remedy="mend the named line") from None
+
+
+def _checked(kind: type[S], value: Any, where: str) -> S:
+    """Check a mapping against its schema; the first problem becomes one clear error."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        keys = [str(part) for part in problem["loc"]]
+        name = ".".join(keys)
+        if problem["type"] == "extra_forbidden":
+            known = _fields_at(kind, problem["loc"][:-1])
+            raise StpError(
+                f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
+            ) from None
+        raise StpError(
+            f"{where}: {name or 'the whole file'} is {problem.get('input')!r}",
+            expected=problem["msg"],
+            remedy="change the value",
+        ) from None
+
+
+def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
+    """List the keys that a schema knows at a place inside it."""
+    current: Any = kind
+    for part in location:
+        field = getattr(current, "model_fields", {}).get(part)
+        annotation = field.annotation if field else current
+        inner = [a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")]
+        current = inner[0] if inner else annotation
+    return list(getattr(current, "model_fields", {}))
+
+
+def _read_folder(kind: type[S], folder: Path) -> dict[str, S]:
+    return {
+        path.stem: _checked(kind, read_yaml(path), str(path))
+        for path in sorted(folder.glob("*.yaml"))
+    }
+
+
+def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
+    """Refuse a name that does not exist, and suggest the nearest.
+
+    Raises:
+        StpError: the name is not known.
+    """
+    known = list(known)
+    if name not in known:
+        raise StpError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+
+
+def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Config:
+    """Read the whole configuration for one scale.
+
+    Args:
+        scale: a scale file or its content.
+        folder: the folder of facts.
+
+    Raises:
+        StpError: an unknown key or name, or a value out of range.
+    """
+    where = str(scale) if isinstance(scale, Path) else "the scale file"
+    content = read_yaml(scale) if isinstance(scale, Path) else scale
+    wanted = _checked(Scale, content, where)
+    models = _read_folder(Model, folder / "models")
+    datasets: dict[str, Dataset] = {}
+    paths = {path.stem: path for path in sorted((folder / "datasets").glob("*.yaml"))}
+    for name in wanted.datasets:
+        check_known(name, paths, "dataset", f"{where}: datasets")
+    for name, path in paths.items():
+        facts = merge(read_yaml(path), wanted.datasets.get(name, {}))
+        label = f"{where}: datasets.{name}" if name in wanted.datasets else str(path)
+        datasets[name] = _checked(Dataset, facts, label)
+        check_known(datasets[name].release, datasets[name].releases, "release", label)
+    for name, settings in wanted.models.items():
+        check_known(name, models, "model", f"{where}: models")
+        for dataset in settings.datasets:
+            check_known(dataset, paths, "dataset", f"{where}: models.{name}.datasets")
+    for dimension, cells in wanted.dimensions.items():
+        for name in cells.datasets:
+            check_known(name, datasets, "dataset", f"{where}: dimensions.{dimension}.datasets")
+        for name in cells.models:
+            check_known(name, models, "model", f"{where}: dimensions.{dimension}.models")
+    equivalent = read_yaml(folder / "equivalent.yaml") or []
+    return Config(
+        scale=wanted,
+        datasets=datasets,
+        models=models,
+        evaluation=_checked(
+            Evaluation,
+            read_yaml(folder / "evaluation" / "predbench.yaml"),
+            str(folder / "evaluation" / "predbench.yaml"),
+        ),
+        metrics=_read_folder(Metric, folder / "conventions"),
+        equivalent={entry["new"]: entry["old"] for entry in equivalent},
+    )
+
+
+def folders(paths: Paths) -> dict[str, Path | None]:
+    """Resolve the folders: environment first, then configuration.
+
+    Returns:
+        absolute paths for store, raw, mirror and weights; the last two may be None.
+    """
+    variables = {
+        "store": "STP_STORE_DIR",
+        "raw": "STP_RAW_DIR",
+        "mirror": "STP_RAW_MIRROR",
+        "weights": "STP_WEIGHTS_DIR",
+    }
+    found: dict[str, Path | None] = {}
+    for name, variable in variables.items():
+        value = os.environ.get(variable) or getattr(paths, name)
+        found[name] = Path(value).absolute() if value else None
+    return found

@@ -1,0 +1,1 @@
+"""What prepare, train and predict share: array layout, clip index, windows, virtual clips."""

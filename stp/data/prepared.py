@@ -1,0 +1,181 @@
+"""Prepared data as the later stages see it: a split is a list of clips that can be read."""
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.errors import StpError
+
+SPLITS = ("train", "val", "test")
+COLUMNS = ("split", "clip", "start", "stride", "length", "cluster", "phase")
+
+
+class Prepared:
+    """One dataset after ``stp prepare``.
+
+    Args:
+        folder: holds ``frames.zarr`` and ``index.parquet``.
+
+    Attributes:
+        attrs: attributes of the Zarr group: source, units, normalisation, phases, ...
+        shape: (C, H, W) of one frame.
+        context: number of context frames.
+        horizon: number of lead times to predict.
+
+    Raises:
+        StpError: something is missing, damaged or contradicts itself.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        store = self.folder / "frames.zarr"
+        self.attrs: dict[str, Any] = read_metadata(store, "group")["attributes"]
+        try:
+            self.shape: tuple[int, int, int] = tuple(self.attrs["shape"])
+            self.context: int = self.attrs["context"]
+            self.horizon: int = self.attrs["horizon"]
+        except KeyError as error:
+            raise StpError(
+                f"{store}: attribute {error} is missing",
+                expected="shape, context and horizon",
+                remedy=REMEDY,
+            ) from error
+        self.frames = MappedRows(store / "frames")
+        if self.frames.shape[1:] != self.shape:
+            raise StpError(
+                f"{store}: frames have shape {self.frames.shape[1:]}",
+                expected=f"{self.shape}, as the attributes say",
+                remedy=REMEDY,
+            )
+        self.index = self._read_index()
+
+    def clips(self, split: str) -> "Clips":
+        """The clips of "train", "val" or "test"."""
+        if split not in SPLITS:
+            raise StpError(f"there is no split {split!r}", expected=", ".join(SPLITS))
+        return Clips(self, split)
+
+    def _read_index(self) -> pd.DataFrame:
+        path = self.folder / "index.parquet"
+        try:
+            index = pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise StpError(
+                f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+                expected="a Parquet table with one row per clip",
+                remedy=REMEDY,
+            ) from error
+        lost = [name for name in COLUMNS if name not in index.columns]
+        if lost:
+            raise StpError(
+                f"{path}: no column {', '.join(lost)}",
+                expected=", ".join(COLUMNS),
+                remedy=REMEDY,
+            )
+        last = index["start"] + (index["length"] - 1) * index["stride"]
+        beyond = index[(index["start"] < 0) | (index["stride"] < 1) | (last >= len(self.frames))]
+        if len(beyond):
+            raise StpError(
+                f"{path}: clip {beyond['clip'].iloc[0]!r} (and {len(beyond) - 1} more) lies outside"
+                " the frames",
+                expected=f"frames 0..{len(self.frames) - 1}",
+                remedy=REMEDY,
+            )
+        return index
+
+
+class Clips:
+    """The clips of one split.
+
+    Attributes:
+        index: the rows of the split (columns in ``COLUMNS``), numbered from 0; without rows where
+            the clips are rendered on demand.
+        virtual: whether they are.
+    """
+
+    def __init__(self, prepared: Prepared, split: str) -> None:
+        self.prepared = prepared
+        self.split = split
+        rows = prepared.index[prepared.index["split"] == split]
+        self.index: pd.DataFrame = rows.reset_index(drop=True)
+        options = prepared.attrs.get("virtual", {}).get(split)
+        self.virtual = options is not None
+        self._starts = self.index["start"].to_numpy(np.int64)
+        self._strides = self.index["stride"].to_numpy(np.int64)
+        self._lengths = self.index["length"].to_numpy(np.int64)
+        # value = stored * scale + offset; dividing by 1 / scale rounds v / 255 correctly.
+        self._divisor = np.float32(1.0 / prepared.attrs.get("stored_scale", 1.0))
+        self._offset = np.float32(prepared.attrs.get("stored_offset", 0.0))
+        if options is not None:
+            self._options = dict(options)
+            self._count = int(self._options.pop("clips_per_epoch"))
+            self._renderer = str(self._options.pop("renderer"))
+            array = str(self._options.pop("array"))
+            self._source = MappedRows(prepared.folder / "frames.zarr" / array)
+
+    def __len__(self) -> int:
+        return self._count if self.virtual else len(self.index)
+
+    def read(
+        self, rows: Sequence[int] | np.ndarray, *, length: int | None = None, epoch: int = 0
+    ) -> np.ndarray:
+        """Read clips.
+
+        Args:
+            rows: B clip numbers, 0..len-1, in any order.
+            length: number of frames T; by default context + horizon.
+            epoch: chooses other clips in each epoch where they are rendered on demand; without
+                influence otherwise.
+
+        Returns:
+            float32 (B, T, C, H, W) in the dataset's units.
+
+        Raises:
+            IndexError: there is no such clip.
+            StpError: a clip has fewer than T frames.
+        """
+        n_frames = self.prepared.context + self.prepared.horizon if length is None else length
+        numbers = self._checked(rows)
+        if self.virtual:
+            render = importlib.import_module(f"stp.data.{self._renderer}").render
+            source = self._source.read(0, len(self._source))
+            frames = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
+            return self._in_units(frames, np.empty(frames.shape, np.float32))
+        if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
+            raise StpError(
+                f"clips of {n_frames} frames were asked for, but the split {self.split!r} has some"
+                f" with {shortest}",
+                expected=f"at most {shortest} frames",
+                remedy="shorten the horizon, or prepare longer windows (option span)",
+            )
+        clips = np.empty((len(numbers), n_frames, *self.prepared.shape), np.float32)
+        for clip, start, stride in zip(
+            clips, self._starts[numbers], self._strides[numbers], strict=True
+        ):
+            stop = start + (n_frames - 1) * stride + 1
+            self._in_units(self.prepared.frames.read(int(start), int(stop))[::stride], clip)
+        return clips
+
+    def phases(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Phase of the first frame of each clip, int64 (B,): 0..phases-1, e.g. calendar month."""
+        numbers = self._checked(rows)
+        if self.virtual:
+            return np.zeros(len(numbers), np.int64)
+        return self.index["phase"].to_numpy(np.int64)[numbers]
+
+    def _checked(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        numbers = np.asarray(rows, np.int64).reshape(-1)
+        if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self)):
+            raise IndexError(f"clip {numbers.min()}..{numbers.max()} of {len(self)} {self.split}")
+        return numbers
+
+    def _in_units(self, stored: np.ndarray, out: np.ndarray) -> np.ndarray:
+        np.divide(stored, self._divisor, out=out, dtype=np.float32, casting="unsafe")
+        if self._offset:
+            out += self._offset
+        return out

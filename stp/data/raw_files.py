@@ -1,0 +1,88 @@
+"""Raw files: found in one of several folders, and checked against the lock file before use."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from stp.errors import StpError
+
+
+class RawFiles:
+    """The raw files of one release of a dataset.
+
+    Args:
+        lock: the lock file: size and SHA-256 of every file, recorded when it was first seen.
+        roots: folders with the same layout, in order of preference (raw_dir, then raw_mirror).
+
+    Attributes:
+        names: the sorted relative paths in the lock file.
+
+    Raises:
+        StpError: the lock file is missing or damaged.
+    """
+
+    def __init__(self, lock: Path, roots: Sequence[Path]) -> None:
+        self.lock = Path(lock)
+        self.roots = [Path(root) for root in roots]
+        try:
+            self._entries: dict[str, dict[str, Any]] = json.loads(
+                self.lock.read_text(encoding="utf-8")
+            )["files"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StpError(
+                f"{self.lock}: the lock file of the raw files cannot be read ({error})",
+                expected='a JSON object with "files": {name: {"bytes": n, "sha256": hex}}',
+                remedy="remove it and run `stp fetch` again",
+            ) from error
+        self.names = sorted(self._entries)
+        self._verified: dict[str, Path] = {}
+
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of every file, by name, as the lock file states it."""
+        return {name: self._entries[name]["sha256"] for name in self.names}
+
+    def find(self, name: str) -> Path:
+        """Where a file lies: in the first folder that has it.
+
+        Its size and SHA-256 are compared with the lock file at the first call.
+
+        Raises:
+            StpError: the file is in no folder, is not in the lock file, or differs from it.
+        """
+        if name in self._verified:
+            return self._verified[name]
+        if name not in self._entries:
+            raise StpError(
+                f"{name}: not one of the {len(self.names)} raw files in {self.lock}",
+                expected="a raw file that this release of the dataset lists",
+                remedy="add it to the release in config/datasets, or choose another release",
+            )
+        found = next((root / name for root in self.roots if (root / name).is_file()), None)
+        if found is None:
+            raise StpError(
+                f"{name}: this raw file is missing",
+                expected="it below one of " + ", ".join(str(root) for root in self.roots),
+                remedy="run `stp fetch`, or set the folder of raw files to where it is",
+            )
+        self._verify(name, found)
+        self._verified[name] = found
+        return found
+
+    def _verify(self, name: str, path: Path) -> None:
+        entry = self._entries[name]
+        size = path.stat().st_size
+        if size != entry["bytes"]:
+            self._refuse(path, f"{size} bytes", f"{entry['bytes']} bytes")
+        with path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        if sha256 != entry["sha256"]:
+            self._refuse(path, f"SHA-256 {sha256}", f"SHA-256 {entry['sha256']}")
+
+    def _refuse(self, path: Path, found: str, expected: str) -> None:
+        raise StpError(
+            f"{path}: raw bytes that differ from the lock file: {found}",
+            expected=f"{expected} ({self.lock})",
+            remedy="restore the original file; if it was meant to change, give it a new release",
+        )

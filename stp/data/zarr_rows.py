@@ -1,0 +1,139 @@
+"""Reading of rows of an array written by ``stp.data.zarr_write``, by mapping its shards.
+
+A shard file holds its inner chunks one after the other, followed by an index of (offset, bytes)
+pairs, two little-endian u64 per chunk, and a CRC-32C of that index (Zarr v3 specification,
+"sharding_indexed" codec). Without compression, and with only the first axis divided, the rows of a
+shard are therefore one contiguous block, which the operating system can map. No Zarr code runs, so
+processes may be forked at any time.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.errors import StpError
+
+REMEDY = "make the artefact again: remove its folder and run the command once more"
+
+
+class MappedRows:
+    """The rows (first axis) of one array, read only.
+
+    Args:
+        folder: the array inside its group, e.g. ``frames.zarr/frames``.
+
+    Raises:
+        StpError: the array is missing, incomplete or laid out in another way.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        meta = read_metadata(self.folder, "array")
+        self.shape: tuple[int, ...] = tuple(meta["shape"])
+        self.dtype = np.dtype(meta["data_type"])
+        self.dims: tuple[str, ...] = tuple(meta.get("dimension_names") or ())
+        shard = tuple(meta["chunk_grid"]["configuration"]["chunk_shape"])
+        codec = meta["codecs"][0]
+        inner = tuple(codec.get("configuration", {}).get("chunk_shape", ()))
+        if (
+            codec["name"] != "sharding_indexed"
+            or [c["name"] for c in codec["configuration"]["codecs"]] != ["bytes"]
+            or inner[1:] != tuple(max(1, n) for n in self.shape[1:])
+        ):
+            raise StpError(
+                f"{self.folder}: the array is stored in another layout",
+                expected="uncompressed shards, divided along the first axis only",
+                remedy=REMEDY,
+            )
+        self._shard_rows, self._chunk_rows = shard[0], inner[0]
+        self._row_bytes = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
+        self._check_files()
+        self._maps: list[np.ndarray] | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start..stop-1, shape (stop - start, ...); a view of the file where possible."""
+        if not 0 <= start <= stop <= len(self):
+            raise IndexError(f"rows {start}:{stop} of {len(self)} in {self.folder}")
+        if self._maps is None:
+            self._maps = [self._map(i) for i in range(self._shard_count())]
+        first, last = start // self._shard_rows, max(start, stop - 1) // self._shard_rows
+        if first == last and start < stop:
+            base = first * self._shard_rows
+            return self._maps[first][start - base : stop - base]
+        pieces = [
+            self._maps[i][max(0, start - i * self._shard_rows) : stop - i * self._shard_rows]
+            for i in range(first, last + 1)
+            if start < stop
+        ]
+        return np.concatenate(pieces) if pieces else np.empty((0, *self.shape[1:]), self.dtype)
+
+    def _shard_count(self) -> int:
+        return -(-len(self) // self._shard_rows)
+
+    def _shard_file(self, i: int) -> Path:
+        return self.folder.joinpath("c", str(i), *["0"] * (len(self.shape) - 1))
+
+    def _check_files(self) -> None:
+        # Zarr shows a lost shard as zeros without a word; here it is an error.
+        slots = self._shard_rows // self._chunk_rows
+        index_bytes = slots * 16 + 4
+        chunk_bytes = self._chunk_rows * self._row_bytes
+        for i in range(self._shard_count()):
+            rows = min(len(self) - i * self._shard_rows, self._shard_rows)
+            chunks = -(-rows // self._chunk_rows)
+            path = self._shard_file(i)
+            expected = chunks * chunk_bytes + index_bytes
+            found = path.stat().st_size if path.is_file() else None
+            if found != expected:
+                raise StpError(
+                    f"{path}: {'missing' if found is None else f'{found} bytes'}",
+                    expected=f"{expected} bytes",
+                    remedy=REMEDY,
+                )
+            with path.open("rb") as file:
+                file.seek(-index_bytes, 2)
+                index = np.frombuffer(file.read(slots * 16), "<u8").reshape(slots, 2)[:chunks]
+            in_order = np.arange(chunks, dtype=np.uint64) * np.uint64(chunk_bytes)
+            if (index[:, 0] != in_order).any() or (index[:, 1] != chunk_bytes).any():
+                raise StpError(
+                    f"{path}: the shard's index is damaged or its chunks are out of order",
+                    expected=f"{chunks} chunks of {chunk_bytes} bytes, one after the other",
+                    remedy=REMEDY,
+                )
+
+    def _map(self, i: int) -> np.ndarray:
+        rows = min(len(self) - i * self._shard_rows, self._shard_rows)
+        return np.memmap(self._shard_file(i), self.dtype, "r", 0, (rows, *self.shape[1:]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A mapping must not travel to another process: it would be sent as a copy of all rows.
+        return {**self.__dict__, "_maps": None}
+
+
+def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
+    """The ``zarr.json`` of a group or an array.
+
+    Args:
+        folder: the group or array.
+        kind: what it must be, "group" or "array".
+
+    Raises:
+        StpError: there is none, or it is damaged, or it describes something else.
+    """
+    path = folder / "zarr.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StpError(
+            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+            expected=f"the metadata of a Zarr v3 {kind}",
+            remedy=REMEDY,
+        ) from error
+    if meta.get("zarr_format") != 3 or meta.get("node_type") != kind:
+        raise StpError(f"{path}: not a Zarr v3 {kind}", expected=f"node_type {kind}", remedy=REMEDY)
+    return meta

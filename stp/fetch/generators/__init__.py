@@ -1,0 +1,1 @@
+"""Stand-ins for raw datasets, one module each: the official file format with made-up content."""

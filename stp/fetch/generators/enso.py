@@ -1,0 +1,200 @@
+"""Stand-in for the ICAR-ENSO training data: anomalies of climate models with El Nino events.
+
+Layout (variables, types, dimensions, fill values, row order, what is missing) as in
+``enso_round1_train_20210201``. A row holds 36 months and the next row of the same climate model
+starts 12 months later; the rows of a model are contiguous, first those of the CMIP6, then those
+of the CMIP5 models. As in the official file, t300 is missing for the 13th CMIP6 model, ua and va
+for the 6th to the 13th.
+
+The content is a stochastic recharge oscillator (Jin 1997, doi:10.1175/1520-0469(1997)054
+<0811:AEORPF>2.0.CO;2): with T the sea surface temperature anomaly of the eastern Pacific, h the
+heat content of the warm water and w white noise, per month
+
+    T(n+1) = T(n) - 2 g s(n) T(n) + c h(n) + w(n),   h(n+1) = h(n) - c T(n+1),
+    c^2 = g^2 + (2 pi / period)^2,
+
+where the seasonal factor s makes events peak in winter. T acts on a pattern along the equator
+that spreads westward with a delay, and on weaker remote ones; smooth red noise is added.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import netCDF4
+import numpy as np
+from scipy import ndimage, signal
+
+from stp.errors import StpError
+from stp.fetch.options import build, require_whole
+from stp.job import Report
+
+LAT = np.arange(-55.0, 61.0, 5.0)
+LON = np.arange(0.0, 360.0, 5.0)
+_MONTHS, _STRIDE, _MEAN = 36, 12, 3
+_SPIN_UP, _RED_SPIN_UP = 240, 12  # months before the first row
+_NO_T300, _NO_WIND = (12,), tuple(range(5, 13))  # CMIP6 models, from 0
+_FIELDS = {"sst": "f4", "t300": "f4", "ua": "f8", "va": "f8"}
+
+
+@dataclass(frozen=True)
+class EnsoOptions:
+    """Options of the generator; the defaults are the official numbers (4645 rows, 7 GB).
+
+    Attributes:
+        cmip6_models: climate models of the first part.
+        cmip6_years: rows of each.
+        cmip5_models: climate models of the second part.
+        cmip5_years: rows of each.
+        seed: of everything random.
+    """
+
+    cmip6_models: int = 15
+    cmip6_years: int = 151
+    cmip5_models: int = 17
+    cmip5_years: int = 140
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key in ("cmip6_models", "cmip5_models", "seed"):
+            require_whole(self, key, 0)
+        for key in ("cmip6_years", "cmip5_years"):
+            require_whole(self, key, 1)
+        if self.cmip6_models + self.cmip5_models == 0:
+            raise StpError(
+                "EnsoOptions: cmip6_models and cmip5_models are both 0",
+                expected="at least one climate model",
+                remedy="correct the options of the release",
+            )
+
+
+class Simulation(NamedTuple):
+    """Monthly fields of one climate model, (months, lat 24, lon 72), and its Nino3.4 index."""
+
+    sst: np.ndarray  # float32, degC
+    t300: np.ndarray  # float32, degC
+    ua: np.ndarray  # float64, m/s
+    va: np.ndarray  # float64, m/s
+    nino: np.ndarray  # (months,) float64, degC: mean of this month and the next two
+
+
+def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+    """Write ``enso/CMIP_train.nc`` and ``enso/CMIP_label.nc`` below ``out``.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(EnsoOptions, options)
+    years = [chosen.cmip6_years] * chosen.cmip6_models + [chosen.cmip5_years] * chosen.cmip5_models
+    folder = out / "enso"
+    folder.mkdir(parents=True)
+    with (
+        netCDF4.Dataset(folder / "CMIP_train.nc", "w", format="NETCDF4") as train,
+        netCDF4.Dataset(folder / "CMIP_label.nc", "w", format="NETCDF4") as label,
+    ):
+        for file in (train, label):
+            _axis(file, "year", np.arange(1, sum(years) + 1, dtype="i4"))
+            _axis(file, "month", np.arange(1, _MONTHS + 1, dtype="i4"))
+        _axis(train, "lat", LAT)
+        _axis(train, "lon", LON)
+        for name, kind in _FIELDS.items():
+            _variable(train, name, kind, ("year", "month", "lat", "lon"))
+        _variable(label, "nino", "f8", ("year", "month"))
+        row = 0
+        for model, count in enumerate(years):
+            rng = np.random.default_rng([chosen.seed, model])
+            made = simulate(_STRIDE * (count - 1) + _MONTHS, rng)
+            is_cmip6 = model < chosen.cmip6_models
+            if is_cmip6 and model in _NO_T300:
+                made.t300[:] = np.nan
+            if is_cmip6 and model in _NO_WIND:
+                made.ua[:] = made.va[:] = np.nan
+            for year in range(count):
+                months = slice(_STRIDE * year, _STRIDE * year + _MONTHS)
+                for name in _FIELDS:
+                    train[name][row] = getattr(made, name)[months]
+                label["nino"][row] = made.nino[months]
+                row += 1
+            report("simulate climate models", model + 1, len(years))
+
+
+def simulate(months: int, rng: np.random.Generator) -> Simulation:
+    """One climate model with its own period, damping, amplitude and delay.
+
+    Args:
+        months: length; the first month is a January.
+    """
+    period, damping = rng.uniform(36, 60), rng.uniform(0.03, 0.05)
+    amplitude, delay = rng.uniform(0.9, 1.5), rng.uniform(3.0, 6.0)
+    ahead = months + _MEAN - 1  # the index of the last month needs two more
+    total = _SPIN_UP + ahead
+    # the variance of T is sigma^2 / (4 damping)
+    noise = rng.normal(0, amplitude * np.sqrt(4 * damping), total)
+    coupling = np.hypot(damping, 2 * np.pi / period)
+    season = 1 + 0.8 * np.cos(2 * np.pi * (np.arange(total) - 4 - _SPIN_UP) / 12)  # weak in autumn
+    warm, heat = np.zeros(total), np.zeros(total)
+    for n in range(1, total):
+        warm[n] = (1 - 2 * damping * season[n]) * warm[n - 1] + coupling * heat[n - 1] + noise[n]
+        heat[n] = heat[n - 1] - coupling * warm[n]
+    time = np.arange(_SPIN_UP, total, dtype=float)
+
+    lat, lon = LAT[:, None], LON[None, :]
+    # events begin off Peru and reach the date line, 100 degrees west of it, after the delay
+    lag = delay * (280 - LON).clip(0, 150) / 100
+    local = np.stack([np.interp(time - late, np.arange(total), warm) for late in lag], axis=-1)
+    east = _bump(lat, 0, 9) * _bump(lon, 240, 38) * (LON <= 285)
+    horseshoe = -0.35 * (_bump(lat, 22, 9) + _bump(lat, -22, 9)) * _bump(lon, 160, 25)
+    remote = horseshoe + 0.3 * _bump(lat, -5, 15) * _bump(lon, 70, 20)
+    later = warm[_SPIN_UP - 4 : total - 4, None, None]
+    field = local[:, None, :] * east + later * remote + 0.35 * _red_noise(ahead, rng)
+    sst = field.astype(np.float32)
+
+    now, store = warm[_SPIN_UP:, None, None], heat[_SPIN_UP:, None, None]
+    west = _bump(lat, 0, 8) * _bump(lon, 165, 30)
+    t300 = 0.6 * sst * _bump(lat, 0, 25) + (0.5 * store * (west + east) - 0.3 * now * west)
+    ua = 1.3 * now * _bump(lat, 0, 10) * _bump(lon, 190, 30) - 0.5 * now * _bump(lon, 90, 25)
+    va = -0.5 * now * np.sin(np.deg2rad(3 * lat)) * _bump(lat, 0, 20) * _bump(lon, 210, 40)
+    box = sst[:, np.abs(LAT) <= 5][:, :, (LON >= 190) & (LON <= 240)].mean((1, 2), dtype=np.float64)
+    return Simulation(
+        sst[:months],
+        t300[:months].astype(np.float32),
+        # rounded: these fields only have to be there, and compress well this way
+        np.round(ua[:months] * 64) / 64,
+        np.round(va[:months] * 64) / 64,
+        np.convolve(box, np.full(_MEAN, 1 / _MEAN), mode="valid"),
+    )
+
+
+def _red_noise(months: int, rng: np.random.Generator) -> np.ndarray:
+    """Noise (months, lat, lon) of unit variance: smooth over 15 degrees, memory 0.8 a month."""
+    white = rng.standard_normal((months + _RED_SPIN_UP, LAT.size, LON.size), dtype=np.float32)
+    mode = ("nearest", "nearest", "wrap")
+    smooth = ndimage.gaussian_filter(white, (0, 1.5, 2.5), mode=mode)
+    red = signal.lfilter([np.sqrt(1 - 0.8**2)], [1, -0.8], smooth, axis=0)[_RED_SPIN_UP:]
+    return red / smooth.std()
+
+
+def _bump(degrees: np.ndarray, centre: float, width: float) -> np.ndarray:
+    """A Gaussian of 1 at ``centre``; far enough from the map's edges to need no wrapping."""
+    return np.exp(-0.5 * ((degrees - centre) / width) ** 2)
+
+
+def _axis(file: netCDF4.Dataset, name: str, values: np.ndarray) -> None:
+    file.createDimension(name, values.size)
+    _variable(file, name, values.dtype.str[1:], (name,))[:] = values
+
+
+def _variable(
+    file: netCDF4.Dataset, name: str, kind: str, dims: tuple[str, ...]
+) -> netCDF4.Variable:
+    """A compressed variable, one chunk per row; what is missing is NaN, whole numbers have none."""
+    sizes = [file.dimensions[dim].size for dim in dims]
+    return file.createVariable(
+        name,
+        kind,
+        dims,
+        fill_value=np.nan if kind.startswith("f") else None,
+        zlib=len(dims) > 1,
+        complevel=1,
+        chunksizes=[1, *sizes[1:]] if len(dims) > 1 else None,
+    )

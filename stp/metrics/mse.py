@@ -1,0 +1,22 @@
+"""Mean squared error."""
+
+import numpy as np
+
+from stp.metrics.metric import Metric
+from stp.metrics.pixels import frame_size, squared_errors
+
+
+def _pixel_sum(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    return squared_errors(predicted, observed)[:, None]
+
+
+def _pixel_mean(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    return squared_errors(predicted, observed)[:, None] / frame_size(predicted)
+
+
+pixel_sum = Metric(_pixel_sum)
+"""Sum over C, H, W, then the mean over samples and lead times. What video papers print as MSE, on
+frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14)."""
+
+pixel_mean = Metric(_pixel_mean)
+"""Mean over everything, in squared units of the variable."""

@@ -1,0 +1,96 @@
+"""Forecast skill for the Nino3.4 index (PredBench, appendix B, equations 8 and 9).
+
+The index is the mean of sea surface temperature over 5S-5N, 170W-120W, without weights for
+latitude, smoothed over 3 months. Only predicted months enter the smoothing, so T lead times give
+T - 2 values; the value of months t, t + 1, t + 2 is filed under lead time t + 2. The grid is that
+of ICAR-ENSO: 24 latitudes 55S-60N, 48 longitudes 95E-330E, 5 degrees each.
+"""
+
+import numpy as np
+
+from stp.errors import StpError
+from stp.metrics.metric import Metric, first_component
+
+GRID = (1, 24, 48)
+ROWS = slice(10, 13)
+COLUMNS = slice(19, 30)
+MONTHS = 3
+
+
+def index(sst: np.ndarray) -> np.ndarray:
+    """The smoothed index: sea surface temperature (N, T, 1, 24, 48) to float64 (N, T - 2).
+
+    Raises:
+        StpError: another grid, or fewer than 3 lead times.
+    """
+    if sst.shape[2:] != GRID or sst.shape[1] < MONTHS:
+        raise StpError(
+            f"Nino3.4 index of frames of shape {sst.shape[2:]} at {sst.shape[1]} lead times",
+            expected=f"shape {GRID} (the grid of ICAR-ENSO), at least {MONTHS} lead times",
+            remedy="take the nino34 conventions out of the evaluation of this dataset",
+        )
+    monthly = sst[:, :, 0, ROWS, COLUMNS].mean(axis=(2, 3), dtype=np.float64)
+    return np.lib.stride_tricks.sliding_window_view(monthly, MONTHS, axis=1).mean(axis=-1)
+
+
+def weights(leads: int) -> np.ndarray:
+    """Weights of lead times 1..n in the weighted correlation: a_k ln k, float64 (n,).
+
+    a = 1.5 for the first 4, 2 for the next 7, 3 for the next 7, then 4; the scoring rule of the
+    competition behind ICAR-ENSO, as in the code of Earthformer and PredBench. k counts the smoothed
+    values from 1, so the first one has weight ln 1 = 0.
+    """
+    steps = np.array([1.5] * 4 + [2.0] * 7 + [3.0] * 7 + [4.0] * max(0, leads - 18))[:leads]
+    return steps * np.log(np.arange(1, leads + 1))
+
+
+def _moments(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    p, o = index(predicted), index(observed)
+    return np.stack([p, o, p * p, o * o, p * o], axis=1)
+
+
+def _correlation(means: np.ndarray) -> np.ndarray:
+    """Pearson correlation over samples from the means of p, o, p^2, o^2, p o.
+
+    (..., 5, T) to (..., T); NaN where p or o do not vary.
+
+    The published code adds 1e-6 to the denominator, a root of sums over N samples; on means that
+    would be 1e-6 / N. It is left out: it changes the value by less than 1e-6 / (N s_p s_o), and
+    where nothing varies it makes a correlation of 0 of one that does not exist (NaN here).
+    """
+    p, o, pp, oo, po = np.moveaxis(means, -2, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vary_p, vary_o = pp - p * p, oo - o * o
+        # What is left of a constant after the subtraction is rounding.
+        varies = (vary_p > 1e-12 * pp) & (vary_o > 1e-12 * oo)
+        return np.where(varies, (po - p * o) / np.sqrt(vary_p * vary_o), np.nan)
+
+
+def _weighted_correlation(means: np.ndarray) -> np.ndarray:
+    return weights(means.shape[-1]) * _correlation(means)
+
+
+def _squared_error(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    return np.square(index(predicted) - index(observed))[:, None]
+
+
+def _root(means: np.ndarray) -> np.ndarray:
+    return np.sqrt(first_component(means))
+
+
+_MOMENTS = ("p", "o", "pp", "oo", "po")
+_CONSTANT = "the predicted or the observed index does not vary"
+
+correlation = Metric(_moments, finish=_correlation, components=_MOMENTS, no_value=_CONSTANT)
+"""C-Nino3.4-M: correlation over samples for each lead time, then the mean over lead times."""
+
+correlation_weighted = Metric(
+    _moments, finish=_weighted_correlation, components=_MOMENTS, no_value=_CONSTANT
+)
+"""C-Nino3.4-WM: sum of weight times correlation, divided by the number of lead times (not by the
+sum of weights): 12 lead times with perfect forecasts give 3.41, not 1. The value of one lead time
+is its weight times its correlation."""
+
+rmse = Metric(_squared_error, finish=_root)
+"""RMSE over samples of the index for each lead time, then the mean over lead times; in the
+dataset's units."""

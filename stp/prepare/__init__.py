@@ -1,0 +1,1 @@
+"""One reader per dataset: raw format to prepared data."""

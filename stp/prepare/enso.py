@@ -1,0 +1,326 @@
+"""Monthly sea surface temperature anomalies over the Pacific for El Nino forecasts.
+
+Two layouts of raw data lead to the same prepared data, on a grid of 5 degrees:
+
+- cmip: ICAR-ENSO (Tianchi data set 98942), simulations of 32 climate models.
+- ersst: NOAA's Extended Reconstructed SST version 5, a short observed stretch for samples.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.data.windows import blocks, starts
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.errors import StpError
+from stp.job import Job
+from stp.prepare.netcdf import load, open_field
+from stp.prepare.options import from_recipe, require, whole
+from stp.prepare.output import SPLITS, Clip, attributes, write_index
+from stp.prepare.regrid import box_mean
+
+FILES = {"cmip": "enso/CMIP_train.nc", "ersst": "climate/ersst_sst.mnmean.nc"}
+LATITUDES = np.arange(-55.0, 61.0, 5.0)
+LONGITUDES = np.arange(95.0, 331.0, 5.0)
+SAME = 1e-4  # degC; overlapping rows of the same simulation agree to rounding
+
+
+@dataclass(frozen=True)
+class EnsoOptions:
+    """Options of the reader.
+
+    Attributes:
+        layout: "cmip" or "ersst".
+        models: cmip: what the rows of the file are, in order: `count` climate models of a `family`
+            with `years` rows each. Models are called CMIP6-01, CMIP6-02, ...
+        val: cmip: the climate models for validation; those in neither list are for training.
+        test: cmip: the climate models for the test.
+        months: ersst: how many months each split gets, one after the other from the first month.
+        span: months in a window, at least context + horizon. With 38 the numbers of windows are
+            the published ones.
+        stride: months between windows.
+        normalisation: {"method": "fixed", "offset": degC, "scale": degC}, or {"method": "minmax"}:
+            lowest anomaly and range of the training months.
+        cluster_months: windows of one series that start in the same block of so many months are
+            one cluster.
+    """
+
+    layout: str
+    models: list[dict[str, Any]] = field(
+        default_factory=lambda: [
+            {"family": "CMIP6", "count": 15, "years": 151},
+            {"family": "CMIP5", "count": 17, "years": 140},
+        ]
+    )
+    val: list[str] = field(default_factory=lambda: ["CMIP5-16"])
+    test: list[str] = field(default_factory=lambda: ["CMIP5-17"])
+    months: dict[str, int] | None = None
+    span: int = 38
+    stride: dict[str, int] = field(default_factory=lambda: {"train": 10, "val": 5, "test": 1})
+    normalisation: dict[str, Any] = field(
+        default_factory=lambda: {
+            "method": "fixed",
+            "offset": -16.549121856689453,
+            "scale": 26.748098611831665,
+        }
+    )
+    cluster_months: int = 60
+
+    def __post_init__(self) -> None:
+        require(self.layout in FILES, "layout", self.layout, " or ".join(FILES))
+        for model in self.models:
+            ok = set(model) == {"family", "count", "years"}
+            ok = ok and whole(model["count"], 1) and whole(model["years"], 1)
+            require(ok, "models", model, "{family: name, count: >= 1, years: >= 1}")
+        if self.layout == "ersst":
+            given = self.months or {}
+            ok = set(given) == set(SPLITS) and all(whole(n, self.span) for n in given.values())
+            require(ok, "months", self.months, f"train, val, test, each >= span = {self.span}")
+            require(given["train"] >= 12, "months.train", given["train"], "a year at least")
+        ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
+        require(ok, "stride", self.stride, "train, val, test, each >= 1")
+        method = self.normalisation.get("method")
+        keys = {"fixed": {"method", "offset", "scale"}, "minmax": {"method"}}.get(str(method))
+        ok = keys is not None and set(self.normalisation) == keys
+        ok = ok and self.normalisation.get("scale", 1) > 0
+        expected = "{method: fixed, offset: number, scale: > 0} or {method: minmax}"
+        require(ok, "normalisation", self.normalisation, expected)
+        require(whole(self.cluster_months, 1), "cluster_months", self.cluster_months, ">= 1")
+
+
+class Series(NamedTuple):
+    """Months without a gap that belong to one split.
+
+    Attributes:
+        name: e.g. "CMIP5-17".
+        split: train, val or test.
+        months: how many.
+        phase: calendar month of the first one, 0 = January.
+    """
+
+    name: str
+    split: str
+    months: int
+    phase: int
+
+
+def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
+    """The windows of all series, whose months lie one after the other in the given order."""
+    clips = []
+    base = 0
+    for one in series:
+        at = starts(0, one.months, options.span, options.stride[one.split])
+        for start, block in zip(at.tolist(), blocks(at, options.cluster_months), strict=True):
+            clips.append(
+                Clip(
+                    one.split,
+                    f"{one.name}/month-{start:04d}",
+                    base + start,
+                    1,
+                    options.span,
+                    f"{one.name}/block-{block:03d}",
+                    (one.phase + start) % 12,
+                )
+            )
+        base += one.months
+    return clips
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for sea surface temperature anomalies.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    recipe = job.recipe
+    options = from_recipe(EnsoOptions, recipe["options"])
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    shape = [1, len(LATITUDES), len(LONGITUDES)]
+    require(list(recipe["shape"]) == shape, "shape", recipe["shape"], str(shape))
+    least = recipe["context"] + recipe["horizon"]
+    require(whole(options.span, least), "span", options.span, f">= context + horizon = {least}")
+
+    path = raw.find(FILES[options.layout])
+    if options.layout == "cmip":
+        series = cmip_series(options)
+        months = cmip_months(path, options)
+        notes = {"grid": "as published", "climatology": "removed by the publisher"}
+    else:
+        series, anomalies, land = ersst(path, options)
+        months = (anomalies[a:b] for a, b in _bounds(series))
+        notes = {
+            "grid": "mean over each 5 degree box, weighted by area, of the 2 degree boxes at sea",
+            "climatology": "mean of each calendar month over the training months",
+            "missing": f"{land} boxes without sea hold an anomaly of 0",
+        }
+
+    group = create_group(
+        job.out / "frames.zarr",
+        attributes(
+            recipe,
+            raw,
+            units="degC",
+            stored_scale=1.0,
+            stored_offset=0.0,
+            normalisation={**options.normalisation, "from": "published constants"},
+            phases=12,
+            variables=["sst"],
+            notes=notes,
+        ),
+    )
+    for name, dim, values in (("lat", "y", LATITUDES), ("lon", "x", LONGITUDES)):
+        create_array(group, name, values.shape, values.dtype, (dim,), values.shape)[:] = values
+    frames = create_array(
+        group,
+        "frames",
+        (sum(one.months for one in series), *shape),
+        np.float32,
+        ("frame", "channel", "y", "x"),
+        (10, *shape),
+    )
+    low, high = np.inf, -np.inf
+    with SequentialWriter(frames) as writer:
+        for done, (one, values) in enumerate(zip(series, months, strict=True), start=1):
+            writer.append(values[:, None])
+            if one.split == "train":
+                low, high = min(low, float(values.min())), max(high, float(values.max()))
+            job.report("series", done, len(series))
+    if options.normalisation["method"] == "minmax":
+        require(high > low, "normalisation", options.normalisation, "training months that differ")
+        group.attrs["normalisation"] = {
+            "offset": low,
+            "scale": high - low,
+            "method": "minmax",
+            "from": "train split",
+        }
+    extras = write_index(job.out, cut(series, options))
+    return {**extras, "months": sum(one.months for one in series), "training range": [low, high]}
+
+
+def _bounds(series: Iterable[Series]) -> Iterator[tuple[int, int]]:
+    base = 0
+    for one in series:
+        yield base, base + one.months
+        base += one.months
+
+
+def cmip_series(options: EnsoOptions) -> list[Series]:
+    """The climate models in the order of the file: 12 months a row and 24 more of the last row.
+
+    Raises:
+        StpError: a model for validation or test does not exist.
+    """
+    series = []
+    for family in options.models:
+        for number in range(1, family["count"] + 1):
+            name = f"{family['family']}-{number:02d}"
+            split = "val" if name in options.val else "test" if name in options.test else "train"
+            series.append(Series(name, split, family["years"] * 12 + 24, 0))
+    names = [one.name for one in series]
+    chosen = [*options.val, *options.test]
+    ok = set(chosen) <= set(names) and len(set(chosen)) == len(chosen)
+    require(ok, "val and test", chosen, f"different names out of {names[0]} .. {names[-1]}")
+    return series
+
+
+def cmip_months(path: Path, options: EnsoOptions) -> Iterator[np.ndarray]:
+    """Anomalies of one climate model after the other, float32 (months, 24, 48), degC.
+
+    A row of the file holds 36 months from January of its year on, so that rows overlap.
+
+    Raises:
+        StpError: the file is damaged, does not fit `models`, or contradicts itself.
+    """
+    sst = open_field(path, "sst", ("year", "month", "lat", "lon"))
+    rows = tuple(f["years"] for f in options.models for _ in range(f["count"]))
+    if sst.sizes["year"] != sum(rows) or sst.sizes["month"] != 36:
+        raise StpError(
+            f"{path}: {sst.sizes['year']} rows of {sst.sizes['month']} months",
+            expected=f"{sum(rows)} rows of 36 months, as the option `models` says",
+            remedy="fetch the file again, or correct `models`",
+        )
+    try:
+        sst = sst.sel(lat=LATITUDES, lon=LONGITUDES)
+    except KeyError as error:
+        raise StpError(
+            f"{path}: the grid lacks {error}",
+            expected="latitudes -55..60 and longitudes 95..330, every 5 degrees",
+            remedy="fetch the file again",
+        ) from error
+    # One dask chunk is one climate model: at most 25 MB are in memory.
+    sst = sst.chunk({"year": rows})
+    stop = 0
+    for one, count in zip(cmip_series(options), rows, strict=True):
+        start, stop = stop, stop + count
+        yield fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")
+
+
+def fold(rows: np.ndarray, name: str) -> np.ndarray:
+    """Undo the overlap of rows.
+
+    Args:
+        rows: (years, 36, ...), each starting 12 months after the one before.
+        name: what to call the data in an error.
+
+    Returns:
+        (years * 12 + 24, ...): the first 12 months of every row and the last 24 of the last.
+
+    Raises:
+        StpError: a value is missing, or two rows disagree about a month.
+    """
+    if np.isnan(rows).any():
+        raise StpError(
+            f"{name}: {int(np.isnan(rows).sum())} missing values (NaN)",
+            expected="none in sst",
+            remedy="fetch the file again",
+        )
+    differs = (np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME).reshape(len(rows) - 1, -1).any(1)
+    if differs.any():
+        raise StpError(
+            f"{name}: rows {differs.argmax()} and {differs.argmax() + 1} disagree about the months"
+            " that they share",
+            expected="rows of 36 months, each starting 12 months after the one before",
+            remedy="check `models`: a wrong number of rows puts two models into one",
+        )
+    return np.concatenate([rows[:, :12].reshape(-1, *rows.shape[2:]), rows[-1, 12:]])
+
+
+def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], np.ndarray, int]:
+    """Observed anomalies.
+
+    Returns:
+        The series (one a split), all months one after the other as float32 (T, 24, 48) in degC, and
+        the number of boxes without sea.
+
+    Raises:
+        StpError: the file is damaged, has gaps in time, or too few months.
+    """
+    sst = open_field(path, "sst", ("time", "lat", "lon"))
+    assert options.months is not None
+    total = sum(options.months.values())
+    stamps = sst["time"].dt.year.to_numpy() * 12 + sst["time"].dt.month.to_numpy() - 1
+    if len(stamps) < total or (np.diff(stamps) != 1).any():
+        gaps = int((np.diff(stamps) != 1).sum())
+        raise StpError(
+            f"{path}: {len(stamps)} months with {gaps} gaps",
+            expected=f"{total} months without a gap, as the option `months` says",
+            remedy="lower `months`, or fetch a longer file",
+        )
+    values = load(sst[:total], path)
+    grid = values["lat"].to_numpy(), values["lon"].to_numpy()
+    on_grid = box_mean(values.to_numpy(), *grid, LATITUDES, LONGITUDES)
+    month = stamps[:total] % 12
+    training = np.arange(total) < options.months["train"]
+    anomalies = np.empty(on_grid.shape, np.float32)
+    for m in range(12):
+        anomalies[month == m] = on_grid[month == m] - on_grid[training & (month == m)].mean(0)
+    land = np.isnan(anomalies)
+    series, first = [], 0
+    for split in SPLITS:
+        series.append(Series(f"ERSST-{split}", split, options.months[split], int(month[first])))
+        first += options.months[split]
+    return series, np.where(land, np.float32(0), anomalies), int(land.any(0).sum())

@@ -1,0 +1,295 @@
+"""KTH human actions: 25 persons, 6 actions, 4 scenarios; one video each, with annotated sequences.
+
+Schuldt, Laptev and Caputo 2004, "Recognizing human actions: a local SVM approach"; the videos are
+160 x 120 pixels at 25 frames a second. The person split and the strides are those of PredBench.
+"""
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.data.windows import starts_from_the_end
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.errors import StpError
+from stp.job import Job
+from stp.prepare.options import from_recipe, require, whole
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.resize import bilinear
+from stp.prepare.video import decode_grey
+
+SEQUENCES = "kth/00sequences.txt"
+ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
+VIDEO = re.compile(r"person(?P<person>\d\d)_(?P<action>[a-z]+)_d(?P<scenario>\d)")
+
+
+@dataclass(frozen=True)
+class KthOptions:
+    """Options of the reader.
+
+    Attributes:
+        splits: ``{"by": "person", "train": [...], "val": [...], "test": [...]}`` deals persons
+            (1..25); ``"by": "sequence"`` deals the sequences of every video by their position
+            (0..3), so that a person is in all splits: for samples with few videos only.
+        strides: for each group of actions and each split, frames between windows.
+        span: frames in a window, at least context + horizon; null for just that.
+        require_all: whether every annotated video must be there.
+    """
+
+    splits: dict[str, Any] = field(
+        default_factory=lambda: {
+            "by": "person",
+            "train": list(range(1, 15)),
+            "val": [15, 16],
+            "test": list(range(17, 26)),
+        }
+    )
+    strides: list[dict[str, Any]] = field(
+        default_factory=lambda: [
+            {
+                "actions": ["boxing", "handclapping", "handwaving", "walking"],
+                **{"train": 20, "val": 10, "test": 30},
+            },
+            {"actions": ["jogging", "running"], "train": 3, "val": 3, "test": 3},
+        ]
+    )
+    span: int | None = None
+    require_all: bool = True
+
+    def __post_init__(self) -> None:
+        ok = isinstance(self.splits, dict) and set(self.splits) == {"by", *SPLITS}
+        require(ok, "splits", self.splits, "{by: person or sequence, train: [], val: [], test: []}")
+        require(
+            self.splits["by"] in ("person", "sequence"),
+            "splits.by",
+            self.splits["by"],
+            "person or sequence",
+        )
+        dealt = [n for split in SPLITS for n in self.splits[split]]
+        require(len(dealt) == len(set(dealt)), "splits", self.splits, "nothing in two splits")
+        named = sorted(a for group in self.strides for a in group["actions"])
+        require(
+            named == sorted(ACTIONS), "strides", self.strides, f"once each of {', '.join(ACTIONS)}"
+        )
+        for group in self.strides:
+            for split in SPLITS:
+                stride = group.get(split)
+                require(whole(stride, 1), f"strides {split}", stride, "a whole number >= 1")
+        require(
+            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
+        )
+
+    def stride(self, action: str, split: str) -> int:
+        """Frames between windows."""
+        return next(g[split] for g in self.strides if action in g["actions"])
+
+
+class Part(NamedTuple):
+    """The annotated frames of one video that belong to one split.
+
+    Attributes:
+        split: train, val or test.
+        video: e.g. "person01_boxing_d1".
+        numbers: frame numbers from 1, in the order of the annotation. A number may occur twice,
+            since a few annotated sequences overlap.
+    """
+
+    split: str
+    video: str
+    numbers: list[int]
+
+
+def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int, int]]]:
+    """The annotated sequences of every video: (first, last) frame, counted from 1, both included.
+
+    Videos that are marked as missing have none. One range of the original file ends before it
+    starts (person17_walking_d4, 445-56) and is kept as it is: it holds no frames.
+
+    Raises:
+        StpError: there is not a single annotation in the text.
+    """
+    sequences = {}
+    for line in text.splitlines():
+        if match := VIDEO.match(line.strip()):
+            ranges = re.findall(r"(\d+)\s*-\s*(\d+)", line[line.index(match[0]) + len(match[0]) :])
+            sequences[match[0]] = [(int(a), int(b)) for a, b in ranges]
+    if not any(sequences.values()):
+        raise StpError(
+            f"{name}: no annotated sequence in it",
+            expected="lines such as: person01_walking_d1 frames 1-75, 152-225",
+            remedy="fetch the file again",
+        )
+    return sequences
+
+
+def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]) -> list[Part]:
+    """Which frames of which video belong to which split, in alphabetical order of the videos."""
+    parts = []
+    for video in sorted(sequences):
+        person = int(VIDEO.match(video)["person"])  # type: ignore[index]
+        for split in SPLITS:
+            ranges = [
+                frames
+                for position, frames in enumerate(sequences[video])
+                if (position if splits["by"] == "sequence" else person) in splits[split]
+            ]
+            numbers = [n for first, last in ranges for n in range(first, last + 1)]
+            if numbers:
+                parts.append(Part(split, video, numbers))
+    return parts
+
+
+def cut(
+    parts: Iterable[Part], options: KthOptions, span: int, lengths: Mapping[str, int] | None = None
+) -> list[Clip]:
+    """The windows of all parts, whose frames lie one after the other in the given order.
+
+    Args:
+        parts: from `deal`.
+        options: for the strides.
+        span: frames in a window.
+        lengths: frames that a video really has, where that was found out; a window never reaches
+            beyond them.
+    """
+    clips = []
+    base = 0
+    for part in parts:
+        action = VIDEO.match(part.video)["action"]  # type: ignore[index]
+        stop = (lengths or {}).get(part.video, max(part.numbers))
+        # Frames that do not exist become a cut, -1, in the run of consecutive numbers.
+        numbers = [n if n <= stop else -1 for n in part.numbers]
+        found = starts_from_the_end(numbers, span, options.stride(action, part.split))
+        for i, start in enumerate(found):
+            if numbers[start] > 0:
+                name = f"{part.video}/{i:03d}-frame-{numbers[start]:04d}"
+                clips.append(Clip(part.split, name, base + int(start), 1, span, part.video))
+        base += len(part.numbers)
+    return clips
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for KTH.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a required video is missing.
+    """
+    recipe = job.recipe
+    options = from_recipe(KthOptions, recipe["options"])
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 1, "shape", recipe["shape"], "[1, height, width]: the videos are grey")
+    least = recipe["context"] + recipe["horizon"]
+    span = options.span or least
+    require(whole(span, least), "span", span, f"at least context + horizon = {least}")
+
+    text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
+    annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
+    videos = find_videos(raw)
+    missing = sorted(set(annotated) - set(videos))
+    if missing and options.require_all:
+        raise StpError(
+            f"{len(missing)} of {len(annotated)} KTH videos are missing, first {missing[0]}",
+            expected=f"every video of {SEQUENCES}, below kth/<action>/ or in kth/<action>.zip",
+            remedy="fetch all six archives, or set require_all to false for a sample",
+        )
+    parts = deal({v: r for v, r in annotated.items() if v in videos}, options.splits)
+
+    group = create_group(job.out / "frames.zarr", attributes(recipe, raw, **PIXELS))
+    frames = create_array(
+        group,
+        "frames",
+        (sum(len(part.numbers) for part in parts), 1, height, width),
+        np.uint8,
+        ("frame", "channel", "y", "x"),
+        (10, 1, height, width),
+    )
+    lengths: dict[str, int] = {}
+    names = sorted({part.video for part in parts})
+    with SequentialWriter(frames) as writer:
+        for done, (video, its_parts) in enumerate(groupby(parts, lambda part: part.video), 1):
+            decoded = _decode(raw, *videos[video])
+            lengths[video] = len(decoded)
+            for part in its_parts:
+                writer.append(_select(decoded, part, height, width)[:, None])
+            job.report("videos", done, len(names))
+
+    extras = write_index(job.out, cut(parts, options, span, lengths))
+    short = {v: n for v, n in lengths.items() if n < max(last for _, last in annotated[v])}
+    return {
+        **extras,
+        "videos": len(names),
+        "videos missing": len(missing),
+        "videos shorter than annotated": short,
+        "videos without annotation": sorted(set(videos) - set(annotated)),
+    }
+
+
+def find_videos(raw: RawFiles) -> dict[str, tuple[str, str | None]]:
+    """For every video the raw file it is in, and its name in there if that file is an archive.
+
+    Raises:
+        StpError: an archive is damaged.
+    """
+    videos: dict[str, tuple[str, str | None]] = {}
+    for name in raw.names:
+        path = PurePosixPath(name)
+        if path.suffix == ".avi":
+            members: list[str | None] = [None]
+        elif path.suffix == ".zip":
+            members = [m for m in _archive(raw, name).namelist() if m.endswith(".avi")]
+        else:
+            continue
+        for member in members:
+            if match := VIDEO.match(PurePosixPath(member or name).name):
+                videos.setdefault(match[0], (name, member))
+    return videos
+
+
+def _archive(raw: RawFiles, name: str) -> zipfile.ZipFile:
+    path = raw.find(name)
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise StpError(
+            f"{path}: damaged archive ({error})",
+            expected="a complete zip file",
+            remedy="fetch it again",
+        ) from error
+
+
+def _decode(raw: RawFiles, name: str, member: str | None) -> np.ndarray:
+    if member is None:
+        return decode_grey(raw.find(name), str(raw.find(name)))
+    with _archive(raw, name) as archive:
+        try:
+            content = archive.read(member)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise StpError(
+                f"{raw.find(name)}: {member} in it is damaged ({error})",
+                expected="a complete zip file",
+                remedy="fetch it again",
+            ) from error
+    return decode_grey(io.BytesIO(content), f"{raw.find(name)}: {member}")
+
+
+def _select(decoded: np.ndarray, part: Part, height: int, width: int) -> np.ndarray:
+    """The frames of one part, resized, (T, H, W); black where a frame does not exist."""
+    at = np.array(part.numbers) - 1
+    exists = at < len(decoded)
+    if not exists.any():
+        raise StpError(
+            f"{part.video}: only {len(decoded)} frames, none of those annotated for {part.split}",
+            expected=f"frames {min(part.numbers)}..{max(part.numbers)}",
+            remedy=f"fetch the video again, or correct {SEQUENCES}",
+        )
+    selected = np.zeros((len(at), height, width), np.uint8)
+    selected[exists] = bilinear(decoded[at[exists]], height, width)
+    return selected

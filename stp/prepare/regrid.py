@@ -1,0 +1,46 @@
+"""From one regular latitude-longitude grid to a coarser one."""
+
+import numpy as np
+
+
+def box_mean(
+    field: np.ndarray,
+    lat: np.ndarray,
+    lon: np.ndarray,
+    new_lat: np.ndarray,
+    new_lon: np.ndarray,
+) -> np.ndarray:
+    """Mean over each new box, weighted by area, of the old boxes that have a value.
+
+    The weight of an old box is the area that both share; on the sphere that is proportional to the
+    shared longitude times the shared sine of latitude.
+
+    Args:
+        field: (T, lat, lon), NaN where there is no value.
+        lat: centres of the old boxes, degrees, equally spaced, ascending or descending.
+        lon: likewise; the new boxes must not reach across the seam.
+        new_lat: centres of the new boxes, degrees, equally spaced.
+        new_lon: likewise.
+
+    Returns:
+        float64 (T, new_lat, new_lon), NaN where no old box has a value.
+    """
+    rows = _shared(np.sin(np.deg2rad(_edges(new_lat))), np.sin(np.deg2rad(_edges(lat))))
+    columns = _shared(_edges(new_lon), _edges(lon)).T
+    valid = np.isfinite(field)
+    total = rows @ np.where(valid, field, 0.0).astype(np.float64) @ columns
+    weight = rows @ valid.astype(np.float64) @ columns
+    return np.divide(total, weight, out=np.full_like(total, np.nan), where=weight > 0)
+
+
+def _edges(centres: np.ndarray) -> np.ndarray:
+    """(n, 2): lower and upper edge of each box."""
+    values = np.asarray(centres, np.float64)
+    half = abs(values[1] - values[0]) / 2
+    return np.stack([values - half, values + half], axis=1)
+
+
+def _shared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Length that interval i of `a` and interval j of `b` have in common."""
+    low = np.maximum(a[:, None, 0], b[None, :, 0])
+    return np.maximum(np.minimum(a[:, None, 1], b[None, :, 1]) - low, 0)

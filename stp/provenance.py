@@ -1,0 +1,71 @@
+"""Where an artefact comes from: machine, versions, commit and times."""
+
+import getpass
+import os
+import platform
+import socket
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "stp", "torch", "numpy", "scipy", "pandas", "pyarrow", "zarr", "xarray", "dask",
+    "netcdf4", "av", "duckdb", "lpips", "snakemake",
+)  # fmt: skip
+
+
+def describe_machine() -> dict[str, Any]:
+    """Describe who runs this, on what, and with which versions.
+
+    Nothing of it is part of a fingerprint: it explains a number, it does not choose it.
+    """
+    packages = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            packages[name] = "not installed"
+    return {
+        "host": socket.gethostname(),
+        "user": _user(),
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "cpus": os.cpu_count(),
+        "device": _device(),
+        "python": platform.python_version(),
+        "packages": packages,
+        "commit": _commit(),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+    }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container without a password file
+        return str(os.getuid())
+
+
+def _device() -> str:
+    """Name the GPU if torch was loaded and has one; never load torch to find out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return "cpu"
+    return str(torch.cuda.get_device_name())
+
+
+def _commit() -> str | None:
+    """Name the commit of the checkout, marked if files were changed since."""
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,1 @@
+"""Collected rows -> tables for people."""

@@ -1,0 +1,308 @@
+"""Turn collected rows into the rows of a table: one per dataset and model, seeds together."""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stp.collect.manifest import KEYS, Cell, Manifest, cell_key, columns_of, variable_of
+
+Key = tuple[Any, ...]
+Place = tuple[Key, str, str | None, str]
+"""Cell key, convention, variable (None: all together) and statistic."""
+Overall = dict[Place, dict[str, Any]]
+"""The row over all lead times, by place."""
+
+
+class Published(NamedTuple):
+    """A value printed in a paper; a ``note`` says that it is doubtful."""
+
+    value: float
+    raw: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column of one row.
+
+    Attributes:
+        convention: exact definition of the value.
+        value: mean over seeds; None has a ``reason``.
+        low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
+        clusters: number of independent clusters behind the interval.
+        seed_sd: sample standard deviation over seeds; None for fewer than two.
+        published: the paper's value, or None.
+        difference: value - published.value; only where the comparison is fair.
+        reason: why a value or its interval is absent; empty if neither is.
+    """
+
+    convention: str
+    value: float | None
+    low: float | None
+    high: float | None
+    clusters: int | None
+    seed_sd: float | None
+    published: Published | None
+    difference: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        comparable: official bytes under the paper's protocol.
+        seeds: number of seeds; None for a deterministic model.
+        samples: samples behind the values; the smallest number if columns differ.
+    """
+
+    source: str
+    scale: str
+    protocol: str
+    comparable: bool
+    leaky: bool
+    dataset: str
+    model: str
+    seeds: int | None
+    samples: int | None
+    entries: dict[str, Entry]
+    notes: list[str]
+
+
+def overall(scores: pa.Table) -> Overall:
+    """Pick the rows that stand for all lead times, by place.
+
+    For a variable, that is its row without level and threshold. For all variables together it is
+    the row without variable; where there is none, the only row there is. Several rows, such as
+    one for each variable, have no overall value.
+    """
+    chosen: Overall = {}
+    alone: dict[Place, list[dict[str, Any]]] = {}
+    for row in scores.filter(pc.is_null(scores["lead"])).to_pylist():
+        key = tuple(row[name] for name in KEYS)
+        if row["level"] is None and row["threshold"] is None:
+            chosen[(key, row["convention"], row["variable"], row["statistic"])] = row
+        alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
+    for place, rows in alone.items():
+        if len(rows) == 1:
+            chosen.setdefault(place, rows[0])
+    return chosen
+
+
+def make_rows(
+    manifest: Manifest,
+    table: str,
+    scores: Overall,
+    published: list[dict[str, str]],
+    absent: dict[Key, str],
+) -> list[Row]:
+    """Make the rows of ``table`` in the order of the manifest's cells.
+
+    Args:
+        absent: cells without scores: key -> why. They leave their values empty.
+    """
+    groups: dict[Key, list[Cell]] = {}
+    for cell in manifest["cells"]:
+        if columns_of(manifest, table, cell):
+            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+    labels = _labels(manifest, [cells[0] for cells in groups.values()])
+    return [
+        _row(manifest, table, cells, label, scores, published, absent)
+        for cells, label in zip(groups.values(), labels, strict=True)
+    ]
+
+
+def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
+    """Name dataset and model of each row; add whatever else rows of one name differ in."""
+    names = manifest["names"]
+
+    def dataset(cell: Cell) -> str:
+        tested, trained = cell["key"]["tested_on"], cell["key"]["trained_on"]
+        shown: str = names["datasets"].get(tested, tested)
+        if trained in (None, tested):
+            return shown
+        return f"{names['datasets'].get(trained, trained)} -> {shown}"
+
+    plain = [
+        (dataset(cell), names["models"].get(cell["key"]["model"], cell["key"]["model"]))
+        for cell in cells
+    ]
+    labels = []
+    for cell, (data, model) in zip(cells, plain, strict=True):
+        twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
+        differing = [
+            f"{name} {cell['key'][name] or 'none'}"
+            for name in KEYS[:-1]
+            if len({twin["key"][name] for twin in twins}) > 1
+        ]
+        labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
+    return labels
+
+
+def _row(
+    manifest: Manifest,
+    table: str,
+    cells: list[Cell],
+    label: tuple[str, str],
+    scores: Overall,
+    published: list[dict[str, str]],
+    absent: dict[Key, str],
+) -> Row:
+    """Make one row of cells that differ in their seed only."""
+    first = cells[0]
+    comparable = all(cell["official_paper_protocol"] for cell in cells)
+    leaky = any(cell["leaky"] for cell in cells)
+    present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
+    entries = {
+        column: _entry(
+            present,
+            convention,
+            variable_of(column),
+            scores,
+            _published(manifest, first, column, published),
+            comparable,
+        )
+        for column, convention in columns_of(manifest, table, first).items()
+    }
+    counts = [
+        row["n"]
+        for key in present
+        for column, entry in entries.items()
+        if (row := scores.get((key, entry.convention, variable_of(column), "mean")))
+        and row["n"] is not None
+    ]
+    seeded = any(cell["key"]["seed"] is not None for cell in cells)
+    return Row(
+        source=first["source"],
+        scale=manifest["scale"],
+        protocol=first["protocol"],
+        comparable=comparable,
+        leaky=leaky,
+        dataset=label[0],
+        model=label[1],
+        seeds=len(present) if seeded else None,
+        samples=min(counts, default=None),
+        entries=entries,
+        notes=[
+            *_markers(first, comparable, leaky),
+            *_absences(cells, absent),
+            *_reasons(entries, bool(present)),
+        ],
+    )
+
+
+def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
+    """Say what a reader must know before comparing the row with anything."""
+    if not comparable:
+        doubt = cell["source"] == "official" and not cell.get("verified", True)
+        bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"
+        yield f"NOT COMPARABLE: {bytes_}, {cell['protocol']} protocol"
+    if leaky:
+        yield "LEAKY SPLIT: test samples overlap with training data"
+    if cell.get("subset_note"):
+        yield cell["subset_note"]
+
+
+def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
+    """Say which seeds are missing, and why."""
+    for cell in cells:
+        if cell_key(cell) in absent:
+            seed = cell["key"]["seed"]
+            yield ("" if seed is None else f"seed {seed}: ") + absent[cell_key(cell)]
+
+
+def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
+    """Say why values are absent, unless nothing was scored at all, and which are doubtful."""
+    if scored:
+        yield from _grouped(
+            (column, entry.reason) for column, entry in entries.items() if entry.value is None
+        )
+    for text in _grouped(
+        (column, entry.published.note)
+        for column, entry in entries.items()
+        if entry.published and entry.published.note
+    ):
+        yield f"published {text}"
+
+
+def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Write "A, B: reason" once for columns that share a reason."""
+    columns: dict[str, list[str]] = {}
+    for column, reason in reasons:
+        columns.setdefault(reason, []).append(column)
+    return [f"{', '.join(names)}: {reason}" for reason, names in columns.items()]
+
+
+def _entry(
+    keys: list[Key],
+    convention: str,
+    variable: str | None,
+    scores: Overall,
+    published: Published | None,
+    comparable: bool,
+) -> Entry:
+    """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
+
+    def rows(statistic: str) -> list[dict[str, Any]]:
+        return [scores.get((key, convention, variable, statistic), _NOT_SCORED) for key in keys]
+
+    means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
+    value, low, high = _mean(means), _mean(lows), _mean(highs)
+    lacking = means if value is None else lows if low is None else []
+    reasons = [row["reason"] for row in lacking if row["value"] is None]
+    fair = comparable and published is not None and not published.note
+    return Entry(
+        convention=convention,
+        value=value,
+        low=low,
+        high=high,
+        clusters=min((row["n"] for row in lows if row["n"] is not None), default=None),
+        seed_sd=statistics.stdev(row["value"] for row in means)
+        if value is not None and len(means) > 1
+        else None,
+        published=published,
+        difference=value - published.value if fair and published and value is not None else None,
+        reason=reasons[0] if reasons else "" if keys else "missing",
+    )
+
+
+_NOT_SCORED = {"value": None, "n": None, "reason": "not scored"}
+
+
+def _mean(rows: list[dict[str, Any]]) -> float | None:
+    """Return the mean over seeds; None if there are none, or one has no value."""
+    values = [row["value"] for row in rows]
+    return statistics.fmean(values) if values and None not in values else None
+
+
+def _published(
+    manifest: Manifest, cell: Cell, column: str, published: list[dict[str, str]]
+) -> Published | None:
+    """Find the paper's value for a column, by the printed names of model and datasets.
+
+    A column that names a variable (``t2m WRMSE``) finds the value of that setting and metric.
+    Where the paper splits a table by a setting that the column does not name, several values
+    match: none is shown rather than the wrong one.
+    """
+    variable = variable_of(column)
+    models = manifest["published_names"]["models"]
+    datasets = manifest["published_names"]["datasets"]
+    key = cell["key"]
+    wanted = {
+        "dimension": manifest["dimension"],
+        "method": models.get(key["model"]),
+        "train_dataset": datasets.get(key["trained_on"] or key["tested_on"]),
+        "test_dataset": datasets.get(key["tested_on"]),
+        "metric": column.removeprefix(f"{variable} "),
+    }
+    if variable:
+        wanted["setting"] = variable
+    rows = [row for row in published if all(row[name] == wanted[name] for name in wanted)]
+    if len(rows) != 1:
+        return None
+    return Published(float(rows[0]["value"]), rows[0]["raw"], rows[0]["note"])

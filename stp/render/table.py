@@ -1,0 +1,247 @@
+"""Write a table of a paper: as CSV, as Markdown for reading, and its intervals as CSV.
+
+A final table exists only when all its cells do; what exists of an unfinished one is written to
+another folder, with the reasons for its gaps.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect.beside import beside
+from stp.collect.database import read_published
+from stp.collect.manifest import (
+    Cell,
+    Manifest,
+    cell_key,
+    columns_of,
+    describe,
+    load_manifest,
+    variable_of,
+)
+from stp.collect.scores import COLLECTED, collected_rows
+from stp.errors import StpError
+from stp.render.markdown import markdown
+from stp.render.rows import Entry, Key, Row, make_rows, overall
+
+INTERVALS = (
+    "source",
+    "scale",
+    "dataset",
+    "model",
+    "column",
+    "convention",
+    "value",
+    "ci95_low",
+    "ci95_high",
+    "clusters",
+    "seeds",
+    "seed_sd",
+    "reason",
+)
+
+
+def render_table(manifest: Path, collected: Path, out: Path, *, table: str | None = None) -> None:
+    """Write the final table ``<name>.csv``, ``<name>.md`` and ``<name>_intervals.csv``.
+
+    Args:
+        manifest: the cells of the table.
+        collected: their rows, written by ``collect`` from the same manifest.
+        out: path of the CSV file; the others are written next to it.
+        table: name of the table in the manifest; default: the manifest's dimension.
+
+    Raises:
+        StpError: a cell of the table has no rows, or lacks a column; nothing is written.
+    """
+    plan = load_manifest(manifest)
+    name = table or plan["dimension"]
+    rows = _read_collected(collected)
+    _demand_complete(plan, name, rows, collected)
+    _write(plan, name, rows, {}, out)
+
+
+def render_partial(
+    manifest: Path, failures: Mapping[str, Mapping[str, Any]], out_dir: Path
+) -> list[str]:
+    """Write what exists of every table of the manifest, straight from the score artefacts.
+
+    Args:
+        manifest: the cells of the tables.
+        failures: failed cells: path -> {"error": what went wrong, "log": path of the log}. A path
+            is that of any artefact of the cell relative to the store, with or without its
+            fingerprint, or that of the cell: ``<dimension>/...`` as below ``scores/``.
+        out_dir: folder of partial tables, never that of final ones.
+
+    Returns:
+        The cells without scores, as paths below ``scores/`` without fingerprint.
+    """
+    plan = load_manifest(manifest)
+    found = []
+    absent: dict[Key, str] = {}
+    missing = []
+    for cell in plan["cells"]:
+        try:
+            found.append(collected_rows(plan, cell))
+        except StpError as problem:
+            absent[cell_key(cell)] = _why_missing(plan, cell, failures, problem)
+            missing.append(_cell_path(plan, cell))
+    rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
+    for table in plan["tables"]:
+        _write(plan, table, rows, absent, out_dir / f"{table}.csv")
+    return missing
+
+
+def _read_collected(path: Path) -> pa.Table:
+    remedy = f"delete {path} and run again"
+    try:
+        rows = pq.read_table(path, partitioning=None)
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})", expected="collected rows", remedy=remedy
+        ) from None
+    if rows.schema.names != COLLECTED.names:
+        raise StpError(f"{path}: wrong columns", expected=", ".join(COLLECTED.names), remedy=remedy)
+    return rows
+
+
+def _demand_complete(plan: Manifest, table: str, rows: pa.Table, collected: Path) -> None:
+    """Refuse a table with gaps: every cell has an overall row for every column."""
+    scores = overall(rows)
+    fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
+    cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
+    gaps = []
+    for cell in cells:
+        if Path(cell["scores"]).name not in fingerprints:
+            gaps.append(f"{describe(cell)}: no rows")
+            continue
+        lacking = [
+            f"{column} ({convention})"
+            for column, convention in columns_of(plan, table, cell).items()
+            if (cell_key(cell), convention, variable_of(column), "mean") not in scores
+        ]
+        if lacking:
+            gaps.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
+    if gaps or not cells:
+        raise StpError(
+            f"{collected}: table {table!r} is not complete" + "".join(f"\n  {gap}" for gap in gaps),
+            expected=f"rows of all {len(cells)} cells of the table, for all its columns",
+            remedy="score the missing cells and collect again; a partial table shows what exists",
+        )
+
+
+def _why_missing(
+    plan: Manifest, cell: Cell, failures: Mapping[str, Mapping[str, Any]], problem: StpError
+) -> str:
+    """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
+    store = Path(plan["store"])
+    names = {_cell_path(plan, cell)}
+    for stage in ("data", "model", "predictions", "scores"):
+        folder = Path(cell[stage]) if cell.get(stage) else None
+        if folder and folder.is_relative_to(store):
+            relative = folder.relative_to(store)
+            names |= {relative.as_posix(), relative.parent.as_posix()}
+    for path, failure in failures.items():
+        if path.strip("/") in names:
+            log = failure.get("log")
+            # The first line says what went wrong; the log has the rest.
+            error = str(failure["error"]).partition("\n")[0]
+            return f"failed: {error}" + (f" (log: {log})" if log else "")
+    if (Path(cell["scores"]) / "artefact.json").is_file():
+        return f"not usable: {problem.what}"
+    return "missing"
+
+
+def _cell_path(plan: Manifest, cell: Cell) -> str:
+    """Return the path of a cell: its score folder below ``scores/``, without fingerprint."""
+    folder = Path(cell["scores"]).parent
+    scores = Path(plan["store"]) / "scores"
+    return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
+
+
+def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
+    """Write the three files; the CSV, which stands for all, is put in place last."""
+    published = read_published(Path(plan["published"]))
+    rows = make_rows(plan, table, overall(scores), published, absent)
+    texts = {
+        out: _table_csv(rows),
+        out.with_name(f"{out.stem}_intervals.csv"): _intervals_csv(rows),
+        out.with_suffix(".md"): markdown(plan, table, rows, partial=bool(absent)),
+    }
+    with ExitStack() as stack:
+        # The stack unwinds from the last entry to the first.
+        for path, text in texts.items():
+            temporary = stack.enter_context(beside(path))
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _table_csv(rows: list[Row]) -> str:
+    """Write one line per row; columns are those of all datasets, in order of appearance."""
+    columns = list(dict.fromkeys(column for row in rows for column in row.entries))
+    header = ["source", "scale", "protocol", "comparable", "dataset", "model", "seeds", "n"]
+    for column in columns:
+        header += [column, f"{column} published", f"{column} difference"]
+    lines: list[list[Any]] = [[*header, "notes"]]
+    for row in rows:
+        line = [
+            row.source,
+            row.scale,
+            row.protocol,
+            "yes" if row.comparable else "NO",
+            row.dataset,
+            row.model,
+            row.seeds,
+            row.samples,
+        ]
+        for column in columns:
+            line += _three(row.entries.get(column))
+        lines.append([*line, "; ".join(row.notes)])
+    return _csv(lines)
+
+
+def _three(entry: Entry | None) -> list[str]:
+    """Write value, published value and difference; a column that a dataset lacks is empty."""
+    if entry is None:
+        return ["", "", ""]
+    published = entry.published.value if entry.published else None
+    return [_number(entry.value), _number(published), _number(entry.difference)]
+
+
+def _intervals_csv(rows: list[Row]) -> str:
+    lines: list[list[Any]] = [list(INTERVALS)]
+    for row in rows:
+        for column, entry in row.entries.items():
+            lines.append(
+                [
+                    row.source,
+                    row.scale,
+                    row.dataset,
+                    row.model,
+                    column,
+                    entry.convention,
+                    _number(entry.value),
+                    _number(entry.low),
+                    _number(entry.high),
+                    entry.clusters,
+                    row.seeds,
+                    _number(entry.seed_sd),
+                    entry.reason,
+                ]
+            )
+    return _csv(lines)
+
+
+def _number(value: float | None) -> str:
+    """Write ten significant digits: more than any metric has, few enough to hide rounding."""
+    return "" if value is None else f"{value:.10g}"
+
+
+def _csv(lines: list[list[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()

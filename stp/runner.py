@@ -1,0 +1,231 @@
+"""The shell around the core of every stage: checks, leases, publishing, records of failure.
+
+Cores are handed a plain job and are fingerprinted; nothing here is, because nothing here can
+influence what they compute.
+"""
+
+import contextlib
+import importlib
+import json
+import shutil
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from stp import progress as progress_lines
+from stp import provenance, store
+from stp.cells import Artefact, Plan, Raw
+from stp.errors import StpError
+from stp.job import Job
+
+CORES = {
+    "prepare": "stp.prepare.{reader}",
+    "train": "stp.train.run",
+    "predict": "stp.predict.run",
+    "score": "stp.score.run",
+}
+FAILURE = "failure.json"
+
+
+def state_folder(plan: Plan, folder: str) -> Path:
+    """Where an artefact's resumable state and records of attempts live."""
+    return plan.store / "state" / folder
+
+
+def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any) -> Path:
+    """Make one artefact, unless it is there.
+
+    Args:
+        plan: the plan that it belongs to.
+        artefact: what to make.
+        log: a file for all progress lines and tracebacks.
+        runtime: settings without influence on the result, over those of the configuration.
+
+    Returns:
+        its folder in the store.
+
+    Raises:
+        StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is
+            full, or whatever the core has to say.
+    """
+    final = plan.store / artefact.folder
+    state = state_folder(plan, artefact.folder)
+    with _open_log(log) as log_file:
+        lines = progress_lines.Progress(artefact.stage, artefact.label, plan, log_file)
+        if store.adopt(final):
+            lines.finish(adopted=True)
+            return final
+        try:
+            with store.lease(state, lines.say):
+                if store.adopt(final):  # whoever held the lease made it
+                    lines.finish(adopted=True)
+                    return final
+                _make(plan, artefact, final, state, lines, runtime)
+        except Exception as error:
+            if log_file is not None:
+                traceback.print_exc(file=log_file)
+            _record_failure(state, artefact, error, log)
+            if isinstance(error, OSError):
+                raise store.disk_error(error, f"{artefact.stage} {artefact.label}") from error
+            raise
+        shutil.rmtree(state, ignore_errors=True)
+        lines.finish()
+        return final
+
+
+def _make(
+    plan: Plan,
+    artefact: Artefact,
+    final: Path,
+    state: Path,
+    lines: progress_lines.Progress,
+    runtime: dict[str, Any],
+) -> None:
+    lines.say("starts")
+    inputs = {}
+    for name, value in artefact.inputs.items():
+        inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
+        _check_input(inputs[name], artefact)
+    started = time.time()
+    temporary = store.temporary_folder(final)
+    try:
+        core = importlib.import_module(_core_name(artefact))
+        job = Job(
+            recipe=artefact.recipe,
+            inputs=inputs,
+            out=temporary,
+            state=state,
+            runtime={**plan.config.scale.runtime, **_raw_roots(plan, artefact), **runtime},
+            report=lines.report,
+        )
+        extras = core.run(job)
+        _refuse_if_changed(plan, artefact)
+        receipt = {
+            "stage": artefact.stage,
+            "path": artefact.folder,
+            "fingerprint": artefact.fingerprint,
+            "label": artefact.label,
+            "recipe": artefact.recipe,
+            "inputs": {
+                name: value.lock if isinstance(value, Raw) else value.folder
+                for name, value in artefact.inputs.items()
+            },
+            "code": {
+                "fingerprint": artefact.code.fingerprint,
+                "modules": dict(artefact.code.modules),
+            },
+            "provenance": {
+                **provenance.describe_machine(),
+                "started": started,
+                "finished": time.time(),
+                "seconds": time.time() - started,
+            },
+            "extras": extras,
+        }
+        if not store.publish(temporary, final, receipt):
+            lines.say("somebody else was faster; theirs is kept")
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _core_name(artefact: Artefact) -> str:
+    name = CORES[artefact.stage].format(**artefact.recipe)
+    named = [name]
+    if "model" in artefact.recipe:
+        named.append(f"stp.models.{artefact.recipe['model']}")
+    for module in named:
+        if artefact.code.modules.get(module) == "missing":
+            raise StpError(
+                f"{module.replace('.', '/')}.py does not exist",
+                expected=f"the code for {artefact.label}",
+                remedy="write it, or take the model or dataset out of the scale file",
+            )
+    return name
+
+
+def _raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+    raw = artefact.inputs.get("raw")
+    if not isinstance(raw, Raw):
+        return {}
+    return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
+
+
+def _check_input(path: Path, artefact: Artefact) -> None:
+    if path.suffix == ".json":
+        if not path.is_file():
+            raise StpError(
+                f"{path} is missing: the raw files were not fetched yet",
+                remedy="run `stp fetch` for this dataset",
+            )
+    elif not store.is_complete(path):
+        raise StpError(
+            f"{path}, which {artefact.stage} of {artefact.label} needs, is missing or damaged",
+            expected="a folder with every file of its receipt",
+            remedy=f"run snakemake again; if it is damaged, delete it first: rm -r {path}",
+        )
+
+
+def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
+    """Refuse to publish what another code made than the path says.
+
+    Raises:
+        StpError: the checkout was edited since this job started.
+    """
+    now = Plan(plan.config, plan.source)
+    if artefact.folder in now.artefacts:
+        return
+    before = dict(artefact.code.modules)
+    parent = artefact.folder.rpartition("/")[0]
+    changed = sorted(
+        module
+        for folder, other in now.artefacts.items()
+        if folder.rpartition("/")[0] == parent
+        for module, value in other.code.modules.items()
+        if before.get(module) != value
+    )
+    raise StpError(
+        f"the code changed while {artefact.stage} of {artefact.label} was running: "
+        f"{', '.join(changed) or 'an input of it'}",
+        expected="the same code at the start and at the end of a job",
+        remedy="run snakemake again; work in another checkout while long jobs run",
+    )
+
+
+@contextlib.contextmanager
+def _open_log(path: Path | None) -> Iterator[IO[str] | None]:
+    if path is None:
+        yield None
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        yield file
+
+
+def _record_failure(
+    state: Path, artefact: Artefact, error: BaseException, log: Path | None
+) -> None:
+    """Leave a record that tables with gaps and people can read; never hide the error itself."""
+    record = {
+        "stage": artefact.stage,
+        "label": artefact.label,
+        "folder": artefact.folder,
+        "error": str(error) or type(error).__name__,
+        "log": str(log) if log else None,
+        "time": time.time(),
+    }
+    with contextlib.suppress(OSError):
+        store.write_atomically(state / FAILURE, json.dumps(record, indent=1))
+
+
+def failures(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Read the failure records of all planned artefacts that are not there."""
+    found = {}
+    for artefact in plan.artefacts.values():
+        path = state_folder(plan, artefact.folder) / FAILURE
+        if (plan.store / artefact.receipt).exists():
+            continue
+        with contextlib.suppress(OSError, json.JSONDecodeError):
+            found[artefact.folder] = json.loads(path.read_text())
+    return found

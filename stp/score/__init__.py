@@ -1,0 +1,1 @@
+"""Score: predictions and truth to metrics, per sample, per lead time and overall."""

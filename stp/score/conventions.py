@@ -1,0 +1,39 @@
+"""From the name of a convention to its code: ``ssim.range2`` is ``stp.metrics.ssim.range2``."""
+
+import difflib
+import importlib
+import pkgutil
+
+import stp.metrics
+from stp.errors import StpError
+from stp.metrics.metric import Metric
+
+
+def find(name: str) -> Metric:
+    """The metric behind ``<metric>.<choice>``.
+
+    Raises:
+        StpError: there is none; names the nearest.
+    """
+    module, _, choice = name.partition(".")
+    if module in _modules():
+        metric = getattr(importlib.import_module(f"stp.metrics.{module}"), choice, None)
+        if isinstance(metric, Metric):
+            return metric
+    known = [f"{module}.{choice}" for module in _modules() for choice in choices(module)]
+    near = difflib.get_close_matches(name, known, n=3)
+    raise StpError(
+        f"unknown convention {name!r}",
+        expected=", ".join(known),
+        remedy=f"did you mean {' or '.join(near)}?" if near else "choose one of these",
+    )
+
+
+def choices(module: str) -> list[str]:
+    """Names of the conventions in one module of ``stp.metrics``, sorted."""
+    attributes = vars(importlib.import_module(f"stp.metrics.{module}"))
+    return sorted(name for name, value in attributes.items() if isinstance(value, Metric))
+
+
+def _modules() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(stp.metrics.__path__))

@@ -1,0 +1,83 @@
+"""Predictions on disk, checked against the data that they are about."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from stp.data.prepared import Prepared
+from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.errors import StpError
+
+
+class Predictions:
+    """The predictions of one split.
+
+    Args:
+        folder: holds ``predictions.zarr`` and ``index.parquet``.
+        data: the prepared data.
+        split: the split that was predicted.
+
+    Attributes:
+        index: the split's rows, in the order of the samples.
+        leads: number of lead times T.
+
+    Raises:
+        StpError: something is missing, damaged, or does not fit the data.
+    """
+
+    def __init__(self, folder: Path, data: Prepared, split: str) -> None:
+        store = Path(folder) / "predictions.zarr"
+        self.index = data.clips(split).index
+        self._clips = data.clips(split)
+        self._context = data.context
+        attributes = read_metadata(store, "group")["attributes"]
+        self._frames = MappedRows(store / "predictions")
+        self.shape = self._frames.shape
+        if len(self.shape) != 5 or self.shape[2:] != data.shape:
+            raise StpError(
+                f"{store}: predictions have shape {self.shape}",
+                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data",
+                remedy="predict with a model that was trained on frames of this shape",
+            )
+        if attributes.get("units") != data.attrs.get("units"):
+            raise StpError(
+                f"{store}: units are {attributes.get('units')!r}",
+                expected=f"{data.attrs.get('units')!r}, the units of {data.folder}",
+                remedy="write predictions in the units of the dataset",
+            )
+        self._check_index(Path(folder) / "index.parquet", split)
+        self.leads: int = self.shape[1]
+
+    def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted and observed frames of samples start..stop-1, float32 (n, T, C, H, W) each."""
+        predicted = np.asarray(self._frames.read(start, stop), np.float32)
+        length = self._context + self.leads
+        observed = self._clips.read(range(start, stop), length=length)[:, self._context :]
+        return predicted, observed
+
+    def _check_index(self, path: Path, split: str) -> None:
+        try:
+            found = pd.read_parquet(path, columns=["clip"])["clip"].tolist()
+        except (OSError, ValueError, KeyError) as error:
+            raise StpError(
+                f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+                expected="a Parquet table with the index row of each sample",
+                remedy=REMEDY,
+            ) from error
+        wanted = self.index["clip"].tolist()
+        if not len(found) == self.shape[0] == len(wanted):
+            raise StpError(
+                f"{path}: {len(found)} rows for {self.shape[0]} predicted samples",
+                expected=f"{len(wanted)} of both, the clips of the split {split!r}",
+                remedy="predict this split of this dataset again",
+            )
+        for sample, (clip, right) in enumerate(zip(found, wanted, strict=True)):
+            if clip != right:
+                raise StpError(
+                    f"{path}: sample {sample} is clip {clip!r}",
+                    expected=f"{right!r}: the clips of the split {split!r}, in order",
+                    remedy="predict this split of this dataset again",
+                )
+        if not wanted:
+            raise StpError(f"{path}: no samples", expected=f"clips in the split {split!r}")

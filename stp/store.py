@@ -1,0 +1,268 @@
+"""The store: immutable folders, published by a rename that never replaces.
+
+A finished folder holds the declared receipt ``artefact.json`` and a sealed copy of it.
+Snakemake may delete what a rule declares; with the sealed copy a deleted receipt is put
+back instead of computing again.
+"""
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stp.cells import RECEIPT
+from stp.errors import StpError
+
+SEALED = ".sealed.json"
+LEASE_SECONDS = 60
+"""A lease whose heartbeat is older than this belongs to a process that died."""
+
+Json = dict[str, Any]
+
+
+def disk_error(error: OSError, what: str) -> StpError:
+    """Turn a full or read-only disk into an error that says what to do."""
+    remedies = {
+        errno.ENOSPC: "free some space, or set STP_STORE_DIR to a larger disk, and run again",
+        errno.EDQUOT: "the disk quota is used up: free some space and run again",
+        errno.EROFS: "the disk is read-only: set STP_STORE_DIR to a folder that can be written",
+        errno.EACCES: "you may not write there: set STP_STORE_DIR to a folder of yours",
+        errno.EPERM: "you may not write there: set STP_STORE_DIR to a folder of yours",
+    }
+    where = f" ({error.filename})" if error.filename else ""
+    return StpError(
+        f"{what}: {error.strerror or error}{where}",
+        remedy=remedies.get(error.errno or 0, "mend the disk and run again"),
+    )
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a small file beside its place, then rename: it is whole or not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        beside.write_text(text)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_if_changed(path: Path, text: str) -> bool:
+    """Write a file only when its text differs, so that its time says when it changed."""
+    if path.is_file() and path.read_text() == text:
+        return False
+    write_atomically(path, text)
+    return True
+
+
+def checksum(path: Path) -> str:
+    """Compute the sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def list_files(folder: Path) -> Json:
+    """Map every file below a folder, receipts excepted, to its size and checksum."""
+    return {
+        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": checksum(path)}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in (RECEIPT, SEALED)
+    }
+
+
+def read_receipt(folder: Path) -> Json | None:
+    """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
+    for name in (RECEIPT, SEALED):
+        try:
+            receipt = json.loads((folder / name).read_bytes())
+        except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+            continue
+        if isinstance(receipt, dict):
+            return receipt
+    return None
+
+
+def is_complete(folder: Path) -> bool:
+    """Does a folder hold every file, in full size, that its receipt lists?"""
+    receipt = read_receipt(folder)
+    if receipt is None:
+        return False
+    for name, entry in receipt["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != entry["bytes"]:
+            return False
+    return True
+
+
+def verify(folder: Path) -> None:
+    """Check every file of an artefact against its receipt.
+
+    Raises:
+        StpError: the receipt or a file is missing, or a file's bytes differ.
+    """
+    receipt = read_receipt(folder)
+    remedy = f"delete the folder and run again: rm -r {folder}"
+    if receipt is None:
+        raise StpError(f"{folder} has no readable receipt", remedy=remedy)
+    for name, entry in receipt["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise StpError(f"{path} is missing", expected="all files of its receipt", remedy=remedy)
+        if path.stat().st_size != entry["bytes"] or checksum(path) != entry["sha256"]:
+            raise StpError(
+                f"{path} is damaged",
+                expected=f"{entry['bytes']} bytes with sha256 {entry['sha256']}",
+                remedy=remedy,
+            )
+
+
+def adopt(folder: Path) -> bool:
+    """Take a finished folder as it is, putting back a receipt that was deleted.
+
+    Returns:
+        whether there is a complete artefact now.
+    """
+    if not is_complete(folder):
+        return False
+    if not (folder / RECEIPT).is_file():
+        write_atomically(folder / RECEIPT, (folder / SEALED).read_text())
+    return True
+
+
+def temporary_folder(final: Path) -> Path:
+    """Make a folder beside the final one, on the same file system, to write into.
+
+    Raises:
+        StpError: the disk is full or read-only.
+    """
+    folder = final.with_name(f".{final.name}.{uuid.uuid4().hex[:8]}.partial")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise disk_error(error, f"cannot write {final}") from error
+    return folder
+
+
+def publish(temporary: Path, final: Path, receipt: Json) -> bool:
+    """Seal a folder and move it to its final name, replacing nothing.
+
+    Args:
+        temporary: the folder that was written.
+        final: its name in the store.
+        receipt: without ``files``, which are listed here.
+
+    Returns:
+        False if somebody else was faster; their artefact is kept and ours thrown away.
+    """
+    text = json.dumps({**receipt, "files": list_files(temporary)}, indent=1, sort_keys=True)
+    (temporary / SEALED).write_text(text)
+    (temporary / RECEIPT).write_text(text)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        try:
+            # Onto an empty folder (Snakemake makes one) this is atomic; onto anything else
+            # it fails, so a finished artefact is never replaced.
+            temporary.rename(final)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+        if adopt(final):
+            shutil.rmtree(temporary)
+            return False
+        set_aside(final)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what is damaged, so that nothing is lost and its name is free again."""
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.damaged")
+    path.rename(aside)
+    return aside
+
+
+@contextlib.contextmanager
+def lease(folder: Path, report: Any = print) -> Iterator[None]:
+    """Hold a folder of training state; wait while another living process holds it.
+
+    A heartbeat keeps the lease fresh. The lease of a process that died is taken over: at
+    once if it ran on this machine, after a minute otherwise.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "lease.json"
+    me = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
+    waiting = False
+    while True:
+        try:
+            with path.open("x") as file:
+                json.dump(me, file)
+            break
+        except FileExistsError:
+            if _take_over(path):
+                continue
+        if not waiting:
+            report(f"waiting for another process that holds {path}")
+            waiting = True
+        time.sleep(1)
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(LEASE_SECONDS / 6):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    heart = threading.Thread(target=beat, daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        heart.join()
+        path.unlink(missing_ok=True)
+
+
+def _take_over(path: Path) -> bool:
+    """Remove the lease of a holder that is gone; a lease taken meanwhile is put back."""
+    try:
+        seen = path.read_text()
+    except FileNotFoundError:
+        return True
+    if not _is_dead(path, seen):
+        return False
+    removed = path.with_name(f".lease.{uuid.uuid4().hex[:8]}")
+    try:
+        path.rename(removed)
+        if removed.read_text() != seen:
+            removed.rename(path)
+            return False
+    except FileNotFoundError:
+        return False
+    removed.unlink()
+    return True
+
+
+def _is_dead(path: Path, content: str) -> bool:
+    """Is the holder of a lease gone?"""
+    try:
+        age = time.time() - path.stat().st_mtime
+        holder = json.loads(content)
+    except FileNotFoundError:
+        return False
+    except json.JSONDecodeError:  # being written, or torn by a crash
+        return age > LEASE_SECONDS
+    if holder["host"] == socket.gethostname():
+        try:
+            os.kill(holder["pid"], 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+    return age > LEASE_SECONDS

@@ -1,0 +1,42 @@
+"""Small files that the Snakefile writes while it is read: idempotent, atomic, and cheap.
+
+Jobs on a cluster read the Snakefile again, several at a time, so what is written here is
+named by its content or written by the main process only.
+"""
+
+import json
+from pathlib import Path
+
+from stp.cells import Plan
+from stp.fingerprint import digest
+from stp.store import write_if_changed
+
+RESULTS = Path("results")
+
+
+def write_config(plan: Plan, results: Path = RESULTS) -> Path:
+    """Write the effective configuration, so that every verb makes the very same plan."""
+    content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
+    path = results / "plan" / f"config-{digest(content)}.json"
+    write_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def manifest_path(dimension: str, results: Path = RESULTS) -> Path:
+    """Where the manifest of a dimension's tables lives."""
+    return results / "plan" / f"{dimension}.json"
+
+
+def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> dict[str, Path]:
+    """Write what each dimension's tables are made from, where the text differs.
+
+    Returns:
+        the path by dimension.
+    """
+    paths = {}
+    for dimension in plan.config.scale.dimensions:
+        paths[dimension] = manifest_path(dimension, results)
+        if write:
+            text = json.dumps(plan.manifest(dimension), indent=1, sort_keys=True) + "\n"
+            write_if_changed(paths[dimension], text)
+    return paths

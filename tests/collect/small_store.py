@@ -1,0 +1,209 @@
+"""A store of a few bytes: receipts, scores and a manifest, for tests of collect and render."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect.scores import SCORES
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "predbench.csv"
+
+Statistic = dict[str, Any]
+
+
+def write_receipt(folder: Path, stage: str, **more: Any) -> None:
+    """Write ``artefact.json`` with the checksums of what is in the folder."""
+    files = {
+        path.name: {
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        }
+        for path in sorted(folder.iterdir())
+        if path.name != "artefact.json"
+    }
+    receipt = {
+        "stage": stage,
+        "path": "/".join(folder.parts[-3:]),
+        "fingerprint": folder.name,
+        "recipe": {"model": "convlstm"},
+        "inputs": {},
+        "code": {"fingerprint": "c" * 16, "modules": {}},
+        "provenance": {
+            "host": "node1",
+            "device": "cpu",
+            "python": "3.11.7",
+            "packages": {"torch": "2.13.0"},
+            "commit": "4b2fd97",
+            "started": 0.0,  # 1970-01-01 00:00:00 UTC
+            "finished": 90.0,
+            "seconds": 90.0,
+        },
+        "extras": {},
+        "files": files,
+        **more,
+    }
+    (folder / "artefact.json").write_text(json.dumps(receipt))
+
+
+def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
+    """Make score rows: convention -> {"mean": v, "low": v, "high": v, "reason": text, ...}.
+
+    ``leads`` gives values per lead time, from lead 1; ``clusters`` counts the independent clips.
+    """
+    rows = []
+    for convention, given in values.items():
+        common = {
+            **key,
+            "metric": convention.split(".")[0],
+            "convention": convention,
+            "variable": given.get("variable"),
+            "reason": given.get("reason"),
+        }
+        n = given.get("n", 200)
+        rows.append({**common, "statistic": "mean", "value": given["mean"], "n": n})
+        for lead, value in enumerate(given.get("leads", []), start=1):
+            rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
+        if "low" in given:
+            clusters = given.get("clusters", 20)
+            for name in ("low", "high"):
+                row = {**common, "statistic": f"ci95_{name}", "value": given[name], "n": clusters}
+                rows.append(row | {"reason": given.get("ci_reason")})
+    return pa.Table.from_pylist(rows, SCORES)
+
+
+def sample_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
+    """Make per-sample rows of two samples, two lead times each."""
+    rows: list[dict[str, Any]] = []
+    for sample in (0, 1):
+        row = {**key, "sample": sample, "clip": f"clip{sample}", "cluster": "a", "variable": None}
+        rows.append(row | {name: [0.5, 0.25 * sample] for name in values})
+    fields = {
+        **{name: SCORES.field(name).type for name in key},
+        "sample": pa.int64(),
+        "clip": pa.string(),
+        "cluster": pa.string(),
+        "variable": pa.string(),
+        **{name: pa.list_(pa.float64()) for name in values},
+    }
+    return pa.Table.from_pylist(rows, pa.schema(list(fields.items())))
+
+
+class SmallStore:
+    """Builds a store cell by cell, then writes the manifest."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cells: list[dict[str, Any]] = []
+        self.manifest: dict[str, Any] = {
+            "dimension": "short_term",
+            "scale": "demo",
+            "code": "c" * 16,
+            "store": str(folder / "store"),
+            "cells": self.cells,
+            "unavailable": {"lpips.alex": "metric not available yet"},
+            "conventions": {
+                "ssim.range2": {
+                    "title": "Structural similarity",
+                    "unit": "1",
+                    "higher_is_better": True,
+                    "description": "data range 2",
+                    "available": True,
+                    "reason": "",
+                },
+            },
+            "tables": {
+                "short_term": {
+                    "columns": {
+                        "moving_mnist": {"SSIM": "ssim.range2", "LPIPS": "lpips.alex"},
+                        "enso": {"RMSE": "rmse.per_frame"},
+                        "cityscapes": {"SSIM": "ssim.range2"},
+                        "weatherbench": {
+                            "t2m WRMSE": "wrmse.per_frame",
+                            "t850 WRMSE": "wrmse.per_frame",
+                        },
+                    },
+                    "higher_is_better": {"SSIM": True, "LPIPS": False, "RMSE": False},
+                }
+            },
+            "names": {
+                "models": {"convlstm": "ConvLSTM", "persistence": "Persistence"},
+                "datasets": {"moving_mnist": "Moving-MNIST", "enso": "ICAR-ENSO"},
+            },
+            "published": str(PUBLISHED),
+            "published_names": {
+                "models": {"convlstm": "ConvLSTM", "simvpv2": "SimVPv2"},
+                "datasets": {
+                    "moving_mnist": "MovingMNIST",
+                    "enso": "ICAR-ENSO",
+                    "cityscapes": "CityScapes",
+                    "weatherbench": "WeatherBench",
+                },
+            },
+        }
+
+    def add(
+        self,
+        model: str,
+        dataset: str,
+        values: dict[str, Statistic],
+        *,
+        seed: int | None = None,
+        official: bool = False,
+        leaky: bool = False,
+        scored: bool = True,
+        **key: Any,
+    ) -> dict[str, Any]:
+        """Add a cell with all its artefacts; ``scored=False`` leaves the scores out."""
+        number = len(self.cells)
+        key = {
+            "suite": "predbench",
+            "dimension": "short_term",
+            "model": model,
+            "variant": "default",
+            "trained_on": dataset,
+            "train_subset": "all",
+            "tested_on": dataset,
+            "subset": "test",
+            "setting": "horizon-10",
+            "seed": seed,
+        } | key
+        store = self.folder / "store"
+        name = f"short_term/predbench/{key['variant']}/{model}/{dataset}/seed-{seed}"
+        folders = {
+            "data": store / "data" / dataset / "d000000000000000",
+            "predictions": store / "predictions" / name / f"b{number:015d}",
+            "scores": store / "scores" / name / f"a{number:015d}",
+        }
+        if seed is not None:
+            folders["model"] = store / "models" / dataset / model / f"e{number:015d}"
+        for stage, folder in folders.items():
+            if stage == "scores" and not scored:
+                continue
+            folder.mkdir(parents=True, exist_ok=True)
+            if stage == "scores":
+                pq.write_table(score_rows(key, values), folder / "scores.parquet")
+                pq.write_table(sample_rows(key, values), folder / "sample_scores.parquet")
+            write_receipt(folder, {"data": "prepare", "scores": "score"}.get(stage, stage))
+        cell = {
+            "key": key,
+            "source": "official" if official else "synthetic",
+            "release": "official" if official else "digits",
+            "protocol": "paper" if official else "demo",
+            "official_paper_protocol": official,
+            "leaky": leaky,
+            "subset_note": "",
+            "model": None,
+            **{stage: str(folder) for stage, folder in folders.items()},
+        }
+        self.cells.append(cell)
+        return cell
+
+    def write(self) -> Path:
+        """Write the manifest and return its path."""
+        path = self.folder / "manifest.json"
+        path.write_text(json.dumps(self.manifest))
+        return path

@@ -1,0 +1,181 @@
+"""The database: its tables, its comments, and that it is replaced in one step."""
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from small_store import SmallStore
+
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.errors import StpError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    store = SmallStore(tmp_path)
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}, seed=0)
+    return store
+
+
+def built(store: SmallStore, name: str = "results.duckdb") -> Path:
+    manifest = store.write()
+    rows = store.folder / "short_term.parquet"
+    collect(manifest, rows)
+    build([manifest], [rows], store.folder / name)
+    return store.folder / name
+
+
+def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
+    database = built(store)
+    tables = ask(
+        database,
+        "SELECT table_name, comment FROM duckdb_tables() UNION ALL "
+        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
+    )
+    names = ["artefacts", "cells", "conventions", "published", "sample_scores", "scores"]
+    assert [name for name, _ in tables] == names
+    assert all(comment for _, comment in tables)
+    bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
+    assert ask(database, f"{bare} AND coalesce(comment, '') = ''") == []
+    assert len(ask(database, bare)) > 80
+
+
+def test_scores_join_their_receipts(store: SmallStore) -> None:
+    found = ask(
+        built(store),
+        "SELECT s.value, a.stage, a.host, a.packages->>'$.torch', a.started, a.seconds, a.files "
+        "FROM scores s JOIN artefacts a ON a.fingerprint = s.scores_fingerprint "
+        "WHERE s.tested_on = 'enso' AND s.lead IS NULL",
+    )
+    # Two files: scores.parquet and sample_scores.parquet; the receipt does not list itself.
+    epoch = datetime.datetime(1970, 1, 1)
+    assert found == [(0.6, "score", "node1", "2.13.0", epoch, 90.0, 2)]
+
+
+def test_shared_receipts_appear_once_and_models_only_where_trained(store: SmallStore) -> None:
+    database = built(store)
+    # 3 cells on 2 datasets: data twice, predictions and scores three times, two trained models.
+    assert ask(database, "SELECT stage, count(*) FROM artefacts GROUP BY ALL ORDER BY ALL") == [
+        ("model", 2),
+        ("predictions", 3),
+        ("prepare", 2),
+        ("score", 3),
+    ]
+    assert ask(database, "SELECT model, model_fingerprint, seed FROM cells") == [
+        ("persistence", None, None),
+        ("convlstm", "e000000000000001", 0),
+        ("convlstm", "e000000000000002", 0),
+    ]
+
+
+def test_published_values_carry_our_names(store: SmallStore) -> None:
+    database = built(store)
+    assert ask(database, "SELECT count(*) FROM published") == [(1748,)]
+    # PredBench, short-term table: ConvLSTM on Moving-MNIST has SSIM 0.9290.
+    assert ask(
+        database,
+        "SELECT value, raw, method, test_dataset FROM published WHERE dimension = 'short_term' "
+        "AND model = 'convlstm' AND dataset = 'moving_mnist' AND metric = 'SSIM'",
+    ) == [(0.929, "0.9290", "ConvLSTM", "MovingMNIST")]
+    # PredRNN++ is in the file, but this plan has no name for it.
+    assert ask(database, "SELECT DISTINCT model FROM published WHERE method = 'PredRNN++'") == [
+        (None,)
+    ]
+
+
+def test_conventions_explain_the_scores(store: SmallStore) -> None:
+    assert ask(built(store), "SELECT metric, convention, title FROM conventions") == [
+        ("ssim", "ssim.range2", "Structural similarity")
+    ]
+
+
+def test_sample_scores_work_from_another_folder(
+    store: SmallStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = built(store)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = ask(
+        database,
+        'SELECT model, tested_on, clip, "ssim.range2", "rmse.per_frame"[2] FROM sample_scores '
+        "WHERE sample = 1 ORDER BY ALL",
+    )
+    # The helper writes [0.5, 0.25 * sample] for each convention of a cell.
+    assert found == [
+        ("convlstm", "enso", "clip1", None, 0.25),
+        ("convlstm", "moving_mnist", "clip1", [0.5, 0.25], None),
+        ("persistence", "moving_mnist", "clip1", [0.5, 0.25], None),
+    ]
+
+
+def test_same_inputs_give_the_same_rows(store: SmallStore) -> None:
+    first, second = built(store, "first.duckdb"), built(store, "second.duckdb")
+    for table in ("scores", "cells", "artefacts", "published", "conventions", "sample_scores"):
+        rows = ask(first, f"FROM {table}")
+        assert rows
+        assert ask(second, f"FROM {table}") == rows
+
+
+def test_rebuilding_replaces_a_database_that_somebody_reads(store: SmallStore) -> None:
+    database = built(store)
+    with duckdb.connect(str(database), read_only=True) as reader:
+        store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.7}}, seed=1)
+        built(store)
+        assert reader.execute("SELECT count(*) FROM cells").fetchall() == [(3,)]
+    assert ask(database, "SELECT count(*) FROM cells") == [(4,)]
+
+
+def test_damaged_sample_scores_are_named_and_nothing_is_left(store: SmallStore) -> None:
+    path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(StpError, match=r"sample_scores\.parquet: cannot be read") as caught:
+        built(store)
+    assert str(path) in caught.value.what
+    names = {entry.name for entry in store.folder.iterdir()}
+    assert names == {"store", "manifest.json", "short_term.parquet"}
+
+
+def test_sample_scores_of_different_types_are_refused(store: SmallStore) -> None:
+    path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
+    rows = pq.read_table(path)
+    column = rows.schema.get_field_index("ssim.range2")
+    number = pa.array([{"a": 1.0}, {"a": 2.0}])
+    pq.write_table(rows.set_column(column, "ssim.range2", number), path)
+    with pytest.raises(StpError, match="do not fit together"):
+        built(store)
+    assert not list(store.folder.glob("*.duckdb*"))
+
+
+def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
+    receipt = Path(store.cells[1]["model"]) / "artefact.json"
+    receipt.unlink()
+    with pytest.raises(StpError, match=r"e000000000000001/artefact\.json: missing"):
+        built(store)
+
+
+def test_damaged_receipt_is_named(store: SmallStore) -> None:
+    (Path(store.cells[1]["model"]) / "artefact.json").write_text(json.dumps(["no mapping"]))
+    with pytest.raises(StpError, match=r"artefact\.json: damaged \(TypeError"):
+        built(store)
+
+
+def test_published_file_with_other_columns_is_refused(store: SmallStore) -> None:
+    other = store.folder / "other.csv"
+    other.write_text("model,value\nx,1\n")
+    store.manifest["published"] = str(other)
+    with pytest.raises(StpError, match="columns model, value"):
+        built(store)

@@ -1,0 +1,218 @@
+"""Collecting rows: what is refused, what is added, and that nothing depends on chance."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from small_store import SmallStore, score_rows, write_receipt
+
+from stp.collect.scores import COLLECTED, collect
+from stp.errors import StpError
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    return SmallStore(tmp_path)
+
+
+def collected(store: SmallStore) -> pa.Table:
+    out = store.folder / "collected.parquet"
+    collect(store.write(), out)
+    return pq.read_table(out)
+
+
+def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}, seed=0)
+    rows = collected(store)
+    assert rows.schema.equals(COLLECTED)
+    assert rows["lead"].to_pylist() == [1, 2, None]
+    assert rows["value"].to_pylist() == [0.5, 0.7, 0.6]
+    first = rows.slice(0, 1).to_pylist()[0]
+    about = {name: first[name] for name in COLLECTED.names[-7:]}
+    assert about == {
+        "source": "synthetic",
+        "release": "digits",
+        "scale": "demo",
+        "protocol": "demo",
+        "official_paper_protocol": False,
+        "leaky": False,
+        "scores_fingerprint": "a000000000000000",
+    }
+
+
+def test_unavailable_convention_gets_a_row_with_the_reason(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    rows = collected(store).to_pylist()
+    (absent,) = [row for row in rows if row["convention"] == "lpips.alex"]
+    assert absent["value"] is None
+    assert absent["metric"] == "lpips"
+    assert absent["statistic"] == "mean"
+    assert absent["reason"] == "metric not available yet"
+
+
+def test_unavailable_column_of_a_variable_names_the_variable(store: SmallStore) -> None:
+    store.manifest["unavailable"]["wrmse.per_frame"] = "metric not available yet"
+    store.add("persistence", "weatherbench", {"rmse.pooled": {"mean": 1.0}})
+    rows = collected(store).to_pylist()
+    variables = [row["variable"] for row in rows if row["convention"] == "wrmse.per_frame"]
+    assert variables == ["t2m", "t850"]
+
+
+def test_cells_keep_the_order_of_the_manifest_and_bytes_are_the_same(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
+    rows = collected(store)
+    first = (store.folder / "collected.parquet").read_bytes()
+    collected(store)
+    assert (store.folder / "collected.parquet").read_bytes() == first
+    assert rows["model"].unique().to_pylist() == ["persistence", "convlstm"]
+
+
+def test_missing_scores_are_named(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    (Path(cell["scores"]) / "scores.parquet").unlink()
+    with pytest.raises(StpError, match=r"scores\.parquet: missing") as caught:
+        collected(store)
+    assert f"rm -r {cell['scores']}" in caught.value.remedy
+
+
+def test_unfinished_artefact_is_named(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {}, scored=False)
+    with pytest.raises(StpError) as caught:
+        collected(store)
+    assert caught.value.what == f"{cell['scores']}/artefact.json: missing"
+
+
+def test_truncated_scores_are_named_and_the_old_file_stays(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    collected(store)
+    old = (store.folder / "collected.parquet").read_bytes()
+    path = Path(cell["scores"]) / "scores.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(StpError, match=r"scores\.parquet: damaged, \d+ bytes"):
+        collected(store)
+    assert (store.folder / "collected.parquet").read_bytes() == old
+    names = {entry.name for entry in store.folder.iterdir()}
+    assert names == {"store", "manifest.json", "collected.parquet"}
+
+
+def test_flipped_byte_is_found_by_the_checksum(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    path = Path(cell["scores"]) / "scores.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(StpError, match=r"scores\.parquet: damaged, SHA-256"):
+        collected(store)
+
+
+def test_file_that_never_was_parquet_is_named(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    folder = Path(cell["scores"])
+    (folder / "scores.parquet").write_bytes(b"not parquet")
+    write_receipt(folder, "score")
+    with pytest.raises(StpError, match=r"scores\.parquet: not readable as parquet"):
+        collected(store)
+
+
+def rewrite(cell: dict, rows: pa.Table) -> None:
+    """Replace the rows of a cell as if its score job had written them."""
+    folder = Path(cell["scores"])
+    pq.write_table(rows, folder / "scores.parquet")
+    write_receipt(folder, "score")
+
+
+def test_wrong_schema_names_the_columns(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    rows = score_rows(cell["key"], {"rmse.per_frame": {"mean": 1.0}})
+    lead = rows.schema.get_field_index("lead")
+    rows = rows.set_column(lead, "lead", pa.array([1.5])).drop_columns("reason")
+    rewrite(cell, rows)
+    with pytest.raises(StpError, match="no column reason; lead is double, not int64"):
+        collected(store)
+
+
+def test_columns_of_nulls_and_large_strings_are_the_same_schema(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    rows = score_rows(cell["key"], {"rmse.per_frame": {"mean": 1.0}})
+    variable = rows.schema.get_field_index("variable")
+    rows = rows.set_column(variable, "variable", pa.nulls(1))
+    model = rows.schema.get_field_index("model")
+    rows = rows.set_column(model, "model", rows["model"].cast(pa.large_string()))
+    rewrite(cell, rows)
+    assert collected(store).schema.equals(COLLECTED)
+
+
+def test_rows_of_another_cell_are_refused(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    rewrite(cell, score_rows(cell["key"] | {"seed": 3}, {"rmse.per_frame": {"mean": 1.0}}))
+    with pytest.raises(StpError, match=r"rows of another cell, seed is \[3\]") as caught:
+        collected(store)
+    assert "model persistence" in caught.value.expected
+
+
+def test_null_without_reason_and_repeated_rows_are_refused(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": None}})
+    with pytest.raises(StpError, match="a value is NULL without a reason"):
+        collected(store)
+    rows = score_rows(cell["key"], {"rmse.per_frame": {"mean": 1.0}})
+    rewrite(cell, pa.concat_tables([rows, rows]))
+    with pytest.raises(StpError, match="1 rows appear twice"):
+        collected(store)
+
+
+def test_receipt_of_another_artefact_is_refused(store: SmallStore) -> None:
+    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    write_receipt(Path(cell["scores"]), "score", fingerprint="f" * 16)
+    with pytest.raises(StpError, match="receipt of another artefact, ffffffffffffffff"):
+        collected(store)
+
+
+def test_all_bad_cells_are_named_at_once(store: SmallStore) -> None:
+    cells = [
+        store.add(model, "enso", {}, scored=False, seed=seed)
+        for model, seed in [("persistence", None), ("convlstm", 0)]
+    ]
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, seed=1)
+    with pytest.raises(StpError, match="2 of 3 cells cannot be collected") as caught:
+        collected(store)
+    assert all(cell["scores"] in str(caught.value) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cells": []}, "lists no cells"),
+        ({"tables": {"short_term": {"columns": {}}}}, "no table has columns for dataset 'enso'"),
+    ],
+)
+def test_unusable_manifests_are_refused(store: SmallStore, change: dict, message: str) -> None:
+    store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    store.manifest |= change
+    with pytest.raises(StpError, match=message):
+        collected(store)
+
+
+def test_manifest_that_is_missing_damaged_or_incomplete(store: SmallStore) -> None:
+    out = store.folder / "collected.parquet"
+    with pytest.raises(StpError, match="no such manifest"):
+        collect(store.folder / "nowhere.json", out)
+    path = store.folder / "manifest.json"
+    path.write_text("{")
+    with pytest.raises(StpError, match="not JSON"):
+        collect(path, out)
+    path.write_text(json.dumps({"cells": [{"key": {}}]}))
+    with pytest.raises(StpError, match="incomplete manifest") as caught:
+        collect(path, out)
+    assert "cells[0].key.model" in caught.value.expected
+
+
+def test_leads_of_all_rows_are_sorted_with_the_overall_value_last(store: SmallStore) -> None:
+    values = {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}, "acc.x": {"mean": 0.1}}
+    store.add("persistence", "enso", values)
+    rows = collected(store)
+    assert rows["convention"].to_pylist() == ["acc.x", *["rmse.per_frame"] * 3]
+    assert pc.is_null(rows["lead"]).to_pylist() == [True, False, False, True]

@@ -1,0 +1,32 @@
+"""Fixtures that all tests share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def raw_mirror() -> Path:
+    """The folder of real sample bytes; tests that need it skip where it is not at hand."""
+    value = os.environ.get("STP_RAW_MIRROR")
+    if not value:
+        pytest.skip("set STP_RAW_MIRROR to the folder of the sample bytes to run this test")
+    folder = Path(value).absolute()
+    if not (folder / "MANIFEST.tsv").is_file():
+        pytest.fail(f"STP_RAW_MIRROR={value} has no MANIFEST.tsv")
+    return folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the tests of sample bytes that really ran, for CI."""
+    ran = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        if "sample" in report.keywords and report.when == "call"
+    ]
+    terminalreporter.write_line(f"sample tests run: {len(ran)}")

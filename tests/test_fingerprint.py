@@ -1,0 +1,188 @@
+"""What counts as a change of code, and what does not."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from stp.fingerprint import closure, code_of, digest, source_hash
+
+ROOT = Path(__file__).parent.parent
+GOLDEN_SOURCE = '''
+"""A module with one of everything that Python versions print differently."""
+from dataclasses import dataclass, field
+
+@dataclass(frozen=True)
+class Options:
+    """Options."""
+    rate: float = 1e-3
+    names: list[str] = field(default_factory=list)
+
+def scale(x, /, factor=2, *, shift: int = 0, **rest):
+    """Scale."""
+    label = f"{x!r:>{factor}} and {shift}"
+    match x:
+        case {"a": [1, *_]} | None:
+            return label
+    try:
+        return [y * factor + shift for y in x if y > 0.5]
+    except* ValueError as error:
+        raise TypeError(f"no {error}") from error
+    finally:
+        pass
+
+async def wait(*items: int) -> None:
+    async with items as (a, b):
+        await (lambda q=...: q)(b"raw", 1j)
+'''
+GOLDEN_HASH = "efa9c53b45fd0129"
+
+
+def meaning(source: str) -> str:
+    return source_hash(textwrap.dedent(source).encode())
+
+
+def test_golden_hash_is_the_same_on_every_python():
+    assert meaning(GOLDEN_SOURCE) == GOLDEN_HASH
+
+
+def interpreter(version: str) -> str:
+    """Find another Python on the path or among pyenv's; skip the test where there is none."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for path in sorted(pyenv.glob(f"versions/{version}.*/bin/python")):
+        return str(path)
+    found = shutil.which(f"python{version}")
+    if found is None or subprocess.run([found, "-c", ""], capture_output=True).returncode:
+        pytest.skip(f"python{version} is not installed")
+    return found
+
+
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+def test_golden_hash_on_other_interpreters(version, tmp_path):
+    """fingerprint.py is standard library only, so any interpreter at hand can check it."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from stp.fingerprint import source_hash\n"
+        "print(source_hash(open(sys.argv[2], 'rb').read()))"
+    )
+    (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
+    command = [interpreter(version), "-c", code, str(ROOT), str(tmp_path / "golden.py")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.strip() == GOLDEN_HASH, done.stderr
+
+
+def test_comments_docstrings_formatting_and_error_texts_do_not_count():
+    assert meaning("def f(x):\n    return x + 1\n") == meaning(
+        '''
+        """A module."""
+
+        def f(
+            x,  # a comment
+        ):
+            """Add one."""
+            return (x
+                    + 1)
+        '''
+    )
+    assert meaning("raise ValueError(f'{x} is bad', 3)") == meaning("raise ValueError('oh', 3)")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "def f(x):\n    return x + 2\n",
+        "def f(x):\n    return x - 1\n",
+        "def f(y):\n    return y + 1\n",
+        "def f(x=0):\n    return x + 1\n",
+        "def f(x):\n    return x + 1.0\n",
+        "def f(x):\n    return x + 1\nf.tag = 'new'\n",
+    ],
+)
+def test_every_change_of_meaning_counts(changed):
+    assert meaning("def f(x):\n    return x + 1\n") != meaning(changed)
+
+
+def test_a_constant_counts_by_type():
+    assert len({meaning(f"x = {text}") for text in ("1", "1.0", "True", "'1'", "b'1'")}) == 5
+
+
+def write_package(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / "stp" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+PACKAGE = {
+    "__init__.py": "",
+    "train/__init__.py": "",
+    "train/run.py": "import numpy\nfrom stp.data import windows\nfrom .loop import fit\n",
+    "train/loop.py": "def fit():\n    from stp.errors import StpError\n",
+    "data/__init__.py": "",
+    "data/windows.py": "import stp.data.chunks\n",
+    "data/chunks.py": "SIZE = 1\n",
+    "data/unused.py": "SIZE = 2\n",
+    "errors.py": "class StpError(Exception): ...\n",
+}
+
+
+def test_closure_follows_every_form_of_import(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    assert list(closure(["stp.train.run"], folder)) == [
+        "stp",
+        "stp.data",
+        "stp.data.chunks",
+        "stp.data.windows",
+        "stp.errors",
+        "stp.train",
+        "stp.train.loop",
+        "stp.train.run",
+    ]
+
+
+def test_only_reached_modules_change_the_fingerprint(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    before = code_of(["stp.train.run"], folder=folder).fingerprint
+    (folder / "stp/data/unused.py").write_text("SIZE = 3\n")
+    assert code_of(["stp.train.run"], folder=folder).fingerprint == before
+    (folder / "stp/data/chunks.py").write_text("SIZE = 3\n")
+    assert code_of(["stp.train.run"], folder=folder).fingerprint != before
+
+
+def test_a_root_still_to_come_is_missing_not_an_error(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    assert closure(["stp.models.mau"], folder) == {"stp.models.mau": "missing"}
+
+
+def test_a_proven_refactor_keeps_the_old_fingerprint(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    old = code_of(["stp.data.chunks"], folder=folder).fingerprint
+    (folder / "stp/data/chunks.py").write_text("SIZE = 2 - 1\n")
+    new = code_of(["stp.data.chunks"], folder=folder).fingerprint
+    assert new != old
+    assert code_of(["stp.data.chunks"], {new: old}, folder).fingerprint == old
+    with pytest.raises(ValueError, match="circle"):
+        code_of(["stp.data.chunks"], {new: old, old: new}, folder)
+
+
+def test_digest_ignores_key_order_and_refuses_what_json_lacks():
+    assert digest({"a": 1, "b": [2.5, None]}) == digest({"b": [2.5, None], "a": 1})
+    assert digest({"a": 1}) != digest({"a": 1.5})
+    with pytest.raises(ValueError):
+        digest({"a": float("nan")})
+    with pytest.raises(TypeError):
+        digest({"a": Path("x")})
+
+
+def test_fingerprint_module_needs_nothing_installed():
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import stp.fingerprint"],
+        cwd=ROOT,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr

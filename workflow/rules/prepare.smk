@@ -1,0 +1,18 @@
+# raw bytes -> frames.zarr and index.parquet
+PREPARED = f"{STORE}/data/{{dataset}}/{{fingerprint}}/artefact.json"
+
+
+rule prepare:
+    input:
+        ancient(needed_by(PREPARED)),
+    output:
+        receipt=PREPARED,
+    log:
+        "results/logs/prepare/{dataset}/{fingerprint}.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=720,
+    shell:
+        "stp prepare {output.receipt} --configfile {CONFIG} --log {log}"
