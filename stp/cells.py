@@ -433,13 +433,16 @@ class Plan:
             else "`stp plan` lists what it has",
         )
 
-    def raw_by_lock(self, lock: str | Path) -> Raw:
-        """Find the raw release whose lock file has this path.
+    def raw_of(self, target: str) -> Raw:
+        """Find the raw bytes that a dataset's name or the path of a lock file names.
 
         Raises:
-            StpError: no dataset of the configuration has it.
+            StpError: there is no such dataset or lock file.
         """
-        path = Path(lock)
+        if not target.endswith(".json"):
+            configuration.check_known(target, self.config.datasets, "dataset", "fetch")
+            return self.raw(target)
+        path = Path(target)
         if path.is_absolute() and path.is_relative_to(self.store):
             path = path.relative_to(self.store)
         for name in self.config.datasets:
@@ -522,7 +525,7 @@ class Plan:
                 c: {
                     "title": self._metric(c).title,
                     "unit": self._metric(c).unit,
-                    "higher_is_better": self._metric(c).higher_is_better,
+                    "higher_is_better": self._is_higher_better(c),
                     "available": self.available(c),
                     "reason": self._metric(c).reason,
                     "description": self._metric(c).conventions[c.partition(".")[2]],
@@ -533,7 +536,7 @@ class Plan:
                 dimension: {
                     "columns": columns,
                     "higher_is_better": {
-                        column: self._metric(convention).higher_is_better
+                        column: self._is_higher_better(convention)
                         for row in columns.values()
                         for column, convention in row.items()
                     },
@@ -557,6 +560,9 @@ class Plan:
 
     def _metric(self, convention: str) -> configuration.Metric:
         return self.config.metrics[convention.partition(".")[0]]
+
+    def _is_higher_better(self, convention: str) -> bool:
+        return self._metric(convention).is_higher_better(convention.partition(".")[2])
 
     def _entry(self, made: Made) -> Json:
         dataset = self.config.datasets[made.cell.tested_on]
@@ -583,4 +589,3 @@ def _protocol(stage: str, recipe: Json) -> str:
     free = NOT_PROTOCOL.get(stage, ())
     inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
     return json.dumps({**recipe, stage: inner}, sort_keys=True)
-

@@ -82,14 +82,23 @@ def fetch(
     ] = False,
 ) -> None:
     """Find, download or generate the raw files of a dataset, and lock their bytes."""
-    from stp import fetching
+    from stp import runner
 
     plan = _plan(configfile)
     for target in targets:
+        raw = plan.raw_of(target)
         if check:
-            _exit_unless(fetching.check(plan, target))
+            _report_files(runner.check_raw(plan, raw))
         else:
-            fetching.fetch(plan, target, log)
+            runner.fetch(plan, raw, log)
+
+
+def _report_files(states: list[Any]) -> None:
+    """Print the state of raw files; exit with an error unless all are present."""
+    for state in states:
+        print(f"{state.state:<8} {state.path}  {state.detail}")
+    if any(state.state != "present" for state in states):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -134,12 +143,16 @@ def collect(
     log: Log = None,
 ) -> None:
     """Collect the scores of all cells into one Parquet file, or into the DuckDB store."""
-    from stp import reporting
+    from stp.collect.database import build
+    from stp.collect.scores import collect as collect_rows
 
     if out is not None:
-        reporting.collect_rows(manifests[0], out, log)
+        collect_rows(manifests[0], out)
+        _say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        reporting.build_database(manifests, database, log)
+        rows = [database.parent / "collected" / f"{path.stem}.parquet" for path in manifests]
+        build(manifests, rows, database)
+        _say(log, f"built {database}")
 
 
 @app.command()
@@ -154,14 +167,29 @@ def render(
     log: Log = None,
 ) -> None:
     """Render a table from the results store."""
-    from stp import reporting
+    from stp import runner, workflow_files
+    from stp.render.table import render_partial, render_table
 
     if partial:
-        reporting.render_partial(_plan(configfile), log)
+        planned = _plan(configfile)
+        folder = Path("results/partial")
+        for path in workflow_files.write_manifests(planned).values():
+            missing = render_partial(path, runner.failures(planned), folder)
+            _say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     else:
-        reporting.render(manifest, out, log)
+        render_table(manifest, out.parent.parent / "results.duckdb", out)
+        _say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
+
+
+def _say(log: Path | None, text: str) -> None:
+    """Print a line to the screen, and to the log if there is one."""
+    print(text, file=sys.stderr)
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            print(text, file=file)
 
 
 @app.command()
@@ -247,11 +275,6 @@ def _short(path: Path) -> Path:
     """A path relative to here, where it is below."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def _exit_unless(good: bool) -> None:
-    if not good:
-        raise typer.Exit(1)
 
 
 def main() -> None:

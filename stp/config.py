@@ -151,14 +151,25 @@ class Evaluation(Strict):
 
 
 class Metric(Strict):
-    """What is known about a metric and its conventions (config/conventions/<name>.yaml)."""
+    """What is known about a metric and its conventions (config/conventions/<name>.yaml).
+
+    Attributes:
+        higher_is_better: the direction of its conventions, except those in `opposite`.
+        available: whether stp.metrics has it; if not, tables show `reason`.
+        conventions: what each one computes, and whose it is.
+    """
 
     title: str
     unit: str
     higher_is_better: bool
+    opposite: tuple[str, ...] = ()
     available: bool = True
     reason: str = ""
     conventions: dict[str, str]
+
+    def is_higher_better(self, choice: str) -> bool:
+        """The direction of one convention."""
+        return self.higher_is_better != (choice in self.opposite)
 
 
 class Wanted(Strict):

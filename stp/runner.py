@@ -193,6 +193,52 @@ def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     )
 
 
+def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
+    """Find, download or generate the raw files of a release, and lock their bytes.
+
+    Returns:
+        the lock file.
+
+    Raises:
+        StpError: files are missing, or differ from what is declared or locked.
+    """
+    from stp.fetch.raw import fetch as fetch_files
+
+    lock = plan.store / raw.lock
+    with _open_log(log) as log_file:
+        lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
+        lines.say("starts")
+        try:
+            fetch_files(**_release(plan, raw), report=lines.report)
+        except Exception as error:
+            if log_file is not None:
+                traceback.print_exc(file=log_file)
+            if isinstance(error, OSError):
+                raise store.disk_error(error, f"fetch {raw.dataset}") from error
+            raise
+        lines.finish()
+    return lock
+
+
+def check_raw(plan: Plan, raw: Raw) -> list[Any]:
+    """Report which raw files of a release are present, missing or damaged."""
+    from stp.fetch.raw import check
+
+    return check(**_release(plan, raw))
+
+
+def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
+    """The arguments that describe a release to stp.fetch.raw."""
+    dataset = plan.config.datasets[raw.dataset]
+    return {
+        "release": dataset.releases[raw.release].model_dump(exclude_none=True),
+        "dataset": raw.dataset,
+        "name": raw.release,
+        "roots": plan.raw_roots(raw),
+        "lock": plan.store / raw.lock,
+    }
+
+
 @contextlib.contextmanager
 def _open_log(path: Path | None) -> Iterator[IO[str] | None]:
     if path is None:

@@ -27,6 +27,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         report
         for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, [])
-        if "sample" in report.keywords and report.when == "call"
+        if "sample_bytes" in report.keywords and report.when == "call"
     ]
     terminalreporter.write_line(f"sample tests run: {len(ran)}")

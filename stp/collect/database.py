@@ -200,16 +200,29 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
 
 
 def _sample_file(folder: Path) -> Path:
-    """Return the absolute path of the per-sample scores, found to be parquet."""
+    """Return the absolute path of the per-sample scores, found to be of the right schema."""
     path = (folder / "sample_scores.parquet").absolute()
     try:
-        pq.read_schema(path)
+        schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="the scores of each test sample",
             remedy=again(folder),
         ) from None
+    problems = [f"no column {name}" for name in layout.SAMPLE_COLUMNS if name not in schema.names]
+    problems += [
+        f"{field.name} is {field.type}"
+        for field in schema
+        if field.name not in layout.SAMPLE_COLUMNS
+        and not (pa.types.is_list(field.type) and field.type.value_type == pa.float64())
+    ]
+    if problems:
+        raise StpError(
+            f"{path}: wrong schema: {'; '.join(problems)}",
+            expected=f"columns {', '.join(layout.SAMPLE_COLUMNS)}, and lists of double",
+            remedy=again(folder),
+        )
     return path
 
 
@@ -218,18 +231,11 @@ def _create_sample_view(
 ) -> None:
     """Create the view over the per-sample files: absolute paths, valid from any folder."""
     listed = ", ".join(_text(str(path)) for path in paths)
-    try:
-        database.execute(
-            f"CREATE VIEW sample_scores AS SELECT * FROM read_parquet([{listed}], "
-            "union_by_name=true, hive_partitioning=false)"
-        )
-        columns = [row[0] for row in database.execute("DESCRIBE sample_scores").fetchall()]
-    except duckdb.Error as error:
-        raise StpError(
-            f"the sample_scores.parquet files do not fit together: {error}",
-            expected="the same type in columns of the same name",
-            remedy="delete the receipt of the folder that differs and run again",
-        ) from None
+    database.execute(
+        f"CREATE VIEW sample_scores AS SELECT * FROM read_parquet([{listed}], "
+        "union_by_name=true, hive_partitioning=false)"
+    )
+    columns = [row[0] for row in database.execute("DESCRIBE sample_scores").fetchall()]
     database.execute(f"COMMENT ON VIEW sample_scores IS {_text(layout.SAMPLE_SCORES_COMMENT)}")
     titles = {row["convention"]: row["title"] or row["description"] for row in conventions}
     for column in columns:

@@ -145,6 +145,12 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
             expected="a reason wherever there is no value",
             remedy=again(folder),
         )
+    if pc.any(pc.invert(pc.is_finite(rows["value"]))).as_py():
+        raise StpError(
+            f"{path}: a value is NaN or infinite",
+            expected="a finite value, or NULL with a reason",
+            remedy=again(folder),
+        )
     counts = rows.group_by(list(_ROW)).aggregate([([], "count_all")])
     if len(counts) < len(rows):
         raise StpError(

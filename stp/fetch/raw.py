@@ -8,13 +8,12 @@ are refused.
 """
 
 import difflib
-import hashlib
 import importlib
 import json
 import os
 import pkgutil
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -53,37 +52,21 @@ class _File:
         return is_open and bool(self.declared.get("url")) and not self.declared.get("many")
 
 
-def raw_roots(
-    release: Release, *, dataset: str, name: str, raw_dir: Path, raw_mirror: Path | None
-) -> list[Path]:
-    """The folders that can hold the files of a release, in order of preference.
-
-    A generated release has a folder of its own, so that it never stands in for official files of
-    the same name; the folder's name depends on the options, so that other options never find it.
-    """
-    if "generator" not in release:
-        return [raw_dir] if raw_mirror is None else [raw_dir, raw_mirror]
-    meaning = json.dumps([release["generator"], release.get("options", {})], sort_keys=True)
-    digest = hashlib.sha256(meaning.encode()).hexdigest()[:8]
-    return [raw_dir / "generated" / f"{dataset}-{name}-{digest}"]
-
-
 def fetch(
     release: Release,
     *,
     dataset: str,
     name: str,
-    raw_dir: Path,
-    raw_mirror: Path | None,
+    roots: Sequence[Path],
     lock: Path,
     report: Report = silent,
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file.
 
-    Each file is taken from ``raw_dir``, else from ``raw_mirror`` (used in place, never copied),
-    else downloaded into ``raw_dir``. Files that need a registration or a manual step end in one
+    Each file is taken from the first of ``roots`` that has it (in place, never copied), else
+    downloaded into the first root. Files that need a registration or a manual step end in one
     error that lists all of them; nothing is downloaded before that is clear. A generated release
-    is generated instead.
+    is generated instead, into the first root, unless that exists.
 
     Args:
         release: ``source``, and either ``files`` or ``generator`` with ``options``. An entry of
@@ -94,26 +77,29 @@ def fetch(
             at least ``min_files``; once there is a lock, for those that are in the lock.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
-        raw_dir: folder for raw files; downloads and generated files are written here.
-        raw_mirror: a read-only folder of the same layout, or None.
+        roots: folders of the same layout in order of preference: the user's raw folder, the only
+            one that is written to, and perhaps a mirror. A generated release has one root, its
+            own, so that generated files never stand in for official ones.
         lock: the lock file; written if it is not there, else every file has to agree with it.
         report: progress.
 
     Raises:
-        StpError: files are missing, differ from their declaration or from the lock, or cannot be
-            downloaded or written.
+        StpError: no files are declared, files are missing, differ from their declaration or from
+            the lock, or cannot be downloaded or written.
     """
+    _require_content(release, dataset, name)
     header = {"dataset": dataset, "release": name, "source": release["source"]}
     title = f"{dataset} (release {name})"
-    roots = raw_roots(release, dataset=dataset, name=name, raw_dir=raw_dir, raw_mirror=raw_mirror)
     locked = _read_lock(lock, header)
-    if "generator" in release and not roots[0].exists():
+    if release.get("generator") and not roots[0].exists():
         run_generator(release["generator"], release.get("options", {}), roots[0], report)
 
     files, shortfalls = _resolve(release, roots, locked)
     unobtainable = [file for file in files if file.path is None and not file.downloadable]
     if unobtainable or shortfalls:
-        raise _missing(title, unobtainable, shortfalls, roots[0], generated="generator" in release)
+        raise _missing(
+            title, unobtainable, shortfalls, roots[0], generated=bool(release.get("generator"))
+        )
     if locked is not None and {file.name for file in files} != set(locked):
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
@@ -153,8 +139,7 @@ def check(
     *,
     dataset: str,
     name: str,
-    raw_dir: Path,
-    raw_mirror: Path | None,
+    roots: Sequence[Path],
     lock: Path,
     report: Report = silent,
 ) -> list[FileState]:
@@ -163,12 +148,12 @@ def check(
     Arguments as for ``fetch``. All bytes are read.
 
     Raises:
-        StpError: the lock file is damaged or belongs to another release.
+        StpError: no files are declared; the lock file is damaged or belongs to another release.
     """
-    roots = raw_roots(release, dataset=dataset, name=name, raw_dir=raw_dir, raw_mirror=raw_mirror)
+    _require_content(release, dataset, name)
     header = {"dataset": dataset, "release": name, "source": release["source"]}
     locked = _read_lock(lock, header)
-    if "generator" in release and not roots[0].exists():
+    if release.get("generator") and not roots[0].exists():
         how = f"will be generated by {release['generator']}"
         return [FileState(roots[0].as_posix(), "missing", how)]
     files, shortfalls = _resolve(release, roots, locked)
@@ -235,11 +220,20 @@ def run_generator(
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
+def _require_content(release: Release, dataset: str, name: str) -> None:
+    if not release.get("generator") and not release.get("files"):
+        raise StpError(
+            f"no raw files are declared for {dataset} (release {name})",
+            expected="files or a generator in the configuration of the dataset",
+            remedy="add them to the release, or choose another release",
+        )
+
+
 def _resolve(
-    release: Release, roots: list[Path], locked: Mapping[str, Checksum] | None
+    release: Release, roots: Sequence[Path], locked: Mapping[str, Checksum] | None
 ) -> tuple[list[_File], list[tuple[str, str]]]:
     """All files of a release, found or not, and (pattern, detail) where a pattern has too few."""
-    if "generator" in release:
+    if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
         names = sorted(made if locked is None else locked)
         return [_File(name, {}, _find(name, roots)) for name in names], []

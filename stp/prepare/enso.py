@@ -278,7 +278,8 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
             expected="none in sst",
             remedy="fetch the file again",
         )
-    differs = (np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME).reshape(len(rows) - 1, -1).any(1)
+    off = np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME
+    differs = off.any(axis=tuple(range(1, rows.ndim)))
     if differs.any():
         raise StpError(
             f"{name}: rows {differs.argmax()} and {differs.argmax() + 1} disagree about the months"

@@ -244,7 +244,8 @@ def find_videos(raw: RawFiles) -> dict[str, tuple[str, str | None]]:
         if path.suffix == ".avi":
             members: list[str | None] = [None]
         elif path.suffix == ".zip":
-            members = [m for m in _archive(raw, name).namelist() if m.endswith(".avi")]
+            with _archive(raw, name) as archive:
+                members = [m for m in archive.namelist() if m.endswith(".avi")]
         else:
             continue
         for member in members:

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect.beside import beside
 from stp.collect.database import read_published
@@ -47,12 +47,12 @@ INTERVALS = (
 )
 
 
-def render_table(manifest: Path, collected: Path, out: Path, *, table: str | None = None) -> None:
+def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
     """Write the final table ``<name>.csv``, ``<name>.md`` and ``<name>_intervals.csv``.
 
     Args:
         manifest: the cells of the table.
-        collected: their rows, written by ``collect`` from the same manifest.
+        database: the results store that was built from the same manifest.
         out: path of the CSV file; the others are written next to it.
         table: name of the table in the manifest; default: the manifest's dimension.
 
@@ -61,8 +61,8 @@ def render_table(manifest: Path, collected: Path, out: Path, *, table: str | Non
     """
     plan = load_manifest(manifest)
     name = table or plan["dimension"]
-    rows = _read_collected(collected)
-    _demand_complete(plan, name, rows, collected)
+    rows = _read_scores(database, plan["dimension"])
+    _demand_complete(plan, name, rows, database)
     _write(plan, name, rows, {}, out)
 
 
@@ -97,20 +97,26 @@ def render_partial(
     return missing
 
 
-def _read_collected(path: Path) -> pa.Table:
+def _read_scores(path: Path, dimension: str) -> pa.Table:
+    """Read the rows of one dimension from the results store."""
+    expected = "a results store with a table of scores"
     remedy = f"delete {path} and run again"
+    if not path.is_file():
+        raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
+    columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
     try:
-        rows = pq.read_table(path, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
+        with duckdb.connect(str(path), read_only=True) as store:
+            found = store.sql(
+                f"SELECT {columns} FROM scores WHERE dimension = ?", params=[dimension]
+            ).to_arrow_table()
+    except duckdb.Error as error:
         raise StpError(
-            f"{path}: cannot be read ({error})", expected="collected rows", remedy=remedy
+            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
         ) from None
-    if rows.schema.names != COLLECTED.names:
-        raise StpError(f"{path}: wrong columns", expected=", ".join(COLLECTED.names), remedy=remedy)
-    return rows
+    return found.cast(COLLECTED)
 
 
-def _demand_complete(plan: Manifest, table: str, rows: pa.Table, collected: Path) -> None:
+def _demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
     """Refuse a table with gaps: every cell has an overall row for every column."""
     scores = overall(rows)
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
@@ -129,7 +135,7 @@ def _demand_complete(plan: Manifest, table: str, rows: pa.Table, collected: Path
             gaps.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
     if gaps or not cells:
         raise StpError(
-            f"{collected}: table {table!r} is not complete" + "".join(f"\n  {gap}" for gap in gaps),
+            f"{database}: table {table!r} is not complete" + "".join(f"\n  {gap}" for gap in gaps),
             expected=f"rows of all {len(cells)} cells of the table, for all its columns",
             remedy="score the missing cells and collect again; a partial table shows what exists",
         )

@@ -21,7 +21,8 @@ def find(name: str) -> Metric:
         if isinstance(metric, Metric):
             return metric
     known = [f"{module}.{choice}" for module in _modules() for choice in choices(module)]
-    near = difflib.get_close_matches(name, known, n=3)
+    of_the_module = [other for other in known if other.startswith(f"{module}.")]
+    near = difflib.get_close_matches(name, known, n=3) or of_the_module
     raise StpError(
         f"unknown convention {name!r}",
         expected=", ".join(known),

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from stp.errors import StpError
@@ -54,7 +54,7 @@ class ScoreOptions:
     cell: dict[str, Any]
     conventions: tuple[str, ...]
     split: str = "test"
-    bootstrap: Bootstrap = Bootstrap()
+    bootstrap: Bootstrap = field(default_factory=Bootstrap)
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -87,13 +87,13 @@ class ScoreOptions:
         Raises:
             StpError: an unknown key, a missing key or a value out of range.
         """
-        check_keys("score recipe", recipe, [field.name for field in fields(cls)])
+        check_keys("score recipe", recipe, [option.name for option in fields(cls)])
         lost = [key for key in ("cell", "conventions") if key not in recipe]
         if lost:
             raise StpError(f"score recipe: no {', '.join(lost)}", expected="cell and conventions")
         bootstrap = recipe.get("bootstrap", {})
         check_keys(
-            "score recipe: bootstrap", bootstrap, [field.name for field in fields(Bootstrap)]
+            "score recipe: bootstrap", bootstrap, [option.name for option in fields(Bootstrap)]
         )
         return cls(
             **{

@@ -149,13 +149,13 @@ def test_damaged_sample_scores_are_named_and_nothing_is_left(store: SmallStore) 
     assert names == {"store", "manifest.json", "short_term.parquet"}
 
 
-def test_sample_scores_of_different_types_are_refused(store: SmallStore) -> None:
+def test_sample_scores_of_another_type_are_refused(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     rows = pq.read_table(path)
     column = rows.schema.get_field_index("ssim.range2")
-    number = pa.array([{"a": 1.0}, {"a": 2.0}])
-    pq.write_table(rows.set_column(column, "ssim.range2", number), path)
-    with pytest.raises(StpError, match="do not fit together"):
+    rows = rows.set_column(column, "ssim.range2", pa.array([1.0, 2.0])).drop_columns("clip")
+    pq.write_table(rows, path)
+    with pytest.raises(StpError, match=r"no column clip; ssim\.range2 is double"):
         built(store)
     assert not list(store.folder.glob("*.duckdb*"))
 
@@ -165,6 +165,9 @@ def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
     receipt.unlink()
     with pytest.raises(StpError, match=r"e000000000000001/artefact\.json: missing"):
         built(store)
+    # The half-built database and its write-ahead log are gone.
+    names = {entry.name for entry in store.folder.iterdir()}
+    assert names == {"store", "manifest.json", "short_term.parquet"}
 
 
 def test_damaged_receipt_is_named(store: SmallStore) -> None:

@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from small_store import SmallStore, score_rows, write_receipt
 
-from stp.collect.scores import COLLECTED, collect
+from stp.collect.layout import SAMPLE_COLUMNS
+from stp.collect.scores import COLLECTED, SCORES, collect
 from stp.errors import StpError
+from stp.score import tables
 
 
 @pytest.fixture
@@ -22,6 +24,11 @@ def collected(store: SmallStore) -> pa.Table:
     out = store.folder / "collected.parquet"
     collect(store.write(), out)
     return pq.read_table(out)
+
+
+def test_collect_demands_the_schemas_that_score_writes() -> None:
+    assert tables.SCORES.equals(SCORES)
+    assert tables.SAMPLES.names == list(SAMPLE_COLUMNS)
 
 
 def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
@@ -161,6 +168,13 @@ def test_null_without_reason_and_repeated_rows_are_refused(store: SmallStore) ->
     rows = score_rows(cell["key"], {"rmse.per_frame": {"mean": 1.0}})
     rewrite(cell, pa.concat_tables([rows, rows]))
     with pytest.raises(StpError, match="1 rows appear twice"):
+        collected(store)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_values_that_are_not_finite_are_refused(store: SmallStore, value: float) -> None:
+    store.add("persistence", "enso", {"rmse.per_frame": {"mean": value}})
+    with pytest.raises(StpError, match="a value is NaN or infinite"):
         collected(store)
 
 

@@ -174,7 +174,7 @@ def render(
         else:
             facing = 1 if scenario % 2 else -1
             angle = phase + 2 * np.pi * t * who.pace / _PERIODS[action]
-            x = side + 0.8 * np.sin(angle / 3)
+            x = side + 0.5 * np.sin(angle)
             if action == "boxing":
                 limbs = _boxing(height, angle, who)
             else:

@@ -1,0 +1,129 @@
+"""Arrays written by `zarr_write` are plain Zarr v3, and `zarr_rows` reads the same rows."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stp.data.zarr_rows import MappedRows
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.errors import StpError
+
+
+def write(path: Path, rows: np.ndarray, *, chunk: int = 3, max_files: int = 4, block: int = 2):
+    group = create_group(path, {"units": "1"})
+    dims = ("frame", "channel", "y", "x")
+    array = create_array(
+        group, "frames", rows.shape, rows.dtype, dims, (chunk, *rows.shape[1:]), max_files=max_files
+    )
+    with SequentialWriter(array) as writer:
+        for i in range(0, len(rows), block):
+            writer.append(rows[i : i + block])
+    return path / "frames"
+
+
+def numbers(n: int, dtype: str = "uint8") -> np.ndarray:
+    # Frames of zeros in between: an all-zero chunk must be written as well.
+    rows = np.arange(n * 6, dtype=dtype).reshape(n, 1, 2, 3)
+    rows[n // 3 : 2 * n // 3] = 0
+    return rows
+
+
+def test_xarray_reads_the_same_frames_with_named_dimensions(tmp_path):
+    rows = numbers(40)
+    write(tmp_path / "frames.zarr", rows)
+    dataset = xr.open_zarr(tmp_path / "frames.zarr", consolidated=False)
+    assert dataset["frames"].dims == ("frame", "channel", "y", "x")
+    assert dataset.attrs == {"units": "1"}
+    np.testing.assert_array_equal(dataset["frames"], rows)
+
+
+def test_at_most_max_files_shards(tmp_path):
+    # 40 rows in chunks of 3 are 14 chunks; 4 files hold ceil(14 / 4) = 4 chunks each.
+    folder = write(tmp_path / "frames.zarr", numbers(40), max_files=4)
+    assert len([p for p in (folder / "c").rglob("*") if p.is_file()]) == 4
+    assert zarr.open_array(str(folder)).shards == (12, 1, 2, 3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 50),
+    chunk=st.integers(1, 7),
+    max_files=st.integers(1, 5),
+    block=st.integers(1, 60),
+    dtype=st.sampled_from(["uint8", "float32", "int64"]),
+    cuts=st.tuples(st.integers(0, 50), st.integers(0, 50)),
+)
+def test_mapped_rows_equal_the_written_rows(
+    tmp_path_factory, n, chunk, max_files, block, dtype, cuts
+):
+    rows = numbers(n, dtype)
+    folder = write(
+        tmp_path_factory.mktemp("z") / "frames.zarr",
+        rows,
+        chunk=chunk,
+        max_files=max_files,
+        block=block,
+    )
+    start, stop = sorted(min(c, n) for c in cuts)
+    mapped = MappedRows(folder)
+    assert mapped.dtype == rows.dtype
+    np.testing.assert_array_equal(mapped.read(start, stop), rows[start:stop])
+
+
+def test_an_array_without_rows(tmp_path):
+    mapped = MappedRows(write(tmp_path / "frames.zarr", numbers(0)))
+    assert mapped.read(0, 0).shape == (0, 1, 2, 3)
+
+
+def test_rows_beyond_the_array_are_refused(tmp_path):
+    mapped = MappedRows(write(tmp_path / "frames.zarr", numbers(10)))
+    with pytest.raises(IndexError, match="rows 5:11 of 10"):
+        mapped.read(5, 11)
+
+
+def test_a_copy_for_another_process_opens_the_files_anew(tmp_path):
+    mapped = MappedRows(write(tmp_path / "frames.zarr", numbers(1000), chunk=500))
+    expected = mapped.read(3, 9).copy()
+    sent = pickle.dumps(mapped)
+    assert len(sent) < 2000, "the rows themselves (6000 bytes) must not travel"
+    np.testing.assert_array_equal(pickle.loads(sent).read(3, 9), expected)
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "index", "metadata"])
+def test_damage_is_an_error_that_names_the_file(tmp_path, damage):
+    folder = write(tmp_path / "frames.zarr", numbers(40))
+    shard = folder / "c" / "1" / "0" / "0" / "0"
+    if damage == "missing":
+        shard.unlink()
+    elif damage == "short":
+        shard.write_bytes(shard.read_bytes()[:-1])
+    elif damage == "index":
+        content = bytearray(shard.read_bytes())
+        content[-4 - 4 * 16] ^= 1  # first offset of four (offset, bytes) pairs, then the CRC
+        shard.write_bytes(content)
+    else:
+        shard = folder / "zarr.json"
+        shard.write_text(shard.read_text()[:100])
+    with pytest.raises(StpError, match=str(shard)):
+        MappedRows(folder)
+
+
+def test_a_compressed_array_is_refused(tmp_path):
+    group = create_group(tmp_path / "frames.zarr", {})
+    group.create_array("frames", shape=(4, 2), chunks=(2, 2), dtype="uint8")
+    with pytest.raises(StpError, match="another layout"):
+        MappedRows(tmp_path / "frames.zarr" / "frames")
+
+
+def test_a_writer_that_was_not_filled_says_so(tmp_path):
+    group = create_group(tmp_path / "a.zarr", {})
+    writer = SequentialWriter(create_array(group, "a", (4, 2), "uint8", ("n", "x"), (2, 2)))
+    writer.append(np.ones((3, 2), np.uint8))
+    with pytest.raises(AssertionError):
+        writer.close()

@@ -1,0 +1,317 @@
+"""Raw files are found, downloaded, verified and locked; whatever is wrong ends in one error."""
+
+import gzip
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from stp.errors import StpError
+from stp.fetch.raw import check, fetch
+
+CONTENT = bytes(range(256)) * 20  # 5120 bytes
+SHA = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Folders:
+    """The folders of one user: a raw folder, a mirror and a store with the lock."""
+
+    def __init__(self, root: Path):
+        self.raw, self.mirror = root / "raw", root / "mirror"
+        self.lock = root / "store" / "raw" / "toy" / "official.lock.json"
+        self.mirror.mkdir()
+
+    def arguments(self) -> dict:
+        return {
+            "dataset": "toy",
+            "name": "official",
+            "roots": [self.raw, self.mirror],
+            "lock": self.lock,
+        }
+
+    def fetch(self, *files: dict, **release: object) -> dict:
+        fetch({"source": "official", "files": list(files), **release}, **self.arguments())
+        return json.loads(self.lock.read_text())
+
+    def check(self, *files: dict) -> list:
+        return check({"source": "official", "files": list(files)}, **self.arguments())
+
+    def put(self, name: str, content: bytes, *, mirror: bool = False) -> Path:
+        path = (self.mirror if mirror else self.raw) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    return Folders(tmp_path)
+
+
+def test_a_mirror_is_used_in_place_and_locked(folders: Folders) -> None:
+    folders.put("toy/a.bin", CONTENT, mirror=True)
+    lock = folders.fetch({"path": "toy/a.bin", "access": "registration"})
+    assert lock == {
+        "dataset": "toy",
+        "release": "official",
+        "source": "official",
+        "files": {"toy/a.bin": {"bytes": 5120, "sha256": SHA}},
+    }
+    assert not folders.raw.exists()
+
+
+def test_the_raw_folder_comes_before_the_mirror(folders: Folders) -> None:
+    folders.put("toy/a.bin", b"mine")
+    folders.put("toy/a.bin", b"theirs", mirror=True)
+    lock = folders.fetch({"path": "toy/a.bin"})
+    assert lock["files"]["toy/a.bin"]["sha256"] == hashlib.sha256(b"mine").hexdigest()
+
+
+def test_an_open_file_is_downloaded(folders: Folders, server) -> None:
+    server.files["/a.bin"] = CONTENT
+    entry = {"path": "toy/a.bin", "url": f"{server.url}/a.bin", "bytes": 5120, "sha256": SHA}
+    lock = folders.fetch(entry)
+    assert (folders.raw / "toy/a.bin").read_bytes() == CONTENT
+    assert lock["files"]["toy/a.bin"] == {"bytes": 5120, "sha256": SHA}
+    assert [path.name for path in (folders.raw / "toy").iterdir()] == ["a.bin"]  # no leftovers
+    folders.fetch(entry)
+    assert len(server.ranges) == 1  # nothing was asked for again
+
+
+def test_gated_files_stop_in_one_error_before_any_download(folders: Folders, server) -> None:
+    server.files["/open.bin"] = CONTENT
+    folders.put("toy/part2.zip", CONTENT)
+    gated = {
+        "access": "registration",
+        "url": "https://example.org/toy",
+        "instructions": "register at https://example.org/toy and accept the terms",
+    }
+    with pytest.raises(StpError) as caught:
+        folders.fetch(
+            {"path": "toy/open.bin", "url": f"{server.url}/open.bin"},
+            {"path": "toy/part1.zip", "bytes": 123, **gated},
+            {"path": "toy/part2.zip", **gated},
+            {"path": "toy/part3.zip", **gated},
+            {"path": "toy/by_hand.txt", "access": "manual", "instructions": "ask the authors"},
+        )
+    text = str(caught.value)
+    assert "3 raw file(s) of toy (release official) are missing" in text
+    assert f"{folders.raw}/toy/part1.zip (123 bytes)" in text
+    assert f"{folders.raw}/toy/part3.zip" in text
+    assert f"{folders.raw}/toy/by_hand.txt" in text
+    assert "part2" not in text
+    assert text.count("register at https://example.org/toy") == 1
+    assert "ask the authors" in text
+    assert server.ranges == []
+    assert not folders.lock.exists()
+
+
+def test_a_pattern_takes_all_matches_of_both_roots(folders: Folders) -> None:
+    folders.put("toy/x/1.avi", b"1")
+    folders.put("toy/y/2.avi", b"2", mirror=True)
+    folders.put("toy/x/deep/3.avi", b"3")  # * stays within one folder
+    lock = folders.fetch({"path": "toy/*/*.avi", "many": True, "min_files": 2})
+    assert list(lock["files"]) == ["toy/x/1.avi", "toy/y/2.avi"]
+
+
+def test_a_pattern_with_too_few_matches_says_how_many(folders: Folders) -> None:
+    folders.put("toy/x/1.avi", b"1")
+    with pytest.raises(StpError, match=r"toy/\*/\*\.avi \(1 files found, at least 2 needed"):
+        folders.fetch({"path": "toy/*/*.avi", "many": True, "min_files": 2})
+
+
+def test_once_locked_a_pattern_means_the_locked_files(folders: Folders) -> None:
+    entry = {"path": "toy/*.avi", "many": True}
+    folders.put("toy/1.avi", b"1")
+    folders.fetch(entry)
+    folders.put("toy/2.avi", b"2")  # what is on disk never chooses what is computed
+    assert list(folders.fetch(entry)["files"]) == ["toy/1.avi"]
+    (folders.raw / "toy/1.avi").unlink()
+    with pytest.raises(StpError, match=r"toy/1\.avi"):
+        folders.fetch(entry)
+
+
+def test_a_lock_is_kept_and_a_changed_byte_is_refused(folders: Folders) -> None:
+    path = folders.put("toy/a.bin", CONTENT)
+    folders.put("toy/b.bin", b"b")
+    entries = ({"path": "toy/a.bin"}, {"path": "toy/b.bin"})
+    folders.fetch(*entries)
+    before = folders.lock.read_bytes(), folders.lock.stat().st_mtime_ns
+    folders.fetch(*entries)
+    path.write_bytes(b"X" + CONTENT[1:])
+    with pytest.raises(StpError, match="raw bytes that differ from the lock file") as caught:
+        folders.fetch(*entries)
+    assert str(path) in str(caught.value)
+    assert SHA in caught.value.expected
+    assert "b.bin" not in str(caught.value)
+    assert "new release" in caught.value.remedy
+    assert (folders.lock.read_bytes(), folders.lock.stat().st_mtime_ns) == before
+
+
+def test_the_lock_is_the_same_text_whatever_the_order(folders: Folders) -> None:
+    folders.put("toy/a.bin", b"a")
+    folders.put("toy/b.bin", b"b")
+    folders.fetch({"path": "toy/b.bin"}, {"path": "toy/a.bin"})
+    text = folders.lock.read_text()
+    folders.lock.unlink()
+    folders.fetch({"path": "toy/a.bin"}, {"path": "toy/b.bin"})
+    assert folders.lock.read_text() == text
+    assert text.index("toy/a.bin") < text.index("toy/b.bin")
+
+
+def test_a_changed_list_of_files_needs_a_new_release(folders: Folders) -> None:
+    folders.put("toy/a.bin", b"a")
+    folders.put("toy/b.bin", b"b")
+    folders.fetch({"path": "toy/a.bin"})
+    with pytest.raises(StpError, match=r"toy/b\.bin"):
+        folders.fetch({"path": "toy/a.bin"}, {"path": "toy/b.bin"})
+
+
+def test_a_lock_of_another_source_is_refused(folders: Folders) -> None:
+    folders.put("toy/a.bin", b"a")
+    folders.fetch({"path": "toy/a.bin"})
+    with pytest.raises(StpError, match="is for"):
+        folders.fetch({"path": "toy/a.bin"}, source="sample")
+
+
+def test_a_damaged_lock_is_not_taken_for_none(folders: Folders) -> None:
+    folders.put("toy/a.bin", b"a")
+    folders.lock.parent.mkdir(parents=True)
+    folders.lock.write_text('{"files": ')
+    with pytest.raises(StpError, match="cannot be read"):
+        folders.fetch({"path": "toy/a.bin"})
+
+
+@pytest.mark.parametrize(("key", "value"), [("bytes", 5121), ("sha256", "0" * 64)])
+def test_declared_numbers_are_checked(folders: Folders, key: str, value: object) -> None:
+    path = folders.put("toy/a.bin", CONTENT, mirror=True)
+    with pytest.raises(StpError, match="not the expected ones") as caught:
+        folders.fetch({"path": "toy/a.bin", key: value})
+    assert str(path) in caught.value.what
+    assert str(value) in caught.value.expected
+    assert not folders.lock.exists()
+
+
+def test_the_md5_of_the_content_is_independent_of_the_gzip_header(folders: Folders) -> None:
+    folders.put("toy/old.gz", gzip.compress(CONTENT, mtime=1))
+    folders.put("toy/new.gz", gzip.compress(CONTENT, mtime=2))
+    md5 = hashlib.md5(CONTENT).hexdigest()
+    entries = [{"path": f"toy/{name}.gz", "md5_uncompressed": md5} for name in ("old", "new")]
+    lock = folders.fetch(*entries)
+    assert len({entry["sha256"] for entry in lock["files"].values()}) == 2
+    folders.lock.unlink()
+    folders.put("toy/new.gz", gzip.compress(b"other"))
+    with pytest.raises(StpError, match=r"new\.gz.*MD5 of its decompressed content"):
+        folders.fetch(*entries)
+
+
+@pytest.mark.parametrize("damage", ["cut short", "damaged"])
+def test_a_gzip_file_that_cannot_be_read_is_named(folders: Folders, damage: str) -> None:
+    packed = gzip.compress(CONTENT)
+    path = folders.put("toy/a.gz", packed[:-9] if damage == "cut short" else b"no gzip")
+    with pytest.raises(StpError, match=damage) as caught:
+        folders.fetch({"path": "toy/a.gz"})
+    assert str(path) in str(caught.value)
+
+
+def test_a_full_disk_is_one_readable_error(folders: Folders, server) -> None:
+    server.files["/a.bin"] = CONTENT
+    part = folders.raw / "toy/a.bin.part"
+    part.parent.mkdir(parents=True)
+    part.symlink_to("/dev/full")  # every write fails with "No space left on device"
+    with pytest.raises(StpError, match="No space left on device") as caught:
+        folders.fetch({"path": "toy/a.bin", "url": f"{server.url}/a.bin"})
+    assert "a.bin.part" in caught.value.what
+    assert not folders.lock.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_readable_error(folders: Folders, server) -> None:
+    server.files["/a.bin"] = CONTENT
+    folders.raw.write_text("a file where a folder should be")
+    with pytest.raises(StpError, match="cannot write"):
+        folders.fetch({"path": "toy/a.bin", "url": f"{server.url}/a.bin"})
+
+
+def test_a_generated_release_is_made_once_and_locked(folders: Folders) -> None:
+    root = folders.raw / "generated" / "toy"
+    release = {"source": "synthetic", "generator": "moving_mnist"}
+    release["options"] = {"test_images": 1700}
+    arguments = {**folders.arguments(), "name": "synthetic", "roots": [root]}
+    fetch(release, **arguments)
+    lock = json.loads(folders.lock.read_text())
+    assert sorted(lock["files"]) == [
+        "mnist/t10k-images-idx3-ubyte.gz",
+        "mnist/t10k-labels-idx1-ubyte.gz",
+        "mnist/train-images-idx3-ubyte.gz",
+        "mnist/train-labels-idx1-ubyte.gz",
+    ]
+    for name, recorded in lock["files"].items():
+        assert hashlib.sha256((root / name).read_bytes()).hexdigest() == recorded["sha256"]
+
+    shutil.rmtree(root)  # deterministic: made again, it agrees with the lock
+    (state,) = check(release, **arguments)
+    assert (state.path, state.state) == (str(root), "missing")
+    fetch(release, **arguments)
+    assert {state.state for state in check(release, **arguments)} == {"present"}
+    (root / "mnist/t10k-labels-idx1-ubyte.gz").unlink()
+    with pytest.raises(StpError, match="removed after it was generated"):
+        fetch(release, **arguments)
+
+
+def test_a_release_without_files_is_refused(folders: Folders) -> None:
+    with pytest.raises(StpError, match="no raw files are declared"):
+        folders.fetch()
+
+
+def test_an_unknown_generator_is_refused(folders: Folders) -> None:
+    with pytest.raises(StpError, match="no generator 'moving_minst'") as caught:
+        fetch({"source": "synthetic", "generator": "moving_minst"}, **folders.arguments())
+    assert "moving_mnist" in caught.value.remedy
+    assert not folders.raw.exists()
+
+
+def test_check_tells_present_missing_and_damaged(folders: Folders) -> None:
+    good = folders.put("toy/good.bin", b"good")
+    folders.put("toy/changed.bin", b"before")
+    folders.put("toy/cut.gz", gzip.compress(CONTENT))
+    entries = [
+        {"path": "toy/good.bin"},
+        {"path": "toy/changed.bin"},
+        {"path": "toy/cut.gz"},
+        {"path": "toy/gone.bin"},
+    ]
+    folders.put("toy/gone.bin", b"gone")
+    folders.fetch(*entries)
+    folders.put("toy/changed.bin", b"after")
+    folders.put("toy/cut.gz", gzip.compress(CONTENT)[:-9])
+    (folders.raw / "toy/gone.bin").unlink()
+    entries[3]["url"] = "https://example.org/gone.bin"
+    states = {state.path: state for state in folders.check(*entries)}
+    assert {path: state.state for path, state in states.items()} == {
+        "toy/good.bin": "present",
+        "toy/changed.bin": "damaged",
+        "toy/cut.gz": "damaged",
+        "toy/gone.bin": "missing",
+    }
+    assert states["toy/good.bin"].detail == str(good)
+    assert "lock file" in states["toy/changed.bin"].detail
+    assert "cut short" in states["toy/cut.gz"].detail
+    assert states["toy/gone.bin"].detail == "will be downloaded from https://example.org/gone.bin"
+
+
+@pytest.mark.sample_bytes
+def test_real_mnist_files_have_the_official_content(folders: Folders, raw_mirror: Path) -> None:
+    folders.mirror = raw_mirror
+    lock = folders.fetch(
+        {
+            "path": "mnist/t10k-images-idx3-ubyte.gz",
+            "bytes": 1648877,
+            "md5_uncompressed": "2646ac647ad5339dbf082846283269ea",
+        }
+    )
+    manifest = (raw_mirror / "MANIFEST.tsv").read_text().splitlines()
+    listed = {row.split("\t")[0]: row.split("\t")[2] for row in manifest if row.count("\t") > 2}
+    name = "mnist/t10k-images-idx3-ubyte.gz"
+    assert lock["files"][name]["sha256"] == listed[name]

@@ -1,0 +1,96 @@
+"""The generated MNIST files have the official idx format, asserted without our reader."""
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from stp.errors import StpError
+from stp.fetch.generators.moving_mnist import enlarge
+from stp.fetch.raw import run_generator
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raw") / "made"
+    run_generator("moving_mnist", {}, out)
+    return out / "mnist"
+
+
+def images(path: Path) -> np.ndarray:
+    content = gzip.decompress(path.read_bytes())
+    magic, count, height, width = struct.unpack(">IIII", content[:16])
+    assert (magic, height, width) == (2051, 28, 28)
+    assert len(content) == 16 + count * 784
+    return np.frombuffer(content, np.uint8, offset=16).reshape(count, 28, 28)
+
+
+def labels(path: Path) -> np.ndarray:
+    content = gzip.decompress(path.read_bytes())
+    magic, count = struct.unpack(">II", content[:8])
+    assert magic == 2049
+    assert len(content) == 8 + count
+    return np.frombuffer(content, np.uint8, offset=8)
+
+
+def test_the_four_files_are_idx_files(made: Path) -> None:
+    # load_digits has 1797 images, 297 of them for testing
+    assert images(made / "train-images-idx3-ubyte.gz").shape == (1500, 28, 28)
+    assert images(made / "t10k-images-idx3-ubyte.gz").shape == (297, 28, 28)
+    digits = [labels(made / f"{part}-labels-idx1-ubyte.gz") for part in ("train", "t10k")]
+    together = np.bincount(np.concatenate(digits))
+    np.testing.assert_array_equal(together, np.bincount(load_digits().target))
+
+
+def test_the_digits_look_like_mnist(made: Path) -> None:
+    digits = images(made / "train-images-idx3-ubyte.gz").astype(float)
+    assert digits.max((1, 2)).min() == 255
+    # MNIST has a mean of 33 of 255
+    assert 25 < digits.mean() < 45
+    # centre of mass in the middle, 13.5, up to the ink that rounding and contrast move
+    weight = digits / digits.sum((1, 2), keepdims=True)
+    for axis in (1, 2):
+        centre = (weight.sum(3 - axis) * np.arange(28)).sum(1)
+        assert np.abs(centre - 13.5).max() < 1.5
+    # the ink fills a box of about 20 pixels and does not touch the border
+    tall = (digits > 64).any(2).sum(1)
+    assert 15 < np.median(tall) < 22
+    assert digits[:, [0, -1]].max() == 0
+    # soft edges: neither black and white nor a blur
+    grey = ((digits > 32) & (digits < 224)).sum() / (digits > 32).sum()
+    assert 0.2 < grey < 0.8
+
+
+def test_no_source_image_is_in_both_parts(made: Path) -> None:
+    unique = {image.tobytes() for image in map(enlarge, load_digits().images / 16)}
+    train = {image.tobytes() for image in images(made / "train-images-idx3-ubyte.gz")}
+    test = {image.tobytes() for image in images(made / "t10k-images-idx3-ubyte.gz")}
+    assert train | test == unique
+    assert not train & test
+
+
+def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
+    run_generator("moving_mnist", {}, tmp_path / "same")
+    run_generator("moving_mnist", {"seed": 1}, tmp_path / "other")
+    for path in made.iterdir():
+        assert (tmp_path / "same/mnist" / path.name).read_bytes() == path.read_bytes()
+        assert (tmp_path / "other/mnist" / path.name).read_bytes() != path.read_bytes()
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="unknown option 'sed'") as caught:
+        run_generator("moving_mnist", {"sed": 1}, tmp_path / "raw")
+    assert "'seed'" in caught.value.remedy
+    with pytest.raises(StpError, match="test_images is 1797"):
+        run_generator("moving_mnist", {"test_images": 1797}, tmp_path / "raw")
+    assert list(tmp_path.iterdir()) == []  # nothing half made is left
+
+
+def test_a_folder_made_by_another_process_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "theirs").write_text("finished first")
+    run_generator("moving_mnist", {"test_images": 1700}, tmp_path / "raw")
+    assert [path.name for path in tmp_path.rglob("*")] == ["raw", "theirs"]

@@ -1,0 +1,118 @@
+"""SSIM against scikit-image, which computes it in float64 from float64 frames."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.ndimage import gaussian_filter
+from skimage.metrics import structural_similarity as reference
+
+from stp.errors import StpError
+from stp.metrics import ssim
+
+RANGES = {1.0: ssim.range1, 2.0: ssim.range2}
+SIZES = [(7, 7), (7, 30), (16, 16), (17, 23), (64, 64), (120, 160), (128, 128)]
+KINDS = ["noise", "smooth", "constant", "flat halves", "digits", "outside [0, 1]"]
+
+
+def frames(kind: str, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted and observed frames, float32 (2, 2, 3, H, W)."""
+    rng = np.random.default_rng(sum(map(ord, kind)))
+    shape = (2, 2, 3, *size)
+    noise = rng.random(shape, dtype=np.float32)
+    if kind == "noise":
+        return noise, rng.random(shape, dtype=np.float32)
+    smooth = gaussian_filter(noise, (0, 0, 0, 2, 2)) * np.float32(2)
+    if kind == "smooth":
+        return smooth + np.float32(0.02) * noise, smooth
+    if kind == "constant":
+        return np.full(shape, 0.37, np.float32), np.full(shape, 0.83, np.float32)
+    if kind == "flat halves":  # equal values everywhere: rounding does not average out
+        low, high = np.full(shape, 0.37, np.float32), np.full(shape, 0.37, np.float32)
+        low[..., size[1] // 2 :] = 0.71
+        high[..., : size[1] // 2] = 0.93
+        return low, high
+    if kind == "digits":  # black, with a few bright strokes
+        strokes = np.where(smooth > 1.1, noise, 0).astype(np.float32)
+        return gaussian_filter(strokes, (0, 0, 0, 1, 1)), strokes
+    return 5 * noise - 2, smooth
+
+
+def reference_values(predicted: np.ndarray, observed: np.ndarray, data_range: float) -> np.ndarray:
+    outer = predicted.shape[:2]
+    pairs = zip(
+        predicted.reshape(-1, *predicted.shape[2:]).astype(np.float64),
+        observed.reshape(-1, *observed.shape[2:]).astype(np.float64),
+        strict=True,
+    )
+    return np.reshape(
+        [reference(p, o, channel_axis=0, data_range=data_range) for p, o in pairs], outer
+    )
+
+
+@pytest.mark.parametrize("data_range", RANGES)
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("kind", KINDS)
+def test_ssim_matches_scikit_image(kind: str, size: tuple[int, int], data_range: float) -> None:
+    predicted, observed = frames(kind, size)
+    found = RANGES[data_range].statistics(predicted, observed)
+    assert found.shape == (2, 1, 2)
+    np.testing.assert_allclose(
+        found[:, 0], reference_values(predicted, observed, data_range), rtol=0, atol=1e-9
+    )
+
+
+def test_ssim_matches_scikit_image_in_single_precision() -> None:
+    # What a user gets who hands float32 frames to scikit-image: its own rounding is about 2e-7.
+    predicted, observed = frames("smooth", (64, 64))
+    single = [
+        reference(p, o, channel_axis=0, data_range=2.0)
+        for ps, os in zip(predicted, observed, strict=True)
+        for p, o in zip(ps, os, strict=True)
+    ]
+    found = ssim.range2.statistics(predicted, observed).reshape(-1)
+    np.testing.assert_allclose(found, single, rtol=0, atol=1e-6)
+
+
+def test_a_frame_does_not_depend_on_its_neighbours() -> None:
+    # 21 frames of 64 x 64 fill one buffer of 16 and part of a second one.
+    rng = np.random.default_rng(0)
+    observed = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
+    predicted = rng.random((3, 7, 1, 64, 64), dtype=np.float32)
+    predicted[1, 2] = np.nan
+    found = ssim.range1.statistics(predicted, observed)[:, 0]
+    for n in range(3):
+        for t in range(7):
+            alone = ssim.range1.statistics(
+                predicted[n : n + 1, t : t + 1], observed[[n], t : t + 1]
+            )
+            np.testing.assert_array_equal(found[n, t], alone[0, 0, 0])
+    assert np.isnan(found).sum() == 1
+
+
+PIXELS = arrays(np.float32, (1, 1, 1, 9, 8), elements=st.floats(0, 1, width=32))
+
+
+@settings(max_examples=50)
+@given(PIXELS, PIXELS)
+def test_ssim_is_symmetric_and_one_for_equal_frames(a: np.ndarray, b: np.ndarray) -> None:
+    for metric in RANGES.values():
+        assert metric.statistics(a, a)[0, 0, 0] == pytest.approx(1, abs=1e-12)
+        forth, back = metric.statistics(a, b)[0, 0, 0], metric.statistics(b, a)[0, 0, 0]
+        assert forth == pytest.approx(back, abs=1e-12)
+        assert -1 - 1e-12 <= forth <= 1 + 1e-12
+
+
+@settings(max_examples=50)
+@given(PIXELS, PIXELS)
+def test_twice_the_contrast_at_twice_the_range_is_the_same(a: np.ndarray, b: np.ndarray) -> None:
+    # C1 and C2 grow with the square of the range, as all moments do.
+    found = ssim.range2.statistics(2 * a, 2 * b)
+    np.testing.assert_allclose(found, ssim.range1.statistics(a, b), rtol=0, atol=1e-12)
+
+
+def test_frames_smaller_than_the_window_are_refused() -> None:
+    small = np.zeros((1, 1, 1, 6, 64), np.float32)
+    with pytest.raises(StpError, match="6 x 64"):
+        ssim.range1.statistics(small, small)

@@ -1,0 +1,54 @@
+"""A job for a reader, made from a folder of small raw files."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stp.job import Job
+
+
+def write_lock(path: Path, root: Path, names: list[str]) -> Path:
+    """Lock the files below `root`, as the fetch stage would."""
+    contents = {name: (root / name).read_bytes() for name in sorted(names)}
+    files = {
+        name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        for name, content in contents.items()
+    }
+    path.write_text(json.dumps({"dataset": "d", "release": "r", "source": "s", "files": files}))
+    return path
+
+
+@pytest.fixture
+def make_job(tmp_path: Path) -> Callable[..., Job]:
+    """make_job(reader, shape, options, context=2, horizon=1, root=..., names=None) -> Job.
+
+    `names` are the raw files in the lock file; by default all below `root` (tmp_path / "raw").
+    """
+
+    def make(
+        reader: str,
+        shape: list[int],
+        options: dict[str, Any],
+        *,
+        context: int = 2,
+        horizon: int = 1,
+        root: Path | None = None,
+        names: list[str] | None = None,
+    ) -> Job:
+        root = root or tmp_path / "raw"
+        if names is None:
+            names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()]
+        recipe = {
+            **{"dataset": reader, "reader": reader, "release": "tiny", "source": "synthetic"},
+            **{"shape": shape, "context": context, "horizon": horizon, "options": options},
+        }
+        out = tmp_path / f"out-{len(list(tmp_path.glob('out-*')))}"
+        out.mkdir()
+        lock = write_lock(tmp_path / "lock.json", root, names)
+        return Job(recipe, {"raw": lock}, out, tmp_path / "state", {"raw_roots": [str(root)]})
+
+    return make

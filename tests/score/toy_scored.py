@@ -1,0 +1,122 @@
+"""A tiny data set and its predictions on disk, as prepare and predict write them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.job import Job
+from stp.score.run import run
+
+CELL = {
+    "suite": "predbench",
+    "dimension": "short_term",
+    "model": "persistence",
+    "variant": "default",
+    "trained_on": "toy",
+    "train_subset": "train",
+    "tested_on": "toy",
+    "subset": "test",
+    "setting": "default",
+    "seed": None,
+}
+
+
+@dataclass
+class Scored:
+    """A prepared data set, predictions of its test split, and how to score them."""
+
+    root: Path
+    observed: np.ndarray  # (N, T, C, H, W) in units
+    predicted: np.ndarray
+
+    def run(self, *conventions: str, out: str = "out", **changes: Any) -> Path:
+        """Score; ``changes`` are recipe keys, or ``block_samples`` of the runtime."""
+        runtime = {"block_samples": changes.pop("block_samples", None)}
+        recipe = {
+            "cell": CELL,
+            "conventions": list(conventions),
+            "split": "test",
+            "bootstrap": {"resamples": 200, "seed": 0},
+            "threads": 1,
+            **changes,
+        }
+        folder = self.root / out
+        folder.mkdir()
+        inputs = {"data": self.root / "data", "predictions": self.root / "predictions"}
+        self.reported: list[tuple[str, int, int]] = []
+        self.extras = run(
+            Job(
+                recipe,
+                inputs,
+                folder,
+                self.root / "state",
+                runtime,
+                lambda *progress: self.reported.append(progress),
+            )
+        )
+        return folder
+
+
+def write_scored(
+    root: Path,
+    clips: np.ndarray,
+    predicted: np.ndarray,
+    *,
+    clusters: list[str] | None = None,
+    units: str = "1",
+    variables: list[str] | None = None,
+) -> Scored:
+    """Write clips (N, T_in + T, C, H, W) as data, predictions (N, T, C, H, W) beside them."""
+    samples, length = clips.shape[:2]
+    leads = predicted.shape[1]
+    video = clips.dtype == np.uint8
+    scale = 1 / 255 if video else 1.0
+    group = create_group(
+        (folder(root / "data")) / "frames.zarr",
+        {
+            "dataset": "toy",
+            "units": units,
+            "stored_scale": scale,
+            "stored_offset": 0.0,
+            "shape": list(clips.shape[2:]),
+            "context": length - leads,
+            "horizon": leads,
+            "phases": 1,
+            "variables": variables,
+        },
+    )
+    write(group, "frames", clips.reshape(-1, *clips.shape[2:]), "frame")
+    index = pd.DataFrame(
+        {
+            "split": "test",
+            "clip": [f"clip{n:03}" for n in range(samples)],
+            "start": np.arange(samples, dtype=np.int64) * length,
+            "stride": np.int32(1),
+            "length": np.int32(length),
+            "cluster": clusters or [f"video{n:03}" for n in range(samples)],
+            "phase": np.int32(0),
+        }
+    )
+    index.to_parquet(root / "data" / "index.parquet")
+    group = create_group(folder(root / "predictions") / "predictions.zarr", {"units": units})
+    write(group, "predictions", predicted, "sample", "lead")
+    index.to_parquet(root / "predictions" / "index.parquet")
+    observed = clips[:, length - leads :].astype(np.float64) * scale
+    return Scored(root, observed, predicted)
+
+
+def folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def write(group: Any, name: str, rows: np.ndarray, *outer: str) -> None:
+    dims = (*outer, "channel", "y", "x")
+    chunk = (min(3, len(rows)), *rows.shape[1:])
+    array = create_array(group, name, rows.shape, rows.dtype, dims, chunk, max_files=3)
+    with SequentialWriter(array) as writer:
+        writer.append(rows)

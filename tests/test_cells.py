@@ -1,0 +1,244 @@
+"""The plan: cells, recipes, paths, and what a change of code or configuration reaches."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stp import config
+from stp.cells import Plan, setting_name
+from stp.errors import StpError
+
+ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "config" / "demo.yaml"
+
+
+def demo(**changes):
+    return config.merge(yaml.safe_load(DEMO.read_text()), changes)
+
+
+@pytest.fixture(scope="module")
+def paper() -> Plan:
+    return Plan.load(ROOT / "config" / "paper.yaml")
+
+
+def test_the_papers_cells_are_planned_without_code_data_or_torch():
+    code = (
+        "import sys; from pathlib import Path; from stp.cells import Plan\n"
+        "plan = Plan.load(Path('config/paper.yaml'))\n"
+        "print(len(plan.cells), sorted({'torch', 'numpy', 'zarr', 'pandas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    # 14 datasets x (12 models + 3 reference lines)
+    assert done.stdout.strip() == "210 []", done.stderr
+
+
+def test_the_papers_protocol_is_read_from_its_appendix(paper):
+    # PredBench, appendix D: ConvLSTM on M-MNIST 16, 5e-4, OneCycle, 200 epochs; KTH constant
+    recipe = paper.train_recipe("convlstm", "moving_mnist", 42)
+    assert recipe["train"]["batch_size"] == 16
+    assert recipe["train"]["lr"] == 5e-4
+    assert recipe["train"]["schedule"] == "onecycle"
+    assert recipe["train"]["epochs"] == 200
+    assert recipe["options"]["patch_size"] == 4
+    assert paper.train_recipe("convlstm", "kth", 42)["train"]["schedule"] == "constant"
+
+
+def test_every_protocol_value_is_a_number(paper):
+    for made in paper.cells:
+        for key, value in paper.settings(made.cell.model, made.cell.trained_on, "train").items():
+            if key in ("lr", "batch_size", "epochs", "iterations", "weight_decay"):
+                assert isinstance(value, int | float), (made.cell, key, value)
+
+
+def test_the_scale_wins_over_the_papers_facts_and_the_particular_over_the_general():
+    plan = Plan(
+        config.load(
+            demo(
+                train={"epochs": 3, "lr": 0.1},
+                models={
+                    "convlstm": {
+                        "train": {"lr": 0.2},
+                        "datasets": {"kth": {"train": {"lr": 0.3}}},
+                    }
+                },
+            )
+        )
+    )
+    train = plan.settings("convlstm", "moving_mnist", "train")
+    assert (train["epochs"], train["lr"]) == (3, 0.2)
+    assert plan.settings("convlstm", "kth", "train")["lr"] == 0.3
+    assert plan.settings("simvpv2", "kth", "train")["lr"] == 0.1
+
+
+def test_only_models_with_randomness_have_seeds():
+    plan = Plan(config.load(demo(seeds=[0, 1])))
+    seeds = {}
+    for made in plan.cells:
+        seeds.setdefault(made.cell.model, set()).add(made.cell.seed)
+    assert seeds["convlstm"] == {0, 1}
+    assert seeds["persistence"] == seeds["climatology"] == {None}
+
+
+def test_models_without_anything_to_fit_have_no_training():
+    plan = Plan.load(DEMO)
+    fitted = {made.cell.model for made in plan.cells if made.model}
+    assert fitted == {"climatology", "convlstm", "simvpv2"}
+
+
+def test_paths_are_unique_readable_and_hold_no_equals_sign(paper):
+    folders = list(paper.artefacts)
+    assert len(folders) == len(set(folders))
+    for folder in folders:
+        assert "=" not in folder
+        assert len(folder.rpartition("/")[2]) == 16
+    scores = [made.scores.folder for made in paper.cells]
+    assert scores[0].startswith(
+        "scores/short_term/predbench/persistence/default/moving_mnist/all/moving_mnist/test/"
+        "horizon-10/seed-none/"
+    )
+
+
+def test_settings_are_sorted_in_their_name():
+    assert setting_name({"interval": 2, "horizon": 30}) == "horizon-30,interval-2"
+
+
+def test_unknown_conventions_are_refused(monkeypatch):
+    loaded = config.load(DEMO)
+    rows = loaded.evaluation.model_copy(
+        update={"columns": {**loaded.evaluation.columns, "video": {"SSIM": "ssim.rnge2"}}}
+    )
+    with pytest.raises(StpError, match=r"unknown convention of ssim(.|\n)*range2"):
+        Plan(loaded.model_copy(update={"evaluation": rows}))
+
+
+def test_find_tells_a_stale_path_from_an_unknown_one():
+    plan = Plan.load(DEMO)
+    folder = plan.cells[0].data.folder
+    assert plan.find(plan.store / folder / "artefact.json").folder == folder
+    stale = folder.rpartition("/")[0] + "/0123456789abcdef"
+    with pytest.raises(StpError, match="changed since this job was planned"):
+        plan.find(stale)
+    with pytest.raises(StpError, match="the plan has no artefact"):
+        plan.find("data/nothing/0123456789abcdef")
+
+
+# What a change reaches
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """A copy of the package, to edit."""
+    shutil.copytree(ROOT / "stp", tmp_path / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def edit(checkout: Path, module: str, addition: str = "\nCHANGED = 1\n") -> None:
+    path = checkout / "stp" / module
+    path.write_text(path.read_text() + addition)
+
+
+def changed(checkout: Path, scale=DEMO) -> set[tuple[str, str]]:
+    """The (stage, dataset/model) of every artefact whose path differs from today's."""
+    before = {a.folder for a in Plan(config.load(DEMO)).artefacts.values()}
+    plan = Plan(config.load(scale), checkout)
+    found = set()
+    for artefact in plan.artefacts.values():
+        if artefact.folder not in before:
+            recipe = artefact.recipe
+            model = recipe.get("model") or recipe.get("cell", {}).get("model", "")
+            dataset = recipe.get("dataset") or artefact.label.split(" on ")[1].split(",")[0]
+            found.add((artefact.stage, f"{dataset.split(' ')[0]}/{model}".rstrip("/")))
+    return found
+
+
+DATASETS = ("moving_mnist", "kth", "enso")
+MODELS = ("persistence", "climatology", "context_mean", "convlstm", "simvpv2")
+
+
+def everywhere(stage: str, models=MODELS, datasets=DATASETS) -> set[tuple[str, str]]:
+    return {(stage, f"{dataset}/{model}") for dataset in datasets for model in models}
+
+
+def test_an_untouched_copy_changes_nothing(checkout):
+    assert changed(checkout) == set()
+
+
+def test_a_model_reaches_its_own_training_predictions_and_scores_only(checkout):
+    edit(checkout, "models/simvpv2.py")
+    assert changed(checkout) == (
+        everywhere("train", ["simvpv2"])
+        | everywhere("predict", ["simvpv2"])
+        | everywhere("score", ["simvpv2"])
+    )
+
+
+def test_a_metric_reaches_the_scores_that_use_it_and_no_training(checkout):
+    edit(checkout, "metrics/ssim.py")
+    assert changed(checkout) == everywhere("score", datasets=["moving_mnist", "kth"])
+    shutil.copy(ROOT / "stp/metrics/ssim.py", checkout / "stp/metrics/ssim.py")
+    edit(checkout, "metrics/nino34.py")
+    assert changed(checkout) == everywhere("score", datasets=["enso"])
+
+
+def test_a_reader_reaches_all_that_is_made_from_its_dataset(checkout):
+    edit(checkout, "prepare/kth.py")
+    trained = ["climatology", "convlstm", "simvpv2"]
+    assert changed(checkout) == (
+        {("prepare", "kth")}
+        | everywhere("train", trained, ["kth"])
+        | everywhere("predict", datasets=["kth"])
+        | everywhere("score", datasets=["kth"])
+    )
+
+
+def test_the_shell_around_the_stages_reaches_nothing(checkout):
+    for module in ("runner.py", "cli.py", "progress.py", "store.py", "config.py", "cells.py"):
+        edit(checkout, module)
+    assert changed(checkout) == set()
+
+
+def test_comments_docstrings_and_messages_reach_nothing(checkout):
+    path = checkout / "stp" / "models" / "convlstm.py"
+    text = path.read_text()
+    assert text.startswith('"""')
+    path.write_text('"""Another docstring. ' + text[3:] + "\n# a comment\n")
+    assert changed(checkout) == set()
+
+
+def test_a_learning_rate_reaches_one_models_training_on_all_datasets():
+    scale = demo()
+    scale = config.merge(scale, {"models": {"convlstm": {"train": {"lr": 0.0123}}}})
+    assert changed(ROOT, scale) >= everywhere("train", ["convlstm"], ["enso"])
+    assert not {entry for entry in changed(ROOT, scale) if "simvpv2" in entry[1]}
+
+
+def test_threads_of_prediction_reach_predictions_but_runtime_settings_reach_nothing():
+    scale = config.merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
+    assert changed(ROOT, scale) == set()
+
+
+# Whose protocol
+
+
+def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
+    assert not any(Plan.load(DEMO).follows_paper(made) for made in Plan.load(DEMO).cells)
+    assert all(paper.follows_paper(made) for made in paper.cells)
+
+
+def test_bytes_without_a_published_checksum_are_not_called_verified(paper):
+    entries = {
+        (e["key"]["model"], e["key"]["tested_on"]): e for e in paper.manifest("short_term")["cells"]
+    }
+    assert entries["convlstm", "moving_mnist"]["official_paper_protocol"]
+    assert not entries["convlstm", "bair"]["official_paper_protocol"]
+
+
+def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(checkout):
+    before = Plan(config.load(DEMO), ROOT).manifest("short_term")
+    assert Plan(config.load(DEMO), checkout).manifest("short_term") == before
+    edit(checkout, "render/table.py")
+    assert Plan(config.load(DEMO), checkout).manifest("short_term")["code"] != before["code"]

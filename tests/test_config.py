@@ -1,0 +1,92 @@
+"""Configuration says no, once and clearly, and names the nearest that exists."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stp import config
+from stp.errors import StpError
+
+DEMO = config.CONFIG_FOLDER / "demo.yaml"
+SCALES = ["demo", "sample", "paper"]
+
+
+def demo(**changes):
+    return config.merge(yaml.safe_load(DEMO.read_text()), changes)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_loads(scale):
+    loaded = config.load(config.CONFIG_FOLDER / f"{scale}.yaml")
+    assert loaded.scale.scale == scale
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dimensions": {"short_term": {"models": ["convlstn"]}}}, "did you mean convlstm?"),
+        ({"dimensions": {"short_term": {"datasets": ["kht"]}}}, "did you mean kth?"),
+        ({"models": {"simvp2": {}}}, "did you mean simvpv2?"),
+        ({"datasets": {"ensoo": {}}}, "did you mean enso?"),
+        ({"datasets": {"kth": {"release": "oficial"}}}, "did you mean official?"),
+        ({"seedz": [1]}, "did you mean seeds?"),
+        ({"models": {"convlstm": {"option": {}}}}, "did you mean options?"),
+        ({"datasets": {"kth": {"contex": 3}}}, "did you mean context?"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest(changes, message):
+    with pytest.raises(StpError, match=message.replace("?", r"\?")):
+        config.load(demo(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"datasets": {"kth": {"context": 0}}}, ["datasets.kth", "context", "0", "greater than"]),
+        ({"datasets": {"kth": {"shape": [1, 64]}}}, ["datasets.kth", "shape"]),
+        ({"seeds": []}, ["seeds", "at least 1"]),
+        ({"seeds": ["a"]}, ["seeds", "'a'", "integer"]),
+        ({"bootstrap": {"resamples": 5}}, ["bootstrap.resamples", "5", "100"]),
+        ({"scale": "my scale"}, ["scale", "my scale"]),
+    ],
+)
+def test_values_out_of_range_name_the_key_the_value_and_the_expectation(changes, parts):
+    with pytest.raises(StpError) as error:
+        config.load(demo(**changes))
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_a_missing_or_broken_file_is_named(tmp_path):
+    with pytest.raises(StpError, match=r"nowhere\.yaml"):
+        config.load(tmp_path / "nowhere.yaml")
+    (tmp_path / "broken.yaml").write_text("a: [1,\nb: {")
+    with pytest.raises(StpError, match=r"broken\.yaml is not YAML(.|\n)*line 3"):
+        config.load(tmp_path / "broken.yaml")
+
+
+def test_merge_is_deep_for_mappings_and_replaces_the_rest():
+    base = {"a": {"x": 1, "y": [1, 2]}, "b": 1}
+    assert config.merge(base, {"a": {"y": [3]}}, {"b": {"c": 2}}) == {
+        "a": {"x": 1, "y": [3]},
+        "b": {"c": 2},
+    }
+    assert base["a"] == {"x": 1, "y": [1, 2]}
+
+
+def test_the_environment_wins_over_the_configured_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
+    monkeypatch.delenv("STP_RAW_DIR", raising=False)
+    found = config.folders(config.Paths(store="elsewhere", raw="raw"))
+    assert found["store"] == tmp_path / "store"
+    assert found["raw"] == Path.cwd() / "raw"
+    assert found["mirror"] is None
+
+
+def test_every_table_row_of_the_evaluation_exists():
+    loaded = config.load(DEMO)
+    for row in loaded.evaluation.datasets.values():
+        assert row in loaded.evaluation.columns
+        assert row in loaded.evaluation.also
