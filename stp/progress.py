@@ -94,7 +94,7 @@ class Progress:
         self.log = log
         self.screen = sys.stderr
         self.begun = time.time()
-        self.shown = 0.0
+        self.shown = self.begun
         self.open_line = False
         self.durations = Durations(plan.store / "state" / "durations.jsonl")
 
