@@ -14,7 +14,7 @@ from typing import Any
 
 from stp import config as configuration
 from stp.config import Config, Json, merge
-from stp.errors import StpError
+from stp.errors import StpError, nearest
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest
 
 RECEIPT = "artefact.json"
@@ -428,7 +428,7 @@ class Plan:
             )
         raise StpError(
             f"the plan has no artefact {folder}",
-            remedy=configuration.nearest(folder, self._artefacts)
+            remedy=nearest(folder, self._artefacts)
             if len(self._artefacts) < 100
             else "`stp plan` lists what it has",
         )

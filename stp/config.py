@@ -5,7 +5,6 @@ a scale file (`config/demo.yaml`, `config/sample.yaml`, `config/paper.yaml`) say
 are wanted and overrides numbers. No torch and no look at the data.
 """
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stp.errors import StpError
+from stp.errors import StpError, nearest
 
 CONFIG_FOLDER = Path(__file__).parent.parent / "config"
 Json = dict[str, Any]
@@ -220,13 +219,6 @@ class Config(Strict):
     evaluation: Evaluation
     metrics: dict[str, Metric]
     equivalent: dict[str, str]
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that is most like an unknown one."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known))}"
 
 
 def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:

@@ -1,5 +1,8 @@
 """The one exception that people see: what is wrong, what was expected, what to do."""
 
+import difflib
+from collections.abc import Iterable
+
 
 class StpError(Exception):
     """A problem that a person can mend.
@@ -18,3 +21,10 @@ class StpError(Exception):
         if remedy:
             lines.append(f"remedy: {remedy}")
         super().__init__("\n".join(lines))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Suggest the known name that is most like an unknown one."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"

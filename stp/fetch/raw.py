@@ -7,7 +7,6 @@ time, holds size and SHA-256 of each file; from then on, other bytes under the s
 are refused.
 """
 
-import difflib
 import importlib
 import json
 import os
@@ -20,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import stp.fetch.generators
-from stp.errors import StpError
+from stp.errors import StpError, nearest
 from stp.fetch.checksum import Checksum, checksum, md5_uncompressed
 from stp.fetch.disk import write_text_once, writing
 from stp.fetch.download import discard_part, download, finish_part, open_part, part_path
@@ -198,11 +197,10 @@ def run_generator(
     """
     known = sorted(module.name for module in pkgutil.iter_modules(stp.fetch.generators.__path__))
     if generator not in known:
-        near = difflib.get_close_matches(generator, known, n=1)
         raise StpError(
             f"there is no generator {generator!r}",
             expected=f"one of {', '.join(known)}",
-            remedy=f"did you mean {near[0]!r}?" if near else "correct the release's generator",
+            remedy=nearest(generator, known),
         )
     module = importlib.import_module(f"stp.fetch.generators.{generator}")
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")

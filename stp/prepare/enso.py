@@ -18,8 +18,8 @@ from stp.data.windows import blocks, starts
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.errors import StpError
 from stp.job import Job
+from stp.options import build, require, whole
 from stp.prepare.netcdf import load, open_field
-from stp.prepare.options import from_recipe, require, whole
 from stp.prepare.output import SPLITS, Clip, attributes, write_index
 from stp.prepare.regrid import box_mean
 
@@ -137,7 +137,7 @@ def run(job: Job) -> dict[str, Any]:
         StpError: an option or a raw file is wrong.
     """
     recipe = job.recipe
-    options = from_recipe(EnsoOptions, recipe["options"])
+    options = build(EnsoOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     shape = [1, len(LATITUDES), len(LONGITUDES)]
     require(list(recipe["shape"]) == shape, "shape", recipe["shape"], str(shape))

@@ -21,7 +21,7 @@ from stp.data.windows import starts_from_the_end
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.errors import StpError
 from stp.job import Job
-from stp.prepare.options import from_recipe, require, whole
+from stp.options import build, require, whole
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
@@ -182,7 +182,7 @@ def run(job: Job) -> dict[str, Any]:
         StpError: an option or a raw file is wrong, or a required video is missing.
     """
     recipe = job.recipe
-    options = from_recipe(KthOptions, recipe["options"])
+    options = build(KthOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     channels, height, width = recipe["shape"]
     require(channels == 1, "shape", recipe["shape"], "[1, height, width]: the videos are grey")

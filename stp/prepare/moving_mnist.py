@@ -13,8 +13,8 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.errors import StpError
 from stp.job import Job
+from stp.options import build, require, whole
 from stp.prepare.idx import read_pictures
-from stp.prepare.options import from_recipe, require, whole
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
@@ -86,7 +86,7 @@ def run(job: Job) -> dict[str, Any]:
         StpError: an option or a raw file is wrong.
     """
     recipe = job.recipe
-    options = from_recipe(MovingMnistOptions, recipe["options"])
+    options = build(MovingMnistOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     channels, height, width = recipe["shape"]
     require(channels == 1 and height == width, "shape", recipe["shape"], "[1, size, size]")

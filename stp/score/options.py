@@ -1,11 +1,11 @@
 """What a score recipe may say."""
 
-import difflib
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from stp.errors import StpError
+from stp.options import build, check_keys, require, whole
 
 CELL_KEYS = (
     "suite",
@@ -35,8 +35,9 @@ class Bootstrap:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_integer("bootstrap.resamples", self.resamples, 100)
-        _check_integer("bootstrap.seed", self.seed, 0)
+        ok = whole(self.resamples, 100)
+        require(ok, "bootstrap.resamples", self.resamples, "a whole number from 100")
+        require(whole(self.seed, 0), "bootstrap.seed", self.seed, "a whole number from 0")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ScoreOptions:
     """
 
     cell: dict[str, Any]
-    conventions: tuple[str, ...]
+    conventions: Sequence[str]
     split: str = "test"
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     threads: int = 1
@@ -78,7 +79,7 @@ class ScoreOptions:
                 expected="at least one, none of them twice",
                 remedy="name each convention once",
             )
-        _check_integer("threads", self.threads, 1)
+        require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
 
     @classmethod
     def from_recipe(cls, recipe: dict[str, Any]) -> "ScoreOptions":
@@ -87,40 +88,5 @@ class ScoreOptions:
         Raises:
             StpError: an unknown key, a missing key or a value out of range.
         """
-        check_keys("score recipe", recipe, [option.name for option in fields(cls)])
-        lost = [key for key in ("cell", "conventions") if key not in recipe]
-        if lost:
-            raise StpError(f"score recipe: no {', '.join(lost)}", expected="cell and conventions")
-        bootstrap = recipe.get("bootstrap", {})
-        check_keys(
-            "score recipe: bootstrap", bootstrap, [option.name for option in fields(Bootstrap)]
-        )
-        return cls(
-            **{
-                **recipe,
-                "conventions": tuple(recipe["conventions"]),
-                "bootstrap": Bootstrap(**bootstrap),
-            }
-        )
-
-
-def check_keys(where: str, found: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a StpError that names the nearest key if one of ``found`` is not among ``known``."""
-    known = list(known)
-    for key in found:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise StpError(
-                f"{where}: unknown key {key!r}",
-                expected=", ".join(known),
-                remedy=f"did you mean {near[0]!r}?" if near else "remove it",
-            )
-
-
-def _check_integer(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise StpError(
-            f"score recipe: {name} is {value!r}",
-            expected=f"an integer of at least {least}",
-            remedy=f"set {name} to {least} or more",
-        )
+        bootstrap = build(Bootstrap, recipe.get("bootstrap", {}), "score recipe: bootstrap")
+        return build(cls, {**recipe, "bootstrap": bootstrap}, "score recipe")

@@ -123,7 +123,7 @@ def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
     [
         ({"cmip6_models": 0, "cmip5_models": 0}, "both 0"),
         ({"cmip5_years": 0}, "cmip5_years is 0"),
-        ({"cmip6_year": 3}, "unknown option 'cmip6_year'"),
+        ({"cmip6_year": 3}, "unknown key 'cmip6_year'"),
     ],
 )
 def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:

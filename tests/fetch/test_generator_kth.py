@@ -168,7 +168,7 @@ def test_a_clip_depends_on_the_seed_but_not_on_the_other_clips(made: Path, tmp_p
         ({"frames": 0}, "frames is 0"),
         ({"frames": 3}, "4 sequences in 3 frames"),
         ({"sequences": True}, "sequences is True"),
-        ({"person": [1]}, "unknown option 'person'"),
+        ({"person": [1]}, "unknown key 'person'"),
     ],
 )
 def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_an_annotation_file_without_annotations(make_job, raw):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"require": True}, "unknown prepare option 'require'"),
+        ({"require": True}, "unknown key 'require'"),
         ({"splits": {**SPLITS, "val": [1]}}, "nothing in two splits"),
         ({"splits": {**SPLITS, "by": "people"}}, r"splits\.by is 'people'"),
         ({"strides": STRIDES[:1]}, "once each of boxing"),

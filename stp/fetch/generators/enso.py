@@ -26,8 +26,8 @@ import numpy as np
 from scipy import ndimage, signal
 
 from stp.errors import StpError
-from stp.fetch.options import build, require_whole
 from stp.job import Report
+from stp.options import build, require, whole
 
 LAT = np.arange(-55.0, 61.0, 5.0)
 LON = np.arange(0.0, 360.0, 5.0)
@@ -57,9 +57,9 @@ class EnsoOptions:
 
     def __post_init__(self) -> None:
         for key in ("cmip6_models", "cmip5_models", "seed"):
-            require_whole(self, key, 0)
+            require(whole(getattr(self, key), 0), key, getattr(self, key), "a whole number from 0")
         for key in ("cmip6_years", "cmip5_years"):
-            require_whole(self, key, 1)
+            require(whole(getattr(self, key), 1), key, getattr(self, key), "a whole number from 1")
         if self.cmip6_models + self.cmip5_models == 0:
             raise StpError(
                 "EnsoOptions: cmip6_models and cmip5_models are both 0",
@@ -84,7 +84,7 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
     Raises:
         StpError: an unknown option or one out of its range.
     """
-    chosen = build(EnsoOptions, options)
+    chosen = build(EnsoOptions, options, "generator options")
     years = [chosen.cmip6_years] * chosen.cmip6_models + [chosen.cmip5_years] * chosen.cmip5_models
     folder = out / "enso"
     folder.mkdir(parents=True)

@@ -17,8 +17,8 @@ from av.codec.context import Flags
 from scipy import ndimage
 
 from stp.errors import StpError
-from stp.fetch.options import build, require_members, require_whole
 from stp.job import Report
+from stp.options import build, require, whole
 
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
 _WIDTH, _HEIGHT, _FPS = 160, 120, 25
@@ -54,12 +54,18 @@ class KthOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_members(self, "persons", tuple(range(1, 26)))
-        require_members(self, "actions", ACTIONS)
-        require_members(self, "scenarios", (1, 2, 3, 4))
-        require_whole(self, "frames", 1)
-        require_whole(self, "sequences", 1)
-        require_whole(self, "seed", 0)
+        for key, allowed in (
+            ("persons", range(1, 26)),
+            ("actions", ACTIONS),
+            ("scenarios", range(1, 5)),
+        ):
+            chosen = getattr(self, key)
+            ok = isinstance(chosen, tuple) and bool(chosen) and len(set(chosen)) == len(chosen)
+            ok = ok and set(chosen) <= set(allowed)
+            require(ok, key, chosen, f"different members of {', '.join(map(str, allowed))}")
+        for key, least in (("frames", 1), ("sequences", 1), ("seed", 0)):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
         if self.frames < self.sequences:
             raise StpError(
                 f"KthOptions: {self.sequences} sequences in {self.frames} frames",
@@ -99,7 +105,7 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
     Raises:
         StpError: an unknown option or one out of its range.
     """
-    chosen = build(KthOptions, options)
+    chosen = build(KthOptions, options, "generator options")
     clips = [
         (person, action, scenario)
         for person in sorted(chosen.persons)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from stp.fetch.options import build, require_whole
 from stp.job import Report
+from stp.options import build, require, whole
 
 _SIDE, _BOX = 28, 20
 _SOURCE_IMAGES = 1797
@@ -37,8 +37,10 @@ class MovingMnistOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole(self, "test_images", 1, _SOURCE_IMAGES - 1)
-        require_whole(self, "seed", 0)
+        most = _SOURCE_IMAGES - 1
+        ok = whole(self.test_images, 1, most)
+        require(ok, "test_images", self.test_images, f"a whole number from 1 to {most}")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
 def generate(out: Path, options: dict[str, Any], report: Report) -> None:
@@ -47,7 +49,7 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
     Raises:
         StpError: an unknown option or one out of its range.
     """
-    chosen = build(MovingMnistOptions, options)
+    chosen = build(MovingMnistOptions, options, "generator options")
     from sklearn.datasets import load_digits  # slow to import
 
     scans, labels = load_digits(return_X_y=True)
