@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -199,7 +199,8 @@ def query(
         "results/results.duckdb"
     ),
     format: Annotated[
-        str, typer.Option("--format", "-f", help="table, csv, json or markdown.")
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", "-f", help="How to print the answer."),
     ] = "table",
 ) -> None:
     """Ask the results store a question in SQL."""

@@ -190,7 +190,7 @@ class Paths(Strict):
 class Bootstrap(Strict):
     """Resampling of clusters for confidence intervals."""
 
-    resamples: int = Field(1000, ge=100)
+    resamples: int = Field(default=1000, ge=100)
     seed: int = 0
 
 

@@ -33,7 +33,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
     Returns:
         the path by dimension.
     """
-    paths = {}
+    paths: dict[str, Path] = {}
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results)
         if write:

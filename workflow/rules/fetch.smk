@@ -11,5 +11,7 @@ rule fetch:
     resources:
         mem_mb=2000,
         runtime=1440,
+    params:
+        config=CONFIG,
     shell:
-        "stp fetch {output.lock} --configfile {CONFIG} --log {log}"
+        "stp fetch {output.lock} --configfile {params.config} --log {log}"

@@ -16,5 +16,7 @@ rule predict_short_term:
         mem_mb=16000,
         runtime=720,
         gpu=lambda wildcards: PLAN.gpus(PREDICTED.format(**wildcards)),
+    params:
+        config=CONFIG,
     shell:
-        "stp predict {output.receipt} --configfile {CONFIG} --log {log}"
+        "stp predict {output.receipt} --configfile {params.config} --log {log}"

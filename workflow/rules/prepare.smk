@@ -14,5 +14,7 @@ rule prepare:
     resources:
         mem_mb=8000,
         runtime=720,
+    params:
+        config=CONFIG,
     shell:
-        "stp prepare {output.receipt} --configfile {CONFIG} --log {log}"
+        "stp prepare {output.receipt} --configfile {params.config} --log {log}"

@@ -14,5 +14,7 @@ rule score_short_term:
     resources:
         mem_mb=4000,
         runtime=720,
+    params:
+        config=CONFIG,
     shell:
-        "stp score {output.receipt} --configfile {CONFIG} --log {log}"
+        "stp score {output.receipt} --configfile {params.config} --log {log}"

@@ -16,5 +16,7 @@ rule train:
         mem_mb=16000,
         runtime=2880,
         gpu=lambda wildcards: PLAN.gpus(TRAINED.format(**wildcards)),
+    params:
+        config=CONFIG,
     shell:
-        "stp train {output.receipt} --configfile {CONFIG} --log {log}"
+        "stp train {output.receipt} --configfile {params.config} --log {log}"
