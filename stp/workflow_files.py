@@ -37,6 +37,6 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results)
         if write:
-            text = json.dumps(plan.manifest(dimension), indent=1, sort_keys=True) + "\n"
+            text = json.dumps(plan.manifest(dimension), indent=1) + "\n"
             write_if_changed(paths[dimension], text)
     return paths

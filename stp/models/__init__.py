@@ -1,0 +1,1 @@
+"""Models, one file each; chosen by the name of the module."""

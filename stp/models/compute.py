@@ -1,0 +1,106 @@
+"""Where and how networks compute: device, threads, precision, reproducibility."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stp.errors import StpError
+
+PRECISIONS = ("bf16", "float32")
+
+
+@dataclass(frozen=True)
+class Compute:
+    """What was settled.
+
+    Attributes:
+        device: where the network lives.
+        threads: CPU threads of one operation.
+        requested: precision that the recipe asks for.
+        used: precision that the device gets.
+        why: the reason.
+    """
+
+    device: torch.device
+    threads: int
+    requested: str
+    used: str
+    why: str
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Run what is inside in the precision that was settled."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.used == "bf16")
+
+    def describe(self) -> dict[str, Any]:
+        """For the receipt."""
+        name = torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu"
+        return {
+            "device": name,
+            "threads": self.threads,
+            "precision": {"requested": self.requested, "used": self.used, "why": self.why},
+        }
+
+
+@contextmanager
+def settle(wanted: str, threads: int, precision: str) -> Iterator[Compute]:
+    """Choose device and precision, and compute reproducibly until the end of the block.
+
+    Results repeat exactly on machines of the same type with the same number of threads.
+
+    Args:
+        wanted: "auto" (a GPU if there is one), "cpu" or "cuda".
+        threads: CPU threads of one operation, >= 1.
+        precision: "bf16" (mixed precision, where the device computes it) or "float32".
+
+    Raises:
+        StpError: there is no such device, or its memory is used up.
+    """
+    if wanted not in ("auto", "cpu", "cuda"):
+        raise StpError(
+            f"runtime setting device is {wanted!r}",
+            expected="auto, cpu or cuda",
+            remedy="change runtime.device in the scale file",
+        )
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise StpError(
+            "runtime setting device is 'cuda', but torch finds no GPU",
+            expected="a GPU, its driver and a CUDA build of torch",
+            remedy="set runtime.device to auto or cpu, or run on a machine with a GPU",
+        )
+    use_gpu = wanted == "cuda" or (wanted == "auto" and torch.cuda.is_available())
+    device = torch.device("cuda" if use_gpu else "cpu")
+    compute = Compute(device, threads, precision, *_precision(device, precision))
+    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    # Needed by deterministic matrix products on a GPU; read when CUDA starts.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True)
+    # This debugging aid of deterministic mode writes every new tensor twice.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    torch.backends.cudnn.allow_tf32 = False  # float32 shall mean float32
+    try:
+        yield compute
+    except torch.OutOfMemoryError as error:
+        raise StpError(
+            f"the memory of the device ({compute.describe()['device']}) is used up",
+            expected=str(error).partition(".")[0],
+            remedy="use a device with more memory or nothing else running on it, or a smaller "
+            "batch_size (a smaller training batch is another protocol)",
+        ) from error
+    finally:
+        torch.set_num_threads(before[0])
+        torch.use_deterministic_algorithms(before[1])
+
+
+def _precision(device: torch.device, requested: str) -> tuple[str, str]:
+    if requested == "float32":
+        return "float32", "as requested"
+    if device.type == "cpu":
+        return "float32", "most CPUs only emulate bf16"
+    if not torch.cuda.is_bf16_supported(including_emulation=False):
+        return "float32", "this GPU does not compute in bf16"
+    return "bf16", "as requested"

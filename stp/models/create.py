@@ -1,0 +1,50 @@
+"""From the words of a recipe to a model."""
+
+import difflib
+import importlib
+import inspect
+from typing import Any
+
+from torch import nn
+
+from stp.errors import StpError
+
+RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
+"""What of a recipe makes up a model, apart from its weights."""
+
+
+def create(recipe: dict[str, Any]) -> nn.Module:
+    """Build the model that a recipe names, with fresh weights from torch's global generator.
+
+    Args:
+        recipe: has ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
+            ``context`` and ``horizon``.
+
+    Raises:
+        StpError: there is no such model, or it does not know an option or its value.
+    """
+    name, options = recipe["model"], recipe["options"]
+    module_name = f"stp.models.{name}"
+    try:
+        model_class = importlib.import_module(module_name).Model
+    except (ModuleNotFoundError, AttributeError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name != module_name:
+            raise
+        raise StpError(
+            f"there is no model {name!r}",
+            expected=f"a class Model in stp/models/{name}.py",
+            remedy="write it, or take the model out of the configuration",
+        ) from error
+    known = [p for p in inspect.signature(model_class).parameters if p not in RECIPE_KEYS]
+    for key in options:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            raise StpError(
+                f"model {name}: unknown option {key!r}",
+                expected=", ".join(known) or "no options",
+                remedy=f"did you mean {near[0]!r}?" if near else "remove it",
+            )
+    model: nn.Module = model_class(
+        tuple(recipe["shape"]), recipe["context"], recipe["horizon"], **options
+    )
+    return model

@@ -1,0 +1,37 @@
+"""Between the units of a dataset and the numbers that networks see."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """``normalised = (value - offset) / scale``.
+
+    Attributes:
+        offset: one number, or one per channel, in the dataset's units.
+        scale: likewise.
+    """
+
+    offset: float | list[float] = 0.0
+    scale: float | list[float] = 1.0
+
+    @classmethod
+    def of(cls, attrs: dict[str, Any]) -> "Normalisation":
+        """Take the constants of the training split from the attributes of prepared data."""
+        return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
+
+    def apply(self, values: Tensor) -> Tensor:
+        """Units -> normalised, (..., C, H, W)."""
+        return (values - _column(self.offset, values)) / _column(self.scale, values)
+
+    def undo(self, values: Tensor) -> Tensor:
+        """Normalised -> units, (..., C, H, W)."""
+        return values * _column(self.scale, values) + _column(self.offset, values)
+
+
+def _column(constant: float | list[float], like: Tensor) -> Tensor:
+    return torch.as_tensor(constant, dtype=like.dtype, device=like.device).reshape(-1, 1, 1)

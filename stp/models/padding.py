@@ -1,0 +1,20 @@
+"""Frames whose sides are not multiples of what a network needs."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def pad(frames: Tensor, multiple: int) -> Tensor:
+    """Append zeros below and to the right until both sides are multiples of `multiple`.
+
+    Zeros, because other paddings have no deterministic gradient on a GPU.
+
+    Args:
+        frames: (..., C, H, W).
+        multiple: what H and W shall be divisible by, >= 1.
+
+    Returns:
+        (..., C, H', W'), `frames` itself where nothing is missing; ``[..., :H, :W]`` undoes it.
+    """
+    below, right = -frames.shape[-2] % multiple, -frames.shape[-1] % multiple
+    return F.pad(frames, (0, right, 0, below)) if below or right else frames

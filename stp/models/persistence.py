@@ -1,0 +1,28 @@
+"""Persistence: the last context frame, repeated. The first line that a model must beat."""
+
+from torch import Tensor, nn
+
+
+class Model(nn.Module):
+    """Repeats the last frame; nothing to learn.
+
+    Args:
+        shape: channels, height and width (unused; all models are built alike).
+        context: number of context frames.
+        horizon: number of frames to predict.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
+        super().__init__()
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Predict.
+
+        Args:
+            frames: context, (B, T_in, C, H, W).
+            horizon: number of frames to predict.
+
+        Returns:
+            (B, horizon, C, H, W).
+        """
+        return frames[:, -1:].expand(-1, horizon, -1, -1, -1)

@@ -1,0 +1,42 @@
+"""Scheduled sampling: which inputs of a recurrent network are observed while it trains.
+
+Bengio et al. 2015, https://arxiv.org/abs/1506.03099, with the linear decay that OpenSTL and
+PredBench use for ConvLSTM, PredRNN, PredRNN++, E3D-LSTM and MAU.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from stp.models.options import is_whole, require
+
+
+@dataclass(frozen=True)
+class ScheduledSampling:
+    """The probability that the network is shown the truth instead of its own last output.
+
+    Attributes:
+        stop: iteration from which on it is 0.
+        rate: by how much it falls in each iteration before that.
+    """
+
+    stop: int = 50_000
+    rate: float = 2e-5
+
+    def __post_init__(self) -> None:
+        require(is_whole(self.stop, 0), "scheduled_sampling.stop", self.stop, "an integer >= 0")
+        ok = isinstance(self.rate, (int, float)) and 0 <= self.rate <= 1
+        require(ok, "scheduled_sampling.rate", self.rate, "a number in 0..1")
+
+    def probability(self, step: int) -> float:
+        """Probability of the truth in iteration `step`, counted from 0.
+
+        ``1 - rate * (step + 1)``, not below 0: the first iteration has fallen once already. A
+        function of the iteration alone, so that a resumed training goes on where it stopped.
+        """
+        return max(0.0, 1.0 - self.rate * (step + 1)) if step < self.stop else 0.0
+
+    def draw(self, step: int, batch: int, inputs: int) -> Tensor:
+        """Draw from torch's global generator where the truth is shown, bool (batch, inputs)."""
+        return torch.rand(batch, inputs) < self.probability(step)

@@ -1,0 +1,89 @@
+"""``model.pt``: a trained model as a file."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stp.errors import StpError
+from stp.models.create import RECIPE_KEYS
+from stp.models.normalisation import Normalisation
+
+REMEDY = "remove the folder of the model and run the command again: the model is trained anew"
+
+
+def digest(weights: dict[str, Tensor]) -> str:
+    """SHA-256 over names, types, shapes and bytes of all tensors, in hexadecimal."""
+    total = hashlib.sha256()
+    for name, tensor in sorted(weights.items()):
+        total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        data = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+        total.update(data.numpy().tobytes())
+    return total.hexdigest()
+
+
+def save(
+    path: Path, weights: dict[str, Tensor], recipe: dict[str, Any], normalisation: Normalisation
+) -> None:
+    """Write a trained model; ``torch.load(path, weights_only=True)`` reads it anywhere.
+
+    Args:
+        path: of the new file.
+        weights: state_dict, on the CPU.
+        recipe: what it was trained from.
+        normalisation: of the training data; forecasts for any other data use it too.
+    """
+    torch.save(
+        {
+            "state_dict": weights,
+            "recipe": recipe,
+            "normalisation": {"offset": normalisation.offset, "scale": normalisation.scale},
+            "sha256": digest(weights),
+        },
+        path,
+    )
+
+
+def load(path: Path, recipe: dict[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
+    """Read a trained model that must belong to a recipe.
+
+    Args:
+        path: written by `save`.
+        recipe: says which model is expected (``RECIPE_KEYS``).
+
+    Returns:
+        its state_dict and the normalisation of its training data.
+
+    Raises:
+        StpError: the file is missing or damaged, or holds another model.
+    """
+    if not path.is_file():
+        raise StpError(f"{path} is missing", expected="a trained model", remedy=REMEDY)
+    try:
+        # Damage shows in many ways: each of these was seen on truncated or altered files.
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        weights, trained = content["state_dict"], content["recipe"]
+        normalisation = Normalisation(**content["normalisation"])
+        intact = digest(weights) == content["sha256"]
+    except Exception as error:
+        raise StpError(
+            f"{path} is damaged: {str(error).partition('.')[0] or type(error).__name__}",
+            expected="a trained model",
+            remedy=REMEDY,
+        ) from error
+    if not intact:
+        raise StpError(
+            f"{path} is damaged: the weights do not match their checksum",
+            expected="a trained model",
+            remedy=REMEDY,
+        )
+    for key in RECIPE_KEYS:
+        if trained[key] != recipe[key]:
+            raise StpError(
+                f"{path} is another model: {key} is {trained[key]!r}",
+                expected=f"{key} {recipe[key]!r}",
+                remedy="name the folder of the model that this recipe means",
+            )
+    return weights, normalisation

@@ -1,0 +1,1 @@
+"""Prediction: prepared data and a model -> forecasts."""

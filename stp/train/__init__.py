@@ -1,0 +1,1 @@
+"""Training: prepared data -> fitted model."""

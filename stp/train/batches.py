@@ -1,0 +1,48 @@
+"""Reading of batches, one ahead of the computation."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from stp.data.prepared import Clips
+from stp.models.normalisation import Normalisation
+
+
+def read_batches(
+    clips: Clips,
+    rows: np.ndarray,
+    size: int,
+    *,
+    length: int,
+    normalisation: Normalisation,
+    epoch: int = 0,
+) -> Iterator[tuple[np.ndarray, Tensor]]:
+    """Read clips in the given order; a thread reads the next batch meanwhile.
+
+    Args:
+        clips: where from.
+        rows: clip numbers.
+        size: clips in a batch; the last one may have fewer.
+        length: frames T of a clip.
+        normalisation: applied to all frames.
+        epoch: of clips that are rendered on demand.
+
+    Yields:
+        the rows of a batch, and its normalised frames, float32 (B, T, C, H, W).
+    """
+
+    def read(batch: np.ndarray) -> Tensor:
+        frames = clips.read(batch, length=length, epoch=epoch)
+        return normalisation.apply(torch.from_numpy(frames))
+
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(read, parts[0]) if parts else None
+        for i, part in enumerate(parts):
+            assert following is not None
+            frames = following.result()
+            following = reader.submit(read, parts[i + 1]) if i + 1 < len(parts) else None
+            yield part, frames

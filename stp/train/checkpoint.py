@@ -1,0 +1,73 @@
+"""State of an unfinished training, so that a killed job loses a minute and not a week."""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+DIGEST_BYTES = 32
+
+
+def recipe_hash(recipe: dict[str, Any]) -> str:
+    """SHA-256 of a recipe, in hexadecimal."""
+    return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
+
+
+class Checkpoint:
+    """One file with everything that a training needs to go on: a SHA-256 and a torch archive.
+
+    The checksum is ours because torch does not notice flipped bits.
+
+    Args:
+        path: of the file.
+        recipe: of the training; a state of another recipe is not used.
+    """
+
+    def __init__(self, path: Path, recipe: dict[str, Any]) -> None:
+        self.path = path
+        self.recipe = recipe_hash(recipe)
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Replace the file by one that holds `state`; whoever reads sees the old one or the new."""
+        archive = io.BytesIO()
+        torch.save({"recipe": self.recipe, "state": state}, archive)
+        content = archive.getbuffer()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(self.path.name + ".part")
+        with beside.open("wb") as file:
+            file.write(hashlib.sha256(content).digest())
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self.path)
+
+    def load(self, say: Callable[[str], None]) -> dict[str, Any] | None:
+        """Read the state.
+
+        A file that is damaged or belongs to another recipe is moved aside, and `say` is told.
+
+        Returns:
+            what was saved, on the CPU; None if there is nothing to go on from.
+        """
+        try:
+            content = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        checksum, archive = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+        if hashlib.sha256(archive).digest() != checksum:
+            return self._move_aside("is damaged", say)
+        found = torch.load(io.BytesIO(archive), map_location="cpu", weights_only=True)
+        if found["recipe"] != self.recipe:
+            return self._move_aside("belongs to another recipe", say)
+        state: dict[str, Any] = found["state"]
+        return state
+
+    def _move_aside(self, what: str, say: Callable[[str], None]) -> None:
+        aside = self.path.with_name(self.path.name + ".unused")
+        self.path.replace(aside)
+        say(f"training state {what}: moved to {aside.name}, starting from the beginning")

@@ -1,0 +1,278 @@
+"""The training loop: steps, validation, selection of the best epoch, state to go on from."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.job import Job
+from stp.models.compute import Compute
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
+from stp.train.batches import read_batches
+from stp.train.checkpoint import Checkpoint
+from stp.train.options import TrainOptions
+from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
+from stp.train.schedule import learning_rate
+
+CRITERION = (
+    "lowest mean squared error of free-running forecasts on normalised frames of the validation "
+    "split; of equal epochs the earliest"
+)
+REPORT_SECONDS = 0.5
+
+
+@dataclass
+class Progress:
+    """What has happened so far.
+
+    Attributes:
+        step: steps done.
+        history: one row for each epoch that is complete, validation included.
+        loss_sum: sum of the losses of the unfinished epoch.
+        seconds: spent on the unfinished epoch.
+        resumed: whether the unfinished epoch was interrupted.
+        resumes: steps at which the training went on after an interruption.
+        best_epoch: number of the best epoch, from 1; 0 before the first.
+        best_mse: its criterion.
+    """
+
+    step: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    loss_sum: float = 0.0
+    seconds: float = 0.0
+    resumed: bool = False
+    resumes: list[int] = field(default_factory=list)
+    best_epoch: int = 0
+    best_mse: float = float("inf")
+
+
+class GradientDescent:
+    """One training.
+
+    Args:
+        job: its recipe names the model; its state folder keeps the state to go on from.
+        options: ``recipe["train"]``.
+        data: clips of the splits train and val.
+        normalisation: of the training split.
+        compute: device and precision.
+
+    Raises:
+        StpError: a split is empty, or the model refuses its options.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        options: TrainOptions,
+        data: Prepared,
+        normalisation: Normalisation,
+        compute: Compute,
+    ) -> None:
+        self.job, self.options, self.compute = job, options, compute
+        self.normalisation = normalisation
+        self.recipe = job.recipe
+        self.seed = self.recipe["seed"]
+        self.context, self.horizon = self.recipe["context"], self.recipe["horizon"]
+        self.train_clips, self.val_clips = data.clips("train"), data.clips("val")
+        self.train_rows = _rows(self.train_clips, "train", options.max_clips, data.folder)
+        self.val_rows = _rows(self.val_clips, "val", options.max_val_clips, data.folder)
+        # An incomplete batch is left out unless there is no other.
+        self.epoch_steps = max(1, len(self.train_rows) // options.batch_size)
+        self.epoch_clips = min(len(self.train_rows), self.epoch_steps * options.batch_size)
+        self.steps = self.epoch_steps * options.epochs
+
+        torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
+        self.model = create(self.recipe).to(compute.device)
+        self.optimizer = _optimizer(self.model, options)
+        self.progress = Progress()
+        self.best_weights: dict[str, Tensor] = {}
+        self.checkpoint = Checkpoint(Path(job.state) / "training.pt", self.recipe)
+        self.reported = 0.0
+        self.saved = time.monotonic()
+        self.clock = time.monotonic()
+
+    def run(self) -> None:
+        """Train until the last epoch, from where an earlier run was interrupted.
+
+        Raises:
+            StpError: a loss or a forecast is not a finite number.
+        """
+        self._resume()
+        while len(self.progress.history) < self.options.epochs:
+            self._epoch()
+
+    def describe(self) -> dict[str, Any]:
+        """For the receipt."""
+        progress = self.progress
+        return {
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "selection": {
+                "criterion": CRITERION,
+                "epoch": progress.best_epoch,
+                "val_mse": progress.best_mse,
+            },
+            "steps": self.steps,
+            "steps_per_epoch": self.epoch_steps,
+            "clips": {
+                "train": len(self.train_rows),
+                "val": len(self.val_rows),
+                "left_out_per_epoch": len(self.train_rows) - self.epoch_clips,
+            },
+            "resumes": progress.resumes,
+        }
+
+    def _epoch(self) -> None:
+        progress, size = self.progress, self.options.batch_size
+        epoch = len(progress.history)
+        self.clock = time.monotonic()
+        order = epoch_order(self.train_rows, self.seed, epoch)[: self.epoch_clips]
+        done = progress.step - epoch * self.epoch_steps
+        self.model.train()
+        for _, clips in read_batches(
+            self.train_clips,
+            order[done * size :],
+            size,
+            length=self.context + self.horizon,
+            normalisation=self.normalisation,
+            epoch=epoch,
+        ):
+            self._step(clips.to(self.compute.device))
+            if time.monotonic() - self.saved > self.job.runtime.get("checkpoint_every_s", 60):
+                self._save()
+        mse = self._validate()
+        if mse < progress.best_mse:
+            progress.best_epoch, progress.best_mse = epoch + 1, mse
+            self.best_weights = _copy(self.model)
+        self._tick()
+        progress.history.append(
+            {
+                "epoch": epoch + 1,
+                "step": progress.step,
+                "lr": learning_rate(progress.step - 1, self.steps, self.options),
+                "train_loss": progress.loss_sum / self.epoch_steps,
+                "val_mse": mse,
+                "seconds": progress.seconds,
+                "resumed": progress.resumed,
+            }
+        )
+        progress.loss_sum, progress.seconds, progress.resumed = 0.0, 0.0, False
+        self._save()
+
+    def _step(self, clips: Tensor) -> None:
+        """One step on clips (B, T, C, H, W)."""
+        progress, step = self.progress, self.progress.step
+        rate = learning_rate(step, self.steps, self.options)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        # Whatever is random in a step depends on the step alone.
+        torch.manual_seed(int(draw(self.seed, STEP, step)[0]))
+        with self.compute.autocast():
+            loss = self.model.loss(clips, step)  # type: ignore[operator]
+        value = loss.item()
+        if not np.isfinite(value):
+            raise self._not_finite(f"the loss is {value} in step {step} (learning rate {rate:.3g})")
+        self.optimizer.zero_grad()
+        loss.backward()
+        if self.options.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
+        self.optimizer.step()
+        progress.step += 1
+        progress.loss_sum += value
+        time.sleep(self.job.runtime.get("slow_step_s", 0))
+        self._report(f"loss {value:.4g}")
+
+    @torch.inference_mode()
+    def _validate(self) -> float:
+        """Mean squared error of free-running forecasts on normalised validation frames."""
+        self.model.eval()
+        total, count = 0.0, 0
+        for _, frames in read_batches(
+            self.val_clips,
+            self.val_rows,
+            self.options.batch_size,
+            length=self.context + self.horizon,
+            normalisation=self.normalisation,
+        ):
+            clips = frames.to(self.compute.device)
+            context, future = clips[:, : self.context], clips[:, self.context :]
+            with self.compute.autocast():
+                forecast = self.model(context, self.horizon)
+            total += (forecast.double() - future.double()).square().sum().item()
+            count += future.numel()
+            self._report("validation")
+        if not np.isfinite(total):
+            raise self._not_finite(f"validation forecasts after step {self.progress.step}")
+        return total / count
+
+    def _not_finite(self, what: str) -> StpError:
+        return StpError(
+            f"{self.recipe['model']} on {self.train_clips.prepared.attrs.get('dataset')}: {what}",
+            expected="finite numbers",
+            remedy="use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1) "
+            "or compute in float32 (train.precision)",
+        )
+
+    def _report(self, what: str) -> None:
+        now = time.monotonic()
+        if now - self.reported > REPORT_SECONDS:
+            self.reported = now
+            epoch = min(len(self.progress.history) + 1, self.options.epochs)
+            line = f"epoch {epoch}/{self.options.epochs} {what}"
+            self.job.report(line, self.progress.step, self.steps)
+
+    def _tick(self) -> None:
+        """Add the time since the last tick to the unfinished epoch."""
+        now = time.monotonic()
+        self.progress.seconds += now - self.clock
+        self.clock = now
+
+    def _save(self) -> None:
+        self._tick()
+        self.checkpoint.save(
+            {
+                "progress": vars(self.progress),
+                "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "best_weights": self.best_weights,
+            }
+        )
+        self.saved = time.monotonic()
+
+    def _resume(self) -> None:
+        state = self.checkpoint.load(lambda text: self.job.report(text, 0, self.steps))
+        if state is None:
+            return
+        self.progress = progress = Progress(**state["progress"])
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.best_weights = state["best_weights"]
+        if len(progress.history) < self.options.epochs:
+            progress.resumes.append(progress.step)
+            progress.resumed = True
+        self.job.report(f"goes on from step {progress.step}", progress.step, self.steps)
+
+
+def _rows(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
+    if not len(clips):
+        raise StpError(
+            f"{folder}: the {split} split has no clips",
+            expected="at least one",
+            remedy="prepare the data again with other splits or windows",
+        )
+    return spread(len(clips), most)
+
+
+def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
+    return kind(model.parameters(), lr=options.lr, weight_decay=options.weight_decay)
+
+
+def _copy(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}

@@ -1,0 +1,111 @@
+"""Train: fit the model of a recipe to prepared data."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.job import Job
+from stp.models import weights
+from stp.models.compute import settle
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
+from stp.train.batches import read_batches
+from stp.train.gradient_descent import GradientDescent
+from stp.train.options import TrainOptions
+from stp.train.order import spread
+
+HISTORY = {
+    "epoch": "int64",
+    "step": "int64",
+    "lr": "float64",
+    "train_loss": "float64",
+    "val_mse": "float64",
+    "seconds": "float64",
+    "resumed": "bool",
+}
+"""Columns of ``history.parquet``, one row per epoch: number from 1, steps done at its end, learning
+rate of its last step, mean loss of its steps, criterion of selection, duration, interrupted."""
+
+BLOCK_BYTES = 1 << 26
+"""Closed form: clips are read in blocks of about this size."""
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
+
+    Args:
+        job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
+            ("sgd" or "closed_form"), ``seed`` and ``train`` (see `TrainOptions`); the input is
+            ``data``. Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s`` (60),
+            ``slow_step_s`` (0; a pause after each step, for tests).
+
+    Returns:
+        Device, precision, number of parameters, selection, clips, interruptions.
+
+    Raises:
+        StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
+    """
+    recipe = job.recipe
+    options = TrainOptions.from_recipe(recipe["train"])
+    data = Prepared(job.inputs["data"])
+    for key, found in (
+        ("shape", list(data.shape)),
+        ("context", data.context),
+        ("horizon", data.horizon),
+    ):
+        if recipe[key] != found:
+            raise StpError(
+                f"{data.folder}: {key} of the data is {found}",
+                expected=f"{recipe[key]}, as the training recipe says",
+                remedy="prepare the data again, or let the plan write the recipe",
+            )
+    normalisation = Normalisation.of(data.attrs)
+    with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
+        if recipe["fit"] == "sgd":
+            training = GradientDescent(job, options, data, normalisation, compute)
+            training.run()
+            fitted, extras = training.best_weights, training.describe()
+            history = training.progress.history
+        elif recipe["fit"] == "closed_form":
+            fitted, extras = _closed_form(job, options, data, normalisation)
+            history = []
+        else:
+            raise StpError(
+                f"training recipe: fit is {recipe['fit']!r}",
+                expected="sgd or closed_form",
+                remedy="correct fit in the configuration of the model",
+            )
+        extras |= compute.describe()
+    weights.save(job.out / "model.pt", fitted, recipe, normalisation)
+    table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
+    table.to_parquet(job.out / "history.parquet", index=False)
+    return extras
+
+
+def _closed_form(
+    job: Job, options: TrainOptions, data: Prepared, normalisation: Normalisation
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Fit in one pass over the training clips, on the CPU."""
+    clips = data.clips("train")
+    rows = spread(len(clips), options.max_clips)
+    length = data.context + data.horizon
+    clip_bytes = 4 * length * data.shape[0] * data.shape[1] * data.shape[2]
+
+    def batches() -> Iterator[tuple[Tensor, Tensor]]:
+        size = max(1, BLOCK_BYTES // clip_bytes)
+        done = 0
+        for part, frames in read_batches(
+            clips, rows, size, length=length, normalisation=normalisation
+        ):
+            yield frames, torch.from_numpy(clips.phases(part))
+            done += len(part)
+            job.report("clips read", done, len(rows))
+
+    model = create(job.recipe)
+    model.fit(batches(), data.attrs.get("phases", 1))  # type: ignore[operator]
+    return model.state_dict(), {"clips": {"train": len(rows)}}

@@ -1,0 +1,118 @@
+"""A copy of this repository to edit and run, with a store that several copies can share."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TABLE = "results/tables/short_term.csv"
+
+
+@dataclass
+class Checkout:
+    """A working copy.
+
+    Attributes:
+        folder: the copy.
+        shared: the folder with store and raw files, which other copies may use as well.
+    """
+
+    folder: Path
+    shared: Path
+
+    @classmethod
+    def create(cls, folder: Path, shared: Path, source: Path = ROOT) -> "Checkout":
+        """Copy all files that git knows or would add."""
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for name in filter(None, listed.split("\0")):
+            if (source / name).is_file() or (source / name).is_symlink():
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source / name, target, follow_symlinks=False)
+        return cls(folder, shared)
+
+    @property
+    def store(self) -> Path:
+        return self.shared / "store"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """This copy's package first, this interpreter's commands, and the shared folders."""
+        return {
+            **os.environ,
+            "PYTHONPATH": str(self.folder),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "STP_STORE_DIR": str(self.store),
+            "STP_RAW_DIR": str(self.shared / "raw"),
+        }
+
+    def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a command here; the result holds its exit code and what it printed."""
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**self.environment, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def snakemake(
+        self, *options: str, config: str = "tests/workflow/tiny.yaml", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Ask for the table."""
+        return self.run(
+            "snakemake", "--profile", "local", "--configfile", config, *options, "--", TABLE,
+            **environment,
+        )  # fmt: skip
+
+    def make_table(self) -> str:
+        """Make the table; return what was printed."""
+        done = self.snakemake()
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def planned(self, *options: str) -> Counter[str]:
+        """Dry-run; count the planned jobs by what they are, such as ``train convlstm``.
+
+        Jobs of a cell carry their model, jobs of a dataset its name.
+        """
+        done = self.snakemake("-n", "--quiet", "none", *options)
+        assert done.returncode == 0, done.stdout
+        jobs: Counter[str] = Counter()
+        for block in re.split(r"\n(?=(?:local)?rule )", done.stdout):
+            rule = re.match(r"(?:local)?rule (\w+):", block)
+            if rule:
+                words = dict(re.findall(r"(\w+)=([^,\s]+)", block.partition("wildcards: ")[2]))
+                what = words.get("model") or words.get("dataset") or ""
+                jobs[f"{rule[1]} {what}".strip()] += 1
+        return jobs
+
+    def edit(self, name: str, old: str = "", new: str = "\nCHANGED = 1\n") -> None:
+        """Replace the first occurrence of a text; without `old`, append."""
+        path = self.folder / name
+        text = path.read_text()
+        assert old in text, f"{name} has no {old!r}"
+        path.write_text(text.replace(old, new, 1) if old else text + new)
+
+    def restore(self, name: str) -> None:
+        """Undo all edits of a file, as going back to an older commit does."""
+        shutil.copy2(ROOT / name, self.folder / name)
+
+    def receipts(self) -> dict[str, tuple[int, bytes]]:
+        """Map each receipt in the store to its time and content."""
+        return {
+            str(path.relative_to(self.store)): (path.stat().st_mtime_ns, path.read_bytes())
+            for path in self.store.rglob("artefact.json")
+        }

@@ -1,0 +1,223 @@
+"""Only what changed runs again: by dry runs of every kind, and one of each kind for real.
+
+Whatever happens to the checkout, the last steps (collect, database, table) may run: they are
+cheap and belong to the checkout, not to the store.
+"""
+
+import os
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from checkout import TABLE, Checkout
+
+pytestmark = pytest.mark.slow
+LAST = Counter(["collect_short_term", "database", "render_short_term"])
+STAGES = ("train", "predict_short_term", "score_short_term")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Checkout:
+    """A checkout whose table was made."""
+    folder = tmp_path_factory.mktemp("workflow")
+    checkout = Checkout.create(folder / "first", folder / "shared")
+    checkout.make_table()
+    return checkout
+
+
+@pytest.fixture
+def checkout(finished, tmp_path) -> Checkout:
+    """A fresh clone next to the finished store: no results, no .snakemake."""
+    return Checkout.create(tmp_path / "clone", finished.shared)
+
+
+@pytest.fixture
+def private(finished, tmp_path) -> Checkout:
+    """A checkout with a copy of the finished store, to really run things in."""
+    shutil.copytree(finished.shared, tmp_path / "shared")
+    checkout = Checkout.create(tmp_path / "private", tmp_path / "shared")
+    checkout.make_table()
+    return checkout
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    before = finished.receipts()
+    assert finished.planned() == Counter()
+    finished.make_table()
+    assert finished.receipts() == before
+
+
+def test_a_fresh_clone_next_to_the_store_only_makes_its_table(checkout):
+    assert checkout.planned() == LAST
+
+
+# What a change reaches: in a fresh clone, which has no memory of earlier runs
+
+
+def test_an_edited_model_is_trained_predicted_and_scored_again(checkout):
+    checkout.edit("stp/models/simvpv2.py")
+    assert checkout.planned() == LAST + Counter({f"{stage} simvpv2": 2 for stage in STAGES})
+
+
+def test_an_edited_metric_is_scored_again_and_nothing_is_trained(checkout):
+    checkout.edit("stp/metrics/ssim.py")  # moving_mnist has it, enso does not
+    models = ("persistence", "climatology", "convlstm", "simvpv2")
+    assert checkout.planned() == LAST + Counter(f"score_short_term {model}" for model in models)
+
+
+def test_an_edited_reader_reaches_everything_of_its_dataset(checkout):
+    checkout.edit("stp/prepare/enso.py")
+    planned = checkout.planned()
+    assert planned["prepare enso"] == 1 and planned["prepare moving_mnist"] == 0
+    assert planned["train convlstm"] == planned["score_short_term persistence"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("stp/models/simvpv2.py", "", "\n# a comment\n"),
+        ("stp/models/simvpv2.py", '"""', '"""Another docstring. '),
+        ("stp/metrics/ssim.py", "raise StpError(\n", "raise StpError(  # why\n"),
+        ("stp/cli.py", "", "\nCHANGED = 1\n"),
+        ("stp/runner.py", "", "\nCHANGED = 1\n"),
+        ("workflow/rules/train.smk", "mem_mb=16000", "mem_mb=17000"),
+        ("README.md", "", "\nMore.\n"),
+    ],
+)
+def test_what_cannot_change_a_result_re_runs_nothing(checkout, name, old, new):
+    checkout.edit(name, old, new)
+    assert checkout.planned() == LAST
+
+
+def test_a_changed_error_message_re_runs_nothing(checkout):
+    text = (checkout.folder / "stp/metrics/ssim.py").read_text()
+    begin = text.index("raise StpError")
+    message = text[text.index('"', begin) + 1 :][:12]
+    checkout.edit("stp/metrics/ssim.py", message, "Oh dear. " + message)
+    assert checkout.planned() == LAST
+
+
+def test_a_changed_learning_rate_reaches_one_model(checkout):
+    checkout.edit("tests/workflow/tiny.yaml", "convlstm: {", "convlstm: {train: {lr: 0.002}, ")
+    assert checkout.planned() == LAST + Counter({f"{stage} convlstm": 2 for stage in STAGES})
+
+
+def test_scrambled_times_re_run_nothing_in_the_store(finished):
+    dice = random.Random(0)
+    for path in finished.folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            moment = dice.randrange(1_000_000_000, 1_700_000_000)
+            os.utime(path, (moment, moment))
+    for path in finished.store.rglob("*"):
+        moment = dice.randrange(1_000_000_000, 1_700_000_000)
+        os.utime(path, (moment, moment))
+    assert finished.planned() - LAST == Counter()
+    finished.make_table()
+    assert finished.planned() == Counter()
+
+
+# For real
+
+
+def kinds(new: set[str]) -> Counter[str]:
+    """Count new receipts by the first folder of their path."""
+    return Counter(path.partition("/")[0] for path in new)
+
+
+def test_edit_run_revert_run(private):
+    first = private.receipts()
+
+    private.edit("stp/models/simvpv2.py")
+    private.make_table()
+    second = private.receipts()
+    assert {path: second[path] for path in first} == first, "finished work was touched"
+    new = set(second) - set(first)
+    assert kinds(new) == {"models": 2, "predictions": 2, "scores": 2}
+    assert all("/simvpv2/" in path for path in new)
+
+    private.restore("stp/models/simvpv2.py")
+    private.make_table()
+    assert private.receipts() == second, "going back must find the old results"
+    assert private.planned() == Counter()
+
+
+def test_an_edited_metric_really_scores_again(private):
+    first = private.receipts()
+    private.edit("stp/metrics/nino34.py")
+    private.make_table()
+    second = private.receipts()
+    assert {path: second[path] for path in first} == first
+    new = set(second) - set(first)
+    assert kinds(new) == {"scores": 4}
+    assert all("/enso/" in path for path in new)
+
+
+def test_a_comment_really_runs_nothing(private):
+    first = private.receipts()
+    private.edit("stp/train/run.py", "", "\n# a comment\n")
+    private.make_table()
+    assert private.receipts() == first
+
+
+def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private):
+    before = (private.folder / TABLE).read_bytes()
+    (scores,) = [
+        path
+        for path in private.store.glob("scores/short_term/predbench/persistence/**/scores.parquet")
+        if "/enso/" in str(path)
+    ]
+    scores.write_bytes(scores.read_bytes()[:100])
+    private.edit("stp/render/table.py")  # the table has to be made again
+    done = private.snakemake()
+    assert done.returncode != 0
+    assert str(scores.parent) in done.stdout and "rm -r" in done.stdout
+    assert (private.folder / TABLE).read_bytes() == before
+
+    shutil.rmtree(scores.parent)  # the remedy
+    private.make_table()
+
+
+def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
+    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+    checkout.edit(
+        "stp/models/simvpv2.py",
+        "def forward",
+        "def loss(self, clip, context, step):\n        raise ValueError('a hopeless model')\n\n"
+        "    def unused(self):\n        pass\n\n    def forward",
+    )
+    checkout.edit(
+        "stp/models/simvpv2.py",
+        "    def loss(self, clip: Tensor",
+        "    def _loss(self, clip: Tensor",
+    )
+    done = checkout.snakemake()
+    assert done.returncode != 0
+    assert not (checkout.folder / TABLE).exists()
+    partial = (checkout.folder / "results/partial/short_term.csv").read_text()
+    assert "a hopeless model" in partial
+    finished = [path for path in checkout.receipts() if path.startswith("scores/")]
+    assert len(finished) == 6, "the cells of the other three models are there"
+    assert "simvpv2" in done.stdout and "a hopeless model" in done.stdout
+
+    checkout.restore("stp/models/simvpv2.py")
+    checkout.make_table()
+    assert (checkout.folder / TABLE).exists()
+
+
+def test_the_literal_commands_work_from_the_root(checkout: Checkout):
+    local = checkout.run("snakemake", "--profile", "local", "-n", TABLE)
+    assert local.returncode == 0, local.stdout
+    slurm = checkout.run("snakemake", "--profile", "slurm", "-n", TABLE)
+    assert slurm.returncode == 0, slurm.stdout
+    # 14 datasets x 15 models
+    assert slurm.stdout.count("rule score_short_term:") == 210
+
+
+def test_unknown_names_stop_the_plan_with_the_nearest(checkout: Checkout, tmp_path: Path):
+    text = (checkout.folder / "tests/workflow/tiny.yaml").read_text()
+    (tmp_path / "typo.yaml").write_text(text.replace("convlstm, simvpv2]", "convlstn]"))
+    done = checkout.snakemake("-n", config=str(tmp_path / "typo.yaml"))
+    assert done.returncode != 0
+    assert "did you mean convlstm?" in done.stdout
