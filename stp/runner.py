@@ -17,6 +17,7 @@ from typing import IO, Any
 from stp import progress as progress_lines
 from stp import provenance, store
 from stp.cells import Artefact, Plan, Raw
+from stp.disk import disk_error, write_text
 from stp.errors import StpError
 from stp.job import Job
 
@@ -68,7 +69,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
                 traceback.print_exc(file=log_file)
             _record_failure(state, artefact, error, log)
             if isinstance(error, OSError):
-                raise store.disk_error(error, f"{artefact.stage} {artefact.label}") from error
+                raise disk_error(error, f"{artefact.stage} {artefact.label}") from error
             raise
         shutil.rmtree(state, ignore_errors=True)
         lines.finish()
@@ -214,7 +215,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
             if isinstance(error, OSError):
-                raise store.disk_error(error, f"fetch {raw.dataset}") from error
+                raise disk_error(error, f"fetch {raw.dataset}") from error
             raise
         lines.finish()
     return lock
@@ -262,7 +263,7 @@ def _record_failure(
         "time": time.time(),
     }
     with contextlib.suppress(OSError):
-        store.write_atomically(state / FAILURE, json.dumps(record, indent=1))
+        write_text(state / FAILURE, json.dumps(record, indent=1))
 
 
 def failures(plan: Plan) -> dict[str, dict[str, Any]]:

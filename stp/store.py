@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.cells import RECEIPT
+from stp.disk import disk_error, write_text
 from stp.errors import StpError
 
 SEALED = ".sealed.json"
@@ -27,41 +28,6 @@ LEASE_SECONDS = 60
 """A lease whose heartbeat is older than this belongs to a process that died."""
 
 Json = dict[str, Any]
-
-
-def disk_error(error: OSError, what: str) -> StpError:
-    """Turn a full or read-only disk into an error that says what to do."""
-    remedies = {
-        errno.ENOSPC: "free some space, or set STP_STORE_DIR to a larger disk, and run again",
-        errno.EDQUOT: "the disk quota is used up: free some space and run again",
-        errno.EROFS: "the disk is read-only: set STP_STORE_DIR to a folder that can be written",
-        errno.EACCES: "you may not write there: set STP_STORE_DIR to a folder of yours",
-        errno.EPERM: "you may not write there: set STP_STORE_DIR to a folder of yours",
-    }
-    where = f" ({error.filename})" if error.filename else ""
-    return StpError(
-        f"{what}: {error.strerror or error}{where}",
-        remedy=remedies.get(error.errno or 0, "mend the disk and run again"),
-    )
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a small file beside its place, then rename: it is whole or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    try:
-        beside.write_text(text)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def write_if_changed(path: Path, text: str) -> bool:
-    """Write a file only when its text differs, so that its time says when it changed."""
-    if path.is_file() and path.read_text() == text:
-        return False
-    write_atomically(path, text)
-    return True
 
 
 def checksum(path: Path) -> str:
@@ -134,7 +100,7 @@ def adopt(folder: Path) -> bool:
     if not is_complete(folder):
         return False
     if not (folder / RECEIPT).is_file():
-        write_atomically(folder / RECEIPT, (folder / SEALED).read_text())
+        write_text(folder / RECEIPT, (folder / SEALED).read_text())
     return True
 
 

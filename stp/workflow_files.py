@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 from stp.cells import Plan
+from stp.disk import write_text_if_changed
 from stp.fingerprint import digest
-from stp.store import write_if_changed
 
 RESULTS = Path("results")
 
@@ -18,7 +18,7 @@ def write_config(plan: Plan, results: Path = RESULTS) -> Path:
     """Write the effective configuration, so that every verb makes the very same plan."""
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
     path = results / "plan" / f"config-{digest(content)}.json"
-    write_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    write_text_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return path
 
 
@@ -38,5 +38,5 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
         paths[dimension] = manifest_path(dimension, results)
         if write:
             text = json.dumps(plan.manifest(dimension), indent=1) + "\n"
-            write_if_changed(paths[dimension], text)
+            write_text_if_changed(paths[dimension], text)
     return paths

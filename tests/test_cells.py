@@ -57,15 +57,16 @@ def test_every_protocol_value_is_a_number(paper):
 def test_the_scale_wins_over_the_papers_facts_and_the_particular_over_the_general():
     plan = Plan(
         config.load(
-            demo(
-                train={"epochs": 3, "lr": 0.1},
-                models={
+            {
+                **demo(),
+                "train": {"epochs": 3, "lr": 0.1},
+                "models": {
                     "convlstm": {
                         "train": {"lr": 0.2},
                         "datasets": {"kth": {"train": {"lr": 0.3}}},
                     }
                 },
-            )
+            }
         )
     )
     train = plan.settings("convlstm", "moving_mnist", "train")

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from stp import store
+from stp import disk, store
 from stp.cells import RECEIPT
 from stp.errors import StpError
 
@@ -99,17 +99,17 @@ def test_a_crash_before_publishing_leaves_nothing_under_the_final_name(tmp_path)
     [(errno.ENOSPC, "free some space"), (errno.EROFS, "read-only"), (errno.EACCES, "may not")],
 )
 def test_disk_errors_say_what_to_do(number, remedy):
-    error = store.disk_error(OSError(number, os.strerror(number), "/x/y"), "train convlstm")
+    error = disk.disk_error(OSError(number, os.strerror(number), "/x/y"), "train convlstm")
     assert "train convlstm" in str(error) and "/x/y" in str(error) and remedy in str(error)
 
 
 def test_write_if_changed_keeps_the_time_of_an_equal_text(tmp_path):
     path = tmp_path / "plan" / "manifest.json"
-    assert store.write_if_changed(path, "a")
+    assert disk.write_text_if_changed(path, "a")
     os.utime(path, (1, 1))
-    assert not store.write_if_changed(path, "a")
+    assert not disk.write_text_if_changed(path, "a")
     assert path.stat().st_mtime == 1
-    assert store.write_if_changed(path, "b")
+    assert disk.write_text_if_changed(path, "b")
     assert path.stat().st_mtime > 1
 
 

@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
-from stp.collect.beside import beside
 from stp.collect.manifest import KEYS, Manifest, load_manifest
 from stp.collect.receipts import again, read_receipt
+from stp.disk import beside
 from stp.errors import StpError
 
 STAGES = ("data", "model", "predictions", "scores")

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stp.collect.beside import beside
 from stp.collect.manifest import (
     KEYS,
     Cell,
@@ -23,6 +22,7 @@ from stp.collect.manifest import (
     variable_of,
 )
 from stp.collect.receipts import again, check_file, read_receipt
+from stp.disk import beside
 from stp.errors import StpError
 
 SCORES = pa.schema(

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
+from stp.disk import writing
 from stp.errors import StpError
-from stp.fetch.disk import writing
 from stp.job import Report
 
 ATTEMPTS = 5

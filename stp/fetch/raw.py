@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import stp.fetch.generators
+from stp.disk import write_text_once, writing
 from stp.errors import StpError, nearest
 from stp.fetch.checksum import Checksum, checksum, md5_uncompressed
-from stp.fetch.disk import write_text_once, writing
 from stp.fetch.download import discard_part, download, finish_part, open_part, part_path
 from stp.job import Report, silent
 

@@ -1,1 +1,1 @@
-"""Models, one file each; chosen by the name of the module."""
+"""Forecast models, one file each, and the few pieces that they share."""

@@ -1,4 +1,4 @@
-"""Climatology: the mean training frame, by phase of the cycle where a dataset has one."""
+"""Climatology: the future looks like the mean training frame of that time of the year."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -6,57 +6,70 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from stp.errors import StpError
+
 
 class Model(nn.Module):
-    """Predicts the mean of the training frames with the same phase (such as calendar month).
+    """The mean over all frames of the training clips, for each phase (e.g. calendar month).
+
+    A frame counts once for every clip that it is part of. Each frame is one phase later than the
+    frame before it.
 
     Args:
-        shape: channels, height and width.
+        shape: (C, H, W) of a frame.
         context: number of context frames.
-        horizon: number of frames to predict.
+        horizon: number of lead times.
     """
 
     needs_phase = True
+    means: Tensor  # (phases, C, H, W)
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
         super().__init__()
-        self.mean: Tensor  # (phases, C, H, W)
-        self.register_buffer("mean", torch.zeros(1, *shape))
+        self.register_buffer("means", torch.zeros(1, *shape))
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
-        """Average all training frames.
+        """Take the means, with sums in float64.
 
         Args:
-            batches: pairs of clips, (B, T, C, H, W), and the phase of their first frames, (B,).
-            phases: length of the cycle in frames; 1 if the data have none.
+            batches: pairs of clips (B, T, C, H, W) and the phase of their first frames (B,).
+            phases: number of phases in a cycle, >= 1.
+
+        Raises:
+            StpError: some phase never occurs.
         """
-        total = torch.zeros(phases, *self.mean.shape[1:], dtype=torch.float64)
-        count = torch.zeros(phases, dtype=torch.float64)
+        sums = torch.zeros(phases, *self.means.shape[1:], dtype=torch.float64)
+        counts = torch.zeros(phases, dtype=torch.float64)
         for clips, first in batches:
             phase = (first[:, None] + torch.arange(clips.shape[1])) % phases
-            total.index_add_(0, phase.flatten(), clips.flatten(0, 1).double())
-            count += torch.bincount(phase.flatten(), minlength=phases)
-        # A phase that never occurs in training gets the mean over all phases.
-        overall = total.sum(0) / count.sum()
-        seen = total / count.clamp(min=1).reshape(-1, 1, 1, 1)
-        mean = torch.where(count.reshape(-1, 1, 1, 1) > 0, seen, overall)
-        self.mean = mean.to(self.mean.dtype)
-
-    def load_state_dict(self, state_dict: Mapping[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """Load fitted means, of whatever number of phases."""
-        self.mean = torch.empty_like(state_dict["mean"])
-        return super().load_state_dict(state_dict, *args, **kwargs)
+            sums.index_add_(0, phase.flatten(), clips.double().flatten(0, 1))
+            counts += torch.bincount(phase.flatten(), minlength=phases)
+        if not counts.all():
+            raise StpError(
+                f"climatology: no training frame has phase {int((counts == 0).nonzero()[0])}",
+                expected=f"frames of all {phases} phases in the training clips",
+                remedy="train on more clips (train.max_clips)",
+            )
+        self.means = (sums / counts[:, None, None, None]).float()
 
     def forward(self, frames: Tensor, horizon: int, phase: Tensor) -> Tensor:
-        """Predict.
+        """Forecast the means of the phases to come.
 
         Args:
-            frames: context, (B, T_in, C, H, W).
-            horizon: number of frames to predict.
-            phase: phase of the first context frame, (B,), integers.
+            frames: context (B, T_in, C, H, W); only its length matters.
+            horizon: number of lead times T.
+            phase: of the first context frames, int64 (B,).
 
         Returns:
-            (B, horizon, C, H, W).
+            (B, T, C, H, W).
         """
-        ahead = frames.shape[1] + torch.arange(horizon, device=phase.device)
-        return self.mean[(phase[:, None] + ahead) % len(self.mean)].to(frames.dtype)
+        steps = frames.shape[1] + torch.arange(horizon, device=phase.device)
+        return self.means[(phase[:, None] + steps) % len(self.means)]
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Load means of any number of phases, which is known only after fitting."""
+        if "means" in state_dict:
+            self.means = self.means.new_zeros(len(state_dict["means"]), *self.means.shape[1:])
+        return super().load_state_dict(state_dict, strict, assign)

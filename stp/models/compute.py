@@ -84,7 +84,10 @@ def settle(wanted: str, threads: int, precision: str) -> Iterator[Compute]:
     torch.backends.cudnn.allow_tf32 = False  # float32 shall mean float32
     try:
         yield compute
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
+        # On a CPU, running out of memory is only known by its text.
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
         raise StpError(
             f"the memory of the device ({compute.describe()['device']}) is used up",
             expected=str(error).partition(".")[0],

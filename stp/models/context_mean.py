@@ -1,28 +1,20 @@
-"""Context mean: the mean of the context frames, repeated."""
+"""Context mean: the future looks like the average of what was seen."""
 
 from torch import Tensor, nn
 
 
 class Model(nn.Module):
-    """Repeats the mean of the context; nothing to learn.
+    """Repeats the mean of the context frames. Nothing to fit.
 
     Args:
-        shape: channels, height and width (unused; all models are built alike).
+        shape: (C, H, W) of a frame.
         context: number of context frames.
-        horizon: number of frames to predict.
+        horizon: number of lead times.
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
         super().__init__()
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Predict.
-
-        Args:
-            frames: context, (B, T_in, C, H, W).
-            horizon: number of frames to predict.
-
-        Returns:
-            (B, horizon, C, H, W).
-        """
-        return frames.mean(dim=1, keepdim=True).expand(-1, horizon, -1, -1, -1)
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        return frames.mean(dim=1, keepdim=True).repeat(1, horizon, 1, 1, 1)

@@ -1,6 +1,5 @@
 """From the words of a recipe to a model."""
 
-import difflib
 import importlib
 import inspect
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from stp.errors import StpError
+from stp.options import check_keys
 
 RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
 """What of a recipe makes up a model, apart from its weights."""
@@ -36,14 +36,9 @@ def create(recipe: dict[str, Any]) -> nn.Module:
             remedy="write it, or take the model out of the configuration",
         ) from error
     known = [p for p in inspect.signature(model_class).parameters if p not in RECIPE_KEYS]
-    for key in options:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            raise StpError(
-                f"model {name}: unknown option {key!r}",
-                expected=", ".join(known) or "no options",
-                remedy=f"did you mean {near[0]!r}?" if near else "remove it",
-            )
+    if options and not known:
+        raise StpError(f"{name} takes no options, but {', '.join(options)} is set")
+    check_keys(f"options of {name}", options, known)
     model: nn.Module = model_class(
         tuple(recipe["shape"]), recipe["context"], recipe["horizon"], **options
     )

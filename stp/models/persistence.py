@@ -1,28 +1,20 @@
-"""Persistence: the last context frame, repeated. The first line that a model must beat."""
+"""Persistence: the future looks like the last frame."""
 
 from torch import Tensor, nn
 
 
 class Model(nn.Module):
-    """Repeats the last frame; nothing to learn.
+    """Repeats the last context frame. Nothing to fit.
 
     Args:
-        shape: channels, height and width (unused; all models are built alike).
+        shape: (C, H, W) of a frame.
         context: number of context frames.
-        horizon: number of frames to predict.
+        horizon: number of lead times.
     """
 
     def __init__(self, shape: tuple[int, int, int], context: int, horizon: int) -> None:
         super().__init__()
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Predict.
-
-        Args:
-            frames: context, (B, T_in, C, H, W).
-            horizon: number of frames to predict.
-
-        Returns:
-            (B, horizon, C, H, W).
-        """
-        return frames[:, -1:].expand(-1, horizon, -1, -1, -1)
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        return frames[:, -1:].repeat(1, horizon, 1, 1, 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from stp.models.options import is_whole, require
+from stp.options import require, whole
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,10 @@ class ScheduledSampling:
     rate: float = 2e-5
 
     def __post_init__(self) -> None:
-        require(is_whole(self.stop, 0), "scheduled_sampling.stop", self.stop, "an integer >= 0")
+        where = "options.scheduled_sampling"
+        require(whole(self.stop, 0), f"{where}.stop", self.stop, "a whole number from 0")
         ok = isinstance(self.rate, (int, float)) and 0 <= self.rate <= 1
-        require(ok, "scheduled_sampling.rate", self.rate, "a number in 0..1")
+        require(ok, f"{where}.rate", self.rate, "a number in 0..1")
 
     def probability(self, step: int) -> float:
         """Probability of the truth in iteration `step`, counted from 0.

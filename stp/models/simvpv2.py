@@ -6,13 +6,14 @@ but without their stochastic depth: it falls from 1 % in the first block to the 
 """
 
 import math
+from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.options import is_whole, require
 from stp.models.padding import pad
+from stp.options import require, whole
 
 
 class ConvBlock(nn.Module):
@@ -22,6 +23,7 @@ class ConvBlock(nn.Module):
         super().__init__()
         conv = nn.Conv2d(inputs, outputs * (4 if up else 1), 3, 2 if down else 1, padding=1)
         nn.init.trunc_normal_(conv.weight, std=0.02)
+        assert conv.bias is not None
         nn.init.zeros_(conv.bias)
         self.conv = nn.Sequential(conv, nn.PixelShuffle(2)) if up else conv
         self.norm = nn.GroupNorm(2, outputs)
@@ -125,12 +127,12 @@ class Model(nn.Module):
     ) -> None:
         super().__init__()
         for option, value in (("hid_s", hid_s), ("n_s", n_s)):
-            even = is_whole(value, 2) and value % 2 == 0
-            require(even, option, value, "an even integer >= 2")
-        require(is_whole(hid_t, 1), "hid_t", hid_t, "an integer >= 1")
-        require(is_whole(n_t, 2), "n_t", n_t, "an integer >= 2")
+            ok = whole(value, 2) and value % 2 == 0
+            require(ok, f"options.{option}", value, "an even whole number from 2")
+        require(whole(hid_t, 1), "options.hid_t", hid_t, "a whole number from 1")
+        require(whole(n_t, 2), "options.n_t", n_t, "a whole number from 2")
         ok = isinstance(mlp_ratio, (int, float)) and mlp_ratio >= 1
-        require(ok, "mlp_ratio", mlp_ratio, "a number >= 1")
+        require(ok, "options.mlp_ratio", mlp_ratio, "a number from 1")
         self.context = context
         self.horizon = horizon
         self.multiple = 2 ** (n_s // 2)
@@ -139,9 +141,7 @@ class Model(nn.Module):
             for layer in range(n_s)
         )
         widths = [context * hid_s, *[hid_t] * (n_t - 1), context * hid_s]
-        self.translator = nn.Sequential(
-            *[Block(a, b, mlp_ratio) for a, b in zip(widths, widths[1:], strict=False)]
-        )
+        self.translator = nn.Sequential(*[Block(a, b, mlp_ratio) for a, b in pairwise(widths)])
         self.decoder = nn.ModuleList(
             ConvBlock(hid_s, hid_s, up=layer % 2 == 0) for layer in range(n_s)
         )

@@ -112,6 +112,12 @@ def _check(recipe: dict[str, Any], data: Prepared, clips: Clips) -> None:
             expected=f"{recipe['shape']}, that of the training data",
             remedy="test on data with the same channels, height and width",
         )
+    if recipe["context"] != data.context:
+        raise StpError(
+            f"{data.folder}: clips have {data.context} context frames",
+            expected=f"{recipe['context']}, those of the training data",
+            remedy="prepare the data with the same context",
+        )
     if clips.virtual or not len(clips):
         raise StpError(
             f"{data.folder}: the {recipe['split']} split has no stored clips",

@@ -14,7 +14,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from stp.collect.beside import beside
 from stp.collect.database import read_published
 from stp.collect.manifest import (
     Cell,
@@ -26,6 +25,7 @@ from stp.collect.manifest import (
     variable_of,
 )
 from stp.collect.scores import COLLECTED, collected_rows
+from stp.disk import beside
 from stp.errors import StpError
 from stp.render.markdown import markdown
 from stp.render.rows import Entry, Key, Row, make_rows, overall

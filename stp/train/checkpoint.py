@@ -39,12 +39,15 @@ class Checkpoint:
         content = archive.getbuffer()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         beside = self.path.with_name(self.path.name + ".part")
-        with beside.open("wb") as file:
-            file.write(hashlib.sha256(content).digest())
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.path)
+        try:
+            with beside.open("wb") as file:
+                file.write(hashlib.sha256(content).digest())
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self.path)
+        finally:  # a full disk shall not stay full
+            beside.unlink(missing_ok=True)
 
     def load(self, say: Callable[[str], None]) -> dict[str, Any] | None:
         """Read the state.
@@ -60,10 +63,12 @@ class Checkpoint:
             return None
         checksum, archive = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
         if hashlib.sha256(archive).digest() != checksum:
-            return self._move_aside("is damaged", say)
+            self._move_aside("is damaged", say)
+            return None
         found = torch.load(io.BytesIO(archive), map_location="cpu", weights_only=True)
         if found["recipe"] != self.recipe:
-            return self._move_aside("belongs to another recipe", say)
+            self._move_aside("belongs to another recipe", say)
+            return None
         state: dict[str, Any] = found["state"]
         return state
 

@@ -192,7 +192,7 @@ class GradientDescent:
     def _validate(self) -> float:
         """Mean squared error of free-running forecasts on normalised validation frames."""
         self.model.eval()
-        total, count = 0.0, 0
+        step, total, count = self.progress.step, 0.0, 0
         for _, frames in read_batches(
             self.val_clips,
             self.val_rows,
@@ -208,7 +208,7 @@ class GradientDescent:
             count += future.numel()
             self._report("validation")
         if not np.isfinite(total):
-            raise self._not_finite(f"validation forecasts after step {self.progress.step}")
+            raise self._not_finite(f"validation forecasts are not finite in step {step}")
         return total / count
 
     def _not_finite(self, what: str) -> StpError:

@@ -1,12 +1,10 @@
 """What a training recipe may set under ``train``."""
 
-import dataclasses
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
-from stp.errors import StpError
 from stp.models.compute import PRECISIONS
+from stp.options import build, require, whole
 
 OPTIMIZERS = ("adam", "adamw")
 SCHEDULES = ("constant", "cosine", "onecycle")
@@ -50,30 +48,29 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         for key in ("epochs", "batch_size", "threads"):
-            self._require(_is_whole(getattr(self, key)), key, "an integer >= 1")
+            self._check(key, whole(getattr(self, key), 1), "a whole number from 1")
         for key in ("max_clips", "max_val_clips"):
             value = getattr(self, key)
-            self._require(value is None or _is_whole(value), key, "an integer >= 1, or null")
+            self._check(key, value is None or whole(value, 1), "a whole number from 1, or null")
         for key in ("lr", "div_factor", "final_div_factor"):
             value = getattr(self, key)
-            self._require(_is_number(value) and value > 0, key, "a number > 0")
-        ok = _is_number(self.weight_decay) and self.weight_decay >= 0
-        self._require(ok, "weight_decay", "a number >= 0")
-        ok = _is_number(self.pct_start) and 0 <= self.pct_start < 1
-        self._require(ok, "pct_start", "a number in 0..1, less than 1")
-        ok = self.clip_norm is None or (_is_number(self.clip_norm) and self.clip_norm > 0)
-        self._require(ok, "clip_norm", "a number > 0, or null")
-        choices = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "precision": PRECISIONS}
-        for key, known in choices.items():
-            self._require(getattr(self, key) in known, key, " or ".join(known))
+            self._check(key, _is_number(value) and value > 0, "a number > 0")
+        self._check(
+            "weight_decay",
+            _is_number(self.weight_decay) and self.weight_decay >= 0,
+            "a number >= 0",
+        )
+        self._check(
+            "pct_start", _is_number(self.pct_start) and 0 <= self.pct_start < 1, "from 0, below 1"
+        )
+        free = self.clip_norm is None or (_is_number(self.clip_norm) and self.clip_norm > 0)
+        self._check("clip_norm", free, "a number > 0, or null")
+        self._check("optimizer", self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
+        self._check("schedule", self.schedule in SCHEDULES, " or ".join(SCHEDULES))
+        self._check("precision", self.precision in PRECISIONS, " or ".join(PRECISIONS))
 
-    def _require(self, ok: bool, key: str, expected: str) -> None:
-        if not ok:
-            raise StpError(
-                f"train option {key} is {getattr(self, key)!r}",
-                expected=expected,
-                remedy=f"change train.{key} in the configuration of the model or in the scale file",
-            )
+    def _check(self, key: str, ok: bool, expected: str) -> None:
+        require(ok, f"train.{key}", getattr(self, key), expected)
 
     @classmethod
     def from_recipe(cls, given: dict[str, Any]) -> "TrainOptions":
@@ -82,20 +79,7 @@ class TrainOptions:
         Raises:
             StpError: a key is unknown or its value out of range.
         """
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key in given:
-            if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                raise StpError(
-                    f"unknown train option {key!r}",
-                    expected=", ".join(known),
-                    remedy=f"did you mean {near[0]!r}?" if near else "remove it",
-                )
-        return cls(**given)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return build(cls, given, "train")
 
 
 def _is_number(value: Any) -> bool:

@@ -14,6 +14,7 @@ from stp.models import weights
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.options import require, whole
 from stp.train.batches import read_batches
 from stp.train.gradient_descent import GradientDescent
 from stp.train.options import TrainOptions
@@ -67,6 +68,7 @@ def run(job: Job) -> dict[str, Any]:
     normalisation = Normalisation.of(data.attrs)
     with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
         if recipe["fit"] == "sgd":
+            require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")
             training = GradientDescent(job, options, data, normalisation, compute)
             training.run()
             fitted, extras = training.best_weights, training.describe()

@@ -9,7 +9,7 @@ import pytest
 
 from stp.errors import StpError
 from stp.fetch import download
-from stp.fetch.disk import write_text_once
+from stp.disk import write_text_once
 from stp.fetch.raw import fetch
 
 CONTENT = bytes(range(256)) * 20  # 5120 bytes

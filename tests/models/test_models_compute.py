@@ -1,0 +1,67 @@
+"""Units, devices and precision."""
+
+import pytest
+import torch
+
+from stp.errors import StpError
+from stp.models.compute import settle
+from stp.models.normalisation import Normalisation
+
+
+def test_normalisation_with_one_constant():
+    normalisation = Normalisation.of({"normalisation": {"offset": -10.0, "scale": 4.0}})
+    assert normalisation.apply(torch.full((1, 1, 2, 2), 2.0)).unique().tolist() == [3.0]
+    assert normalisation.undo(torch.full((1, 1, 2, 2), 3.0)).unique().tolist() == [2.0]
+
+
+def test_normalisation_with_constants_of_each_channel():
+    normalisation = Normalisation([1.0, 2.0], [2.0, 4.0])
+    normalised = normalisation.apply(torch.full((5, 2, 3, 3), 6.0))
+    assert normalised[0, :, 0, 0].tolist() == [2.5, 1.0]
+    assert normalisation.undo(normalised).unique().tolist() == [6.0]
+
+
+def test_bf16_on_a_cpu_becomes_float32_and_says_so():
+    with settle("cpu", 1, "bf16") as compute, compute.autocast():
+        product = torch.ones(2, 2) @ torch.ones(2, 2)
+    assert product.dtype == torch.float32
+    precision = compute.describe()["precision"]
+    assert (precision["requested"], precision["used"]) == ("bf16", "float32")
+    assert "CPU" in precision["why"]
+
+
+def test_threads_and_determinism_hold_inside_only():
+    before = torch.get_num_threads()
+    with settle("cpu", before + 1, "float32"):
+        assert torch.get_num_threads() == before + 1
+        assert torch.are_deterministic_algorithms_enabled()
+    assert torch.get_num_threads() == before
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried 2 GiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_used_up_memory_is_explained(error):
+    with pytest.raises(StpError, match=r"memory[\s\S]*batch_size"), settle("cpu", 1, "float32"):
+        raise error
+
+
+def test_other_errors_stay_what_they_are():
+    with pytest.raises(RuntimeError, match="shapes"), settle("cpu", 1, "float32"):
+        raise RuntimeError("shapes differ")
+
+
+def test_unknown_device():
+    with pytest.raises(StpError, match="'tpu'"), settle("tpu", 1, "float32"):
+        pass
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_missing_gpu():
+    with pytest.raises(StpError, match="no GPU"), settle("cuda", 1, "float32"):
+        pass

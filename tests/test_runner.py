@@ -1,0 +1,214 @@
+"""The shell around the stages: adopting, refusing, recording failures, and clean closures."""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stp import config, runner, store
+from stp.cells import Plan
+from stp.errors import StpError
+
+ROOT = Path(__file__).parent.parent
+TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch) -> Plan:
+    """A tiny plan with a store and raw files of its own."""
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
+    return Plan.load(TINY)
+
+
+def cell(plan: Plan, model: str, dataset: str = "enso"):
+    return next(m for m in plan.cells if (m.cell.model, m.cell.tested_on) == (model, dataset))
+
+
+@pytest.fixture
+def prepared(plan) -> Plan:
+    """The tiny plan, its ENSO data prepared."""
+    runner.fetch(plan, plan.raw("enso"))
+    runner.make(plan, plan.data("enso"))
+    return plan
+
+
+def test_an_artefact_is_made_once_and_then_adopted(prepared, capsys):
+    folder = runner.make(prepared, cell(prepared, "persistence").predictions)
+    receipt = (folder / "artefact.json").read_bytes()
+    assert runner.make(prepared, cell(prepared, "persistence").predictions) == folder
+    assert (folder / "artefact.json").read_bytes() == receipt
+    assert "was there already" in capsys.readouterr().err
+
+
+def test_the_receipt_tells_where_a_number_comes_from(prepared):
+    made = cell(prepared, "persistence")
+    folder = runner.make(prepared, made.predictions)
+    receipt = json.loads((folder / "artefact.json").read_text())
+    assert receipt["stage"] == "predict"
+    assert receipt["fingerprint"] == folder.name
+    assert receipt["recipe"] == made.predictions.recipe
+    assert receipt["inputs"] == {"data": made.data.folder}
+    assert receipt["code"]["modules"]["stp.models.persistence"]
+    assert receipt["provenance"]["packages"]["torch"].startswith("2.")
+    assert receipt["provenance"]["seconds"] > 0
+    store.verify(folder)
+    raw = json.loads((prepared.store / made.data.receipt).read_text())["inputs"]["raw"]
+    lock = json.loads((prepared.store / raw).read_text())
+    assert all(len(entry["sha256"]) == 64 for entry in lock["files"].values())
+
+
+def test_an_artefact_has_at_most_a_hundred_files(prepared):
+    folder = runner.make(prepared, cell(prepared, "persistence").predictions)
+    for made in (folder, prepared.store / prepared.data("enso").folder):
+        assert sum(path.is_file() for path in made.rglob("*")) <= 100
+
+
+def test_a_missing_input_says_what_to_run(plan):
+    with pytest.raises(StpError, match=r"raw files were not fetched(.|\n)*stp fetch"):
+        runner.make(plan, plan.data("enso"))
+    with pytest.raises(StpError, match="missing or damaged"):
+        runner.make(plan, cell(plan, "persistence").predictions)
+
+
+def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path):
+    log = tmp_path / "logs" / "prepare.log"
+    with pytest.raises(StpError):
+        runner.make(plan, plan.data("enso"), log)
+    record = runner.failures(plan)[plan.data("enso").folder]
+    assert record["error"].startswith(str(plan.store))
+    assert record["log"] == str(log)
+    assert "Traceback" in log.read_text()
+    runner.fetch(plan, plan.raw("enso"))
+    runner.make(plan, plan.data("enso"), log)
+    assert runner.failures(plan) == {}
+
+
+def test_a_checkout_edited_during_a_job_is_refused(prepared, tmp_path):
+    """The plan is made for a copy of the package, which is edited before publishing."""
+    shutil.copytree(ROOT / "stp", tmp_path / "copy" / "stp")
+    plan = Plan(config.load(TINY), tmp_path / "copy")
+    edited = tmp_path / "copy" / "stp" / "models" / "persistence.py"
+    edited.write_text(edited.read_text() + "\nCHANGED = 1\n")
+    made = cell(plan, "persistence")
+    with pytest.raises(StpError, match=r"the code changed(.|\n)*stp\.models\.persistence"):
+        runner.make(plan, made.predictions)
+    assert not (plan.store / made.predictions.folder).exists()
+    leftovers = (plan.store / made.predictions.folder).parent.glob(".*")
+    assert list(leftovers) == []
+
+
+def test_a_model_without_code_says_so(prepared):
+    scale = config.merge(
+        config.read_yaml(TINY),
+        {"dimensions": {"short_term": {"models": ["mau"], "datasets": ["enso"]}}},
+    )
+    plan = Plan(config.load(scale))
+    with pytest.raises(StpError, match=r"stp/models/mau\.py does not exist"):
+        runner.make(plan, plan.cells[0].model)
+
+
+def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):
+    def full(*_args, **_kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/store/x")
+
+    monkeypatch.setattr("stp.store.list_files", full)
+    with pytest.raises(StpError, match=r"No space left(.|\n)*free some space"):
+        runner.make(prepared, cell(prepared, "persistence").predictions)
+    assert not (prepared.store / cell(prepared, "persistence").predictions.folder).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.parametrize("options", ["size=64k", "size=64k,ro"])
+def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
+    """`stp` on a 64 kB disk, and on one that is read-only: exit code 1 and one error."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)])
+    if mounted.returncode:
+        pytest.skip("this machine does not allow mounting")
+    try:
+        done = subprocess.run(
+            [Path(sys.executable).parent / "stp", "fetch", "enso", "--configfile", TINY],
+            env={**os.environ, "STP_STORE_DIR": str(disk), "STP_RAW_DIR": str(disk / "raw")},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "stp: error:" in done.stderr
+        assert ("read-only" if "ro" in options else "space") in done.stderr.lower()
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("stage", ["prepare", "train", "predict", "score"])
+def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
+    """What a stage's core really imports is what its fingerprint covers; nothing else counts."""
+    made = cell(prepared, "climatology")
+    for artefact in (made.model, made.predictions, made.scores):
+        runner.make(prepared, artefact)
+    artefact = {a.stage: a for a in made.artefacts}[stage]
+    core = runner._core_name(artefact)
+    code = f"""
+import importlib, json, sys, tempfile
+from pathlib import Path
+from stp.job import Job
+out = Path(tempfile.mkdtemp())
+inputs = {{key: Path(value) for key, value in json.loads(sys.argv[2]).items()}}
+job = Job(recipe=json.loads(sys.argv[1]), inputs=inputs, out=out, state=out / "state",
+          runtime=json.loads(sys.argv[3]))
+(out / "state").mkdir()
+importlib.import_module({core!r}).run(job)
+print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("stp."))))
+"""
+    inputs = {
+        name: str(prepared.store / (value.lock if hasattr(value, "lock") else value.folder))
+        for name, value in artefact.inputs.items()
+    }
+    runtime = {"device": "cpu", **runner._raw_roots(prepared, artefact)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(artefact.recipe), json.dumps(inputs),
+         json.dumps(runtime)],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1])) - {"stp.job"}
+    assert loaded <= set(artefact.code.modules), "loaded, but not in the fingerprint"
+    for shell in ("stp.config", "stp.cells", "stp.cli", "stp.progress", "stp.store", "stp.runner"):
+        assert shell not in artefact.code.modules
+
+
+def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
+    def stp(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [Path(sys.executable).parent / "stp", *words],
+            env={
+                **os.environ,
+                "STP_STORE_DIR": str(tmp_path / "store"),
+                "STP_RAW_DIR": str(tmp_path / "raw"),
+                "STP_RAW_MIRROR": "",
+            },
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+
+    done = stp("fetch", "ensoo", "--configfile", "config/paper.yaml")
+    assert done.returncode == 1 and "did you mean enso?" in done.stderr
+    done = stp("fetch", "enso", "--configfile", "config/paper.yaml")
+    assert done.returncode == 1
+    assert "tianchi.aliyun.com" in done.stderr and "enso/CMIP_train.nc" in done.stderr
+    assert str(tmp_path / "raw") in done.stderr
+    done = stp("train", "convlstn", "kth")
+    assert done.returncode == 1 and "convlstm on kth" in done.stderr
+    done = stp("query", "select 1", "--database", str(tmp_path / "none.duckdb"))
+    assert done.returncode == 1 and "none.duckdb" in done.stderr
+    done = stp("plan", "--configfile", str(tmp_path / "none.yaml"))
+    assert done.returncode == 1 and "none.yaml" in done.stderr

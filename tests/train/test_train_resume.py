@@ -1,0 +1,152 @@
+"""A killed training goes on as if nothing had happened."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from moving_bar import job, recipe, simvp_recipe
+
+from stp.train.checkpoint import Checkpoint
+from stp.train.gradient_descent import GradientDescent
+from stp.train.run import run
+
+STEPS_PER_EPOCH = 5
+OFTEN = {"checkpoint_every_s": 0}
+
+
+def weights(folder):
+    return torch.load(folder / "out" / "model.pt", weights_only=True)["state_dict"]
+
+
+def assert_same_result(folder, other):
+    ours, theirs = weights(folder), weights(other)
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    without = ["seconds", "resumed"]
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(folder / "out" / "history.parquet").drop(columns=without),
+        pd.read_parquet(other / "out" / "history.parquet").drop(columns=without),
+    )
+
+
+def saved_step(folder, what):
+    state = Checkpoint(folder / "state" / "training.pt", what).load(lambda _: None)
+    return state["progress"]["step"] if state else 0
+
+
+def start(folder, data, what, **runtime):
+    """Start a training in another process."""
+    script = Path(__file__).with_name("train_once.py")
+    arguments = [folder, data, json.dumps(what), json.dumps(runtime)]
+    return subprocess.Popen([sys.executable, script, *arguments])
+
+
+@pytest.mark.timeout(60)
+def test_killed_in_the_middle_of_an_epoch(tmp_path, data):
+    what = recipe()
+    process = start(tmp_path / "killed", data, what, slow_step_s=0.1, **OFTEN)
+    try:
+        # until the second epoch has begun: two of its five steps, a tenth of a second each
+        while saved_step(tmp_path / "killed", what) < STEPS_PER_EPOCH + 2:
+            assert process.poll() is None, "the training ended before it could be killed"
+            time.sleep(0.02)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    step = saved_step(tmp_path / "killed", what)
+    assert step % STEPS_PER_EPOCH != 0, "not at the end of an epoch"
+
+    extras = run(job(tmp_path / "killed", data, what))
+    assert extras["resumes"] == [step]
+    history = pd.read_parquet(tmp_path / "killed" / "out" / "history.parquet")
+    assert history["resumed"].tolist() == [False, True, False]
+
+    run(job(tmp_path / "straight", data, what))
+    assert_same_result(tmp_path / "killed", tmp_path / "straight")
+
+
+class Killed(BaseException):
+    """Stands for a signal."""
+
+
+@pytest.mark.parametrize("make_recipe", [recipe, simvp_recipe])
+def test_stopped_between_the_last_step_and_validation(tmp_path, data, monkeypatch, make_recipe):
+    what = make_recipe(epochs=2)
+
+    def die(self):
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(GradientDescent, "_validate", die)
+        run(job(tmp_path / "killed", data, what, **OFTEN))
+    extras = run(job(tmp_path / "killed", data, what))
+    assert extras["resumes"] == [STEPS_PER_EPOCH]
+    run(job(tmp_path / "straight", data, what))
+    assert_same_result(tmp_path / "killed", tmp_path / "straight")
+
+
+def test_finished_state_only_has_to_be_written_out(tmp_path, data):
+    first = run(job(tmp_path, data, recipe()))
+    (tmp_path / "out" / "model.pt").unlink()
+    again = run(job(tmp_path, data, recipe()))
+    assert again == first and (tmp_path / "out" / "model.pt").is_file()
+
+
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(path.read_bytes()[:-100]),
+        lambda path: path.write_bytes(b""),
+        flip_a_bit,
+    ],
+    ids=["truncated", "empty", "one bit"],
+)
+def test_damaged_state_is_moved_aside(tmp_path, data, damage):
+    what = recipe(epochs=1)
+    run(job(tmp_path / "damaged", data, what))
+    damage(tmp_path / "damaged" / "state" / "training.pt")
+    said = []
+    again = job(tmp_path / "damaged", data, what)
+    extras = run(replace(again, report=lambda text, done, total: said.append(text)))
+    assert extras["resumes"] == []
+    assert any("damaged" in text for text in said)
+    assert (tmp_path / "damaged" / "state" / "training.pt.unused").is_file()
+    run(job(tmp_path / "straight", data, what))
+    assert_same_result(tmp_path / "damaged", tmp_path / "straight")
+
+
+def test_state_of_another_recipe_is_not_used(tmp_path, data):
+    run(job(tmp_path, data, recipe(lr=0.1, epochs=1)))
+    said = []
+    other = job(tmp_path, data, recipe(epochs=1))
+    run(replace(other, report=lambda text, done, total: said.append(text)))
+    assert any("another recipe" in text for text in said)
+    run(job(tmp_path / "straight", data, recipe(epochs=1)))
+    assert_same_result(tmp_path, tmp_path / "straight")
+
+
+def test_a_full_disk_leaves_the_old_state_and_nothing_else(tmp_path, monkeypatch):
+    checkpoint = Checkpoint(tmp_path / "training.pt", {})
+    checkpoint.save({"step": 1})
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        checkpoint.save({"step": 2})
+    assert checkpoint.load(print) == {"step": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["training.pt"]

@@ -1,0 +1,175 @@
+"""Training from a prepared folder to model.pt and history.parquet."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from moving_bar import HORIZON, SIDE, SPLITS, job, recipe, simvp_recipe, write_data
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.models.convlstm import Model
+from stp.models.create import create
+from stp.train.gradient_descent import GradientDescent
+from stp.train.run import run
+
+
+def load(folder):
+    return torch.load(folder / "out" / "model.pt", weights_only=True)
+
+
+def same(weights, others):
+    return weights.keys() == others.keys() and all(
+        torch.equal(weights[name], others[name]) for name in weights
+    )
+
+
+def test_training_learns(tmp_path, data):
+    what = recipe(epochs=30, lr=0.02)
+    extras = run(job(tmp_path, data, what))
+    history = pd.read_parquet(tmp_path / "out" / "history.parquet")
+    # A column of 8 moves on: persistence errs by 1 in two columns of eight, MSE 2 / 8.
+    assert history["val_mse"].min() < 0.05 < 0.25
+    assert extras["selection"]["val_mse"] == history["val_mse"].min()
+    assert extras["precision"]["used"] == "float32"
+    assert extras["parameters"] == sum(p.numel() for p in create(what).parameters())
+
+
+@pytest.mark.parametrize("make_recipe", [recipe, simvp_recipe])
+def test_selection_is_by_free_running_forecasts_of_the_best_epoch(tmp_path, data, make_recipe):
+    what = make_recipe(epochs=4)
+    extras = run(job(tmp_path, data, what))
+    model = create(what)
+    model.load_state_dict(load(tmp_path)["state_dict"])
+    clips = torch.from_numpy(Prepared(data).clips("val").read(range(SPLITS["val"])))
+    with torch.inference_mode():
+        errors = model.eval()(clips[:, :3], HORIZON) - clips[:, 3:]
+    history = pd.read_parquet(tmp_path / "out" / "history.parquet")
+    best = history.set_index("epoch").loc[extras["selection"]["epoch"], "val_mse"]
+    assert errors.square().mean().item() == pytest.approx(best, rel=1e-5)
+
+
+def test_batch_norms_learn_in_every_step_and_in_no_validation(tmp_path, data):
+    extras = run(job(tmp_path, data, simvp_recipe(epochs=3)))
+    counted = load(tmp_path)["state_dict"]["translator.0.mixer_norm.num_batches_tracked"]
+    assert counted.item() == 5 * extras["selection"]["epoch"]
+
+
+def test_of_equal_epochs_the_first_is_kept(tmp_path, data, monkeypatch):
+    values = iter([0.5, 0.3, 0.4, 0.3])
+    monkeypatch.setattr(GradientDescent, "_validate", lambda self: next(values))
+    extras = run(job(tmp_path, data, recipe(epochs=4)))
+    assert (extras["selection"]["epoch"], extras["selection"]["val_mse"]) == (2, 0.3)
+
+
+def test_history_has_one_row_per_epoch(tmp_path, data):
+    extras = run(job(tmp_path, data, recipe(schedule="constant")))
+    history = pd.read_parquet(tmp_path / "out" / "history.parquet")
+    columns = ["epoch", "step", "lr", "train_loss", "val_mse", "seconds", "resumed"]
+    assert list(history.columns) == columns
+    # 22 clips in batches of 4: 5 steps, 2 clips left out
+    assert history["step"].tolist() == [5, 10, 15]
+    assert history["lr"].tolist() == [0.01] * 3
+    assert not history["resumed"].any()
+    assert extras["clips"] == {"train": 22, "val": 6, "left_out_per_epoch": 2}
+    assert extras["resumes"] == []
+
+
+def test_a_batch_larger_than_the_data_is_one_step(tmp_path, data):
+    extras = run(job(tmp_path, data, recipe(batch_size=64, epochs=1)))
+    assert extras["steps"] == 1 and extras["clips"]["left_out_per_epoch"] == 0
+
+
+def test_the_same_seed_gives_the_same_weights(tmp_path, data):
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder, seed in zip(folders, (0, 0, 1), strict=True):
+        run(job(folder, data, {**recipe(epochs=1), "seed": seed}))
+    first, again, other = (load(folder)["state_dict"] for folder in folders)
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_options_reach_the_optimizer(tmp_path, data):
+    plain = {"epochs": 1, "schedule": "constant"}
+    variants = [
+        {},
+        {"weight_decay": 0.1},
+        {"optimizer": "adamw", "weight_decay": 0.1},
+        {"clip_norm": 1e-4, "lr": 0.02},
+        {"schedule": "cosine"},
+    ]
+    found = []
+    for k, variant in enumerate(variants):
+        run(job(tmp_path / str(k), data, recipe(**plain | variant)))
+        found.append(load(tmp_path / str(k))["state_dict"]["readout.weight"].sum().item())
+    assert len(set(found)) == len(variants)
+
+
+def test_fewer_clips(tmp_path, data):
+    extras = run(job(tmp_path, data, recipe(max_clips=8, max_val_clips=2, epochs=1)))
+    assert extras["clips"] == {"train": 8, "val": 2, "left_out_per_epoch": 0}
+    assert extras["steps"] == 2
+
+
+def test_clips_that_are_drawn_on_demand_differ_between_epochs(tmp_path, data, monkeypatch):
+    asked = []
+    read = type(Prepared(data).clips("train")).read
+
+    def spy(self, rows, **how):
+        if self.split == "train":
+            asked.append(how["epoch"])
+        return read(self, rows, **how)
+
+    monkeypatch.setattr("stp.data.prepared.Clips.read", spy)
+    run(job(tmp_path, data, recipe(epochs=2)))
+    assert asked == [0] * 5 + [1] * 5
+
+
+def test_losses_that_are_not_finite_stop_the_training(tmp_path, data, monkeypatch):
+    def loss(self, clip, step):
+        value = Model._roll(self, clip, 3, 4).mean()
+        return value * float("nan") if step == 7 else value
+
+    monkeypatch.setattr(Model, "loss", loss)
+    with pytest.raises(StpError, match=r"convlstm on moving_bar[\s\S]*nan in step 7[\s\S]*lr"):
+        run(job(tmp_path, data, recipe()))
+
+
+def test_climatology_is_the_mean_training_frame(tmp_path):
+    rng = np.random.default_rng(0)
+    count = sum(SPLITS.values()) + 5
+    frames = rng.normal(290, 3, (count, 1, SIDE, SIDE)).astype(np.float32)
+    data = write_data(
+        tmp_path / "data",
+        frames=frames,
+        stored_scale=1.0,
+        units="K",
+        phases=4,
+        normalisation={"offset": 280.0, "scale": 10.0},
+    )
+    what = {**recipe(), "model": "climatology", "options": {}, "fit": "closed_form"}
+    extras = run(job(tmp_path, data, {**what, "seed": None, "train": {"threads": 1}}))
+    assert extras["clips"] == {"train": 22}
+    assert pd.read_parquet(tmp_path / "out" / "history.parquet").empty
+
+    clips = np.stack([frames[k : k + 5] for k in range(22)])
+    phase = (np.arange(22)[:, None] + np.arange(5)) % 4
+    means = np.stack([clips[phase == p].mean(axis=0, dtype=np.float64) for p in range(4)])
+    stored = load(tmp_path)["state_dict"]["means"]
+    np.testing.assert_allclose(stored, (means - 280) / 10, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("key", "value"), [("shape", [3, 8, 8]), ("context", 4), ("horizon", 9)])
+def test_data_of_another_shape_are_refused(tmp_path, data, key, value):
+    with pytest.raises(StpError, match=key):
+        run(job(tmp_path, data, {**recipe(), key: value}))
+
+
+def test_other_kinds_of_fitting_are_refused(tmp_path, data):
+    with pytest.raises(StpError, match="'magic'"):
+        run(job(tmp_path, data, {**recipe(), "fit": "magic"}))
+
+
+def test_a_network_without_seed_is_refused(tmp_path, data):
+    with pytest.raises(StpError, match="seed is None"):
+        run(job(tmp_path, data, {**recipe(), "seed": None}))
