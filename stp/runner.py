@@ -5,6 +5,7 @@ influence what they compute.
 """
 
 import contextlib
+import ctypes
 import importlib
 import json
 import shutil
@@ -85,6 +86,7 @@ def _make(
     runtime: dict[str, Any],
 ) -> None:
     lines.say("starts")
+    _keep_freed_memory()
     inputs = {}
     for name, value in artefact.inputs.items():
         inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
@@ -129,6 +131,19 @@ def _make(
             lines.say("somebody else was faster; theirs is kept")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep memory that was freed, instead of handing it back and asking again.
+
+    Networks free and allocate the same large blocks in every step; each time the kernel clears
+    the pages. Keeping them makes a training step of SimVPv2 on a CPU 2.5 times as fast.
+    """
+    m_trim_threshold, m_mmap_max = -1, -4  # malloc.h
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(m_mmap_max, 0)
+        libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
 def _core_name(artefact: Artefact) -> str:
