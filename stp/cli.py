@@ -255,7 +255,9 @@ def status(
     done = sum(entry[0] for entry in counts.values())
     total = sum(entry[1] for entry in counts.values())
     per_stage = ", ".join(f"{stage} {entry[0]}/{entry[1]}" for stage, entry in counts.items())
-    print(f"[{done}/{total}] {planned.config.scale.scale} scale: {per_stage}", file=sys.stderr)
+    rest = "; nothing left to do" if done == total else ""
+    scale = planned.config.scale.scale
+    print(f"[{done}/{total}] {scale} scale: {per_stage}{rest}", file=sys.stderr)
     for failure in runner.failures(planned).values():
         print(
             f"  failed: {failure['stage']} of {failure['label']}: "

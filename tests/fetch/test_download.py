@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from stp.disk import write_text_once
 from stp.errors import StpError
 from stp.fetch import download
-from stp.disk import write_text_once
 from stp.fetch.raw import fetch
 
 CONTENT = bytes(range(256)) * 20  # 5120 bytes

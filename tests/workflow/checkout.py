@@ -88,7 +88,7 @@ class Checkout:
 
         Jobs of a cell carry their model, jobs of a dataset its name.
         """
-        done = self.snakemake("-n", "--quiet", "none", *options)
+        done = self.snakemake("-n", "--quiet", "host", *options)
         assert done.returncode == 0, done.stdout
         jobs: Counter[str] = Counter()
         for block in re.split(r"\n(?=(?:local)?rule )", done.stdout):

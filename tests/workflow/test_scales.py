@@ -1,0 +1,152 @@
+"""The demo and the sample scale, as people run them: the real command, the real configuration."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from checkout import TABLE, Checkout
+
+pytestmark = pytest.mark.slow
+
+
+def rows(checkout: Checkout, name: str = TABLE) -> list[dict[str, str]]:
+    with (checkout.folder / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> Checkout:
+    """The demo, made by the literal command of the README."""
+    folder = tmp_path_factory.mktemp("demo")
+    checkout = Checkout.create(folder / "checkout", folder / "shared")
+    done = checkout.run("snakemake", "--profile", "local", TABLE, STP_RAW_MIRROR="")
+    assert done.returncode == 0, done.stdout
+    (checkout.folder / "printed.txt").write_text(done.stdout)
+    return checkout
+
+
+def scores(checkout: Checkout, convention: str) -> pd.DataFrame:
+    """Overall values of a convention: one row per dataset, one column per model."""
+    with duckdb.connect(str(checkout.folder / "results/results.duckdb"), read_only=True) as store:
+        frame = store.execute(
+            "select tested_on, model, value from scores"
+            " where convention = ? and statistic = 'mean' and lead is null",
+            [convention],
+        ).df()
+    return frame.pivot(index="tested_on", columns="model", values="value")
+
+
+def test_learning_works_in_the_demo(demo):
+    """The demo is honest only if each learned model beats persistence somewhere."""
+    error = scores(demo, "mse.pixel_mean")
+    for model in ("convlstm", "simvpv2"):
+        assert (error[model] < error["persistence"]).any(), error
+
+
+def test_the_table_has_a_row_for_every_cell_and_marks_each(demo):
+    table = rows(demo)
+    assert [(row["dataset"], row["model"]) for row in table[:5]] == [
+        ("Moving-MNIST", "Persistence"),
+        ("Moving-MNIST", "Climatology"),
+        ("Moving-MNIST", "Context mean"),
+        ("Moving-MNIST", "ConvLSTM"),
+        ("Moving-MNIST", "SimVPv2"),
+    ]
+    assert len(table) == 15
+    assert list(table[0])[:4] == ["source", "scale", "protocol", "comparable"]
+    for row in table:
+        assert (row["source"], row["scale"], row["comparable"]) == ("synthetic", "demo", "NO")
+        assert row["notes"].startswith("NOT COMPARABLE: synthetic bytes, demo protocol")
+        assert row["SSIM difference"] == row["RMSE difference"] == ""
+    convlstm = table[3]
+    assert convlstm["SSIM published"] == "0.929"  # PredBench, Table 2
+    assert convlstm["LPIPS"] == "" and "metric not available yet" in convlstm["notes"]
+
+
+def test_intervals_hold_their_value_and_count_clusters(demo):
+    found = rows(demo, "results/tables/short_term_intervals.csv")
+    ssim = [row for row in found if row["column"] == "SSIM"]
+    assert len(ssim) == 10
+    for row in ssim:
+        assert float(row["ci95_low"]) < float(row["value"]) < float(row["ci95_high"])
+    clusters = {row["dataset"]: int(row["clusters"]) for row in ssim}
+    # each Moving-MNIST clip is its own cluster; KTH: persons 17-21 times three actions
+    assert clusters == {"Moving-MNIST": 128, "KTH": 15}
+
+
+def test_the_run_shows_progress_and_where_things_are(demo):
+    printed = (demo.folder / "printed.txt").read_text()
+    assert "[42/42] demo scale: prepare 3/3, predict 15/15, score 15/15, train 9/9" in printed
+    assert "train    convlstm on kth, seed 0: done in" in printed
+    assert "left for the rest" in printed
+    for place in ("table: results/tables", "store:", "logs: results/logs"):
+        assert place in printed
+
+
+def test_the_readme_queries_answer(demo):
+    text = (demo.folder / "README.md").read_text()
+    queries = text.partition("```sql\n")[2].partition("```")[0].split("\n\n")
+    assert len(queries) >= 5
+    for query in queries:
+        answer = demo.run("stp", "query", query.strip())
+        assert answer.returncode == 0, answer.stdout
+        assert len(answer.stdout.splitlines()) > 3, query
+
+
+def test_a_number_leads_back_to_its_bytes(demo):
+    """From a score to predictions, model, data and the checksums of the raw files."""
+    answer = demo.run(
+        "stp", "query", "-f", "json",
+        "select scores_folder from cells where model = 'convlstm' and tested_on = 'kth'",
+    )  # fmt: skip
+    folder = Path(json.loads(answer.stdout)[0]["scores_folder"])
+    seen = []
+    while folder.is_dir():
+        receipt = json.loads((folder / "artefact.json").read_text())
+        seen.append(receipt["stage"])
+        following = receipt["inputs"].get("predictions") or receipt["inputs"].get("model")
+        following = following or receipt["inputs"].get("data") or receipt["inputs"]["raw"]
+        folder = demo.store / following
+    assert seen == ["score", "predict", "train", "prepare"]
+    lock = json.loads(folder.read_text())
+    assert lock["source"] == "synthetic" and "kth/00sequences.txt" in lock["files"]
+
+
+def test_predictions_open_in_plain_xarray(demo):
+    import xarray
+
+    path = next(demo.store.glob("predictions/short_term/predbench/convlstm/**/enso/**/*.zarr"))
+    opened = xarray.open_zarr(path, consolidated=False)
+    # 118 test windows, 14 months ahead, on the 24 x 48 grid
+    assert dict(opened.predictions.sizes) == {
+        "sample": 118, "lead": 14, "channel": 1, "y": 24, "x": 48,
+    }  # fmt: skip
+    assert opened.predictions.dtype == "float32"
+    assert list(opened.lead.values) == list(range(1, 15))
+
+
+@pytest.mark.sample_bytes
+def test_real_bytes_go_the_whole_way(raw_mirror, tmp_path):
+    """config/sample.yaml: real MNIST digits, KTH videos and sea surface temperatures."""
+    checkout = Checkout.create(tmp_path / "checkout", tmp_path / "shared")
+    mirror = os.path.relpath(raw_mirror, checkout.folder)
+    done = checkout.snakemake(config="config/sample.yaml", STP_RAW_MIRROR=mirror)
+    assert done.returncode == 0, done.stdout
+    table = rows(checkout)
+    assert len(table) == 15
+    for row in table:
+        assert (row["source"], row["comparable"]) == ("sample", "NO")
+        assert ("LEAKY SPLIT" in row["notes"]) == (row["dataset"] == "KTH")
+    # Too few clusters in three videos and in 38 months: no intervals, and it says why.
+    intervals = rows(checkout, "results/tables/short_term_intervals.csv")
+    for row in intervals:
+        if row["dataset"] in ("KTH", "ICAR-ENSO") and row["value"]:
+            assert row["ci95_low"] == "" and "clusters" in row["reason"]
+    assert not (tmp_path / "shared" / "raw" / "kth").exists(), "the mirror is read in place"
+    error = scores(checkout, "mse.pixel_mean")
+    assert error.notna().all().all()
+    assert checkout.snakemake("-n", config="config/sample.yaml").returncode == 0
