@@ -5,6 +5,7 @@ is made from configuration and source code alone: no torch, and no look at the d
 path of the store is built here and nowhere else.
 """
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -512,6 +513,7 @@ class Plan:
         datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
         models = list(dict.fromkeys(made.cell.model for made in cells))
         rows = self.config.evaluation
+        published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
         columns = {name: rows.columns[rows.datasets[name]] for name in datasets}
         wanted = sorted({c for name in datasets for c in self.conventions(name)})
         return {
@@ -546,7 +548,8 @@ class Plan:
                 "models": {name: self.config.models[name].title for name in models},
                 "datasets": {name: self.config.datasets[name].title for name in datasets},
             },
-            "published": str(configuration.CONFIG_FOLDER / "published" / "predbench.csv"),
+            "published": str(published),
+            "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
             "published_names": {
                 "models": {
                     name: model.published_name or model.title

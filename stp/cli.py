@@ -180,6 +180,8 @@ def render(
         raise StpError("a table needs a manifest and --out, or --partial")
     else:
         render_table(manifest, out.parent.parent / "results.duckdb", out)
+        for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
+            gap.unlink()
         _say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
 
 

@@ -92,6 +92,7 @@ def _make(
         inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
         _check_input(inputs[name], artefact)
     started = time.time()
+    store.remove_leftovers(final)
     temporary = store.temporary_folder(final)
     try:
         core = importlib.import_module(_core_name(artefact))

@@ -118,6 +118,12 @@ def temporary_folder(final: Path) -> Path:
     return folder
 
 
+def remove_leftovers(final: Path) -> None:
+    """Remove what killed processes left of an artefact; only for the holder of its lease."""
+    for leftover in final.parent.glob(f".{final.name}.*.partial"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
 def publish(temporary: Path, final: Path, receipt: Json) -> bool:
     """Seal a folder and move it to its final name, replacing nothing.
 

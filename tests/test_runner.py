@@ -6,9 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import torch
 
 from stp import config, runner, store
 from stp.cells import Plan
@@ -212,3 +215,35 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
     assert done.returncode == 1 and "none.duckdb" in done.stderr
     done = stp("plan", "--configfile", str(tmp_path / "none.yaml"))
     assert done.returncode == 1 and "none.yaml" in done.stderr
+
+
+def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
+    """kill -9 in the middle of an epoch, through the front door; then run again."""
+    made = cell(prepared, "convlstm").model
+    scale = config.merge(
+        config.read_yaml(TINY), {"runtime": {"slow_step_s": 0.2, "checkpoint_every_s": 0}}
+    )
+    (tmp_path / "slow.yaml").write_text(json.dumps(scale))
+    command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]
+    slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"])
+    state = runner.state_folder(prepared, made.folder) / "training.pt"
+    while slow.poll() is None and not state.exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    slow.kill()
+    assert slow.wait() == -9
+    assert not (prepared.store / made.receipt).exists()
+
+    folder = runner.make(prepared, made)
+    receipt = json.loads((folder / "artefact.json").read_text())
+    (resumed_at,) = receipt["extras"]["resumes"]
+    steps = int(pd.read_parquet(folder / "history.parquet")["step"].iloc[-1])
+    assert 0 < resumed_at < steps
+    assert not state.exists(), "the state of a finished training is removed"
+    assert not list(folder.parent.glob(".*.partial")), "nothing is left of the killed process"
+    resumed = torch.load(folder / "model.pt", weights_only=True)["state_dict"]
+
+    shutil.rmtree(folder)
+    uninterrupted = runner.make(prepared, made)
+    expected = torch.load(uninterrupted / "model.pt", weights_only=True)["state_dict"]
+    assert all(torch.equal(resumed[name], expected[name]) for name in expected)

@@ -1,0 +1,57 @@
+"""How long still? Estimated from what earlier work took."""
+
+import json
+import time
+
+import pytest
+
+from stp.progress import Durations, duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59, "59 s"), (60, "1:00 min"), (187, "3:07 min"), (19_200, "5:20 h")],
+)
+def test_durations_read_as_people_say_them(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_the_rest_is_the_mean_of_each_waiting_stage(tmp_path):
+    begun = time.time() - 60
+    durations = Durations(tmp_path / "state" / "durations.jsonl")
+    durations.add("train", begun, 20)
+    durations.add("train", begun, 40)
+    durations.add("score", begun, 2)
+    # one after the other: 62 s of work in 60 s; two trainings of 30 s and a score of 2 s
+    assert durations.left(["train", "train", "score"], begun) == pytest.approx(62 / 1.033, rel=0.02)
+
+
+def test_work_side_by_side_halves_the_rest(tmp_path):
+    begun = time.time() - 60
+    durations = Durations(tmp_path / "durations.jsonl")
+    for _ in range(4):
+        durations.add("train", begun, 30)  # 120 s of work in 60 s
+    assert durations.left(["train"] * 4, begun) == pytest.approx(60, rel=0.02)
+
+
+def test_stages_not_seen_yet_count_as_the_typical_one(tmp_path):
+    begun = time.time() - 100
+    durations = Durations(tmp_path / "durations.jsonl")
+    durations.add("prepare", begun, 10)
+    assert durations.left(["prepare", "train"], begun) == pytest.approx(20)
+
+
+def test_nothing_is_estimated_from_nothing_or_from_an_earlier_run_alone(tmp_path):
+    durations = Durations(tmp_path / "durations.jsonl")
+    assert durations.left(["train"], 0) is None
+    durations.add("train", 1000.0, 5)
+    assert durations.left(["train"], time.time()) is None
+
+
+def test_a_torn_line_is_passed_over(tmp_path):
+    begun = time.time() - 10
+    path = tmp_path / "durations.jsonl"
+    Durations(path).add("train", begun, 5)
+    path.write_text(path.read_text() + '{"stage": "tra')
+    assert Durations(path).left(["train"], begun) == pytest.approx(5)
+    assert json.loads(path.read_text().splitlines()[0])["stage"] == "train"
