@@ -194,7 +194,8 @@ def _say(log: Path | None, text: str) -> None:
             print(text, file=file)
 
 
-@app.command()
+# SQL that begins with a comment (--) must not be taken for an option.
+@app.command(context_settings={"ignore_unknown_options": True})
 def query(
     sql: Annotated[str, typer.Argument(help="SQL; tables: scores, sample_scores, cells, ...")],
     database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(

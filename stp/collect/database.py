@@ -16,10 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
-from stp.collect.manifest import KEYS, Manifest, load_manifest
+from stp.collect.manifest import Manifest, load_manifest
 from stp.collect.receipts import again, read_receipt
 from stp.disk import beside
 from stp.errors import StpError
+from stp.score.options import CELL_KEYS
 
 STAGES = ("data", "model", "predictions", "scores")
 """The artefacts behind a cell, in the order in which they are made."""
@@ -90,7 +91,7 @@ def _read_collected(path: Path) -> pa.Table:
 def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
     for plan in plans:
         for cell in plan["cells"]:
-            row = {name: cell["key"][name] for name in KEYS}
+            row = {name: cell["key"][name] for name in CELL_KEYS}
             for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
                 row[name] = cell[name]
             row["scale"] = plan["scale"]

@@ -5,20 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.errors import StpError
-
-KEYS = (
-    "suite",
-    "dimension",
-    "model",
-    "variant",
-    "trained_on",
-    "train_subset",
-    "tested_on",
-    "subset",
-    "setting",
-    "seed",
-)
-"""What identifies a cell; the first columns of every table of scores."""
+from stp.score.options import CELL_KEYS
 
 NEEDED = (
     "dimension",
@@ -65,7 +52,9 @@ def load_manifest(path: Path) -> Manifest:
     for number, cell in enumerate(manifest.get("cells", [])):
         missing += [f"cells[{number}].{key}" for key in NEEDED_OF_CELL if key not in cell]
         missing += [
-            f"cells[{number}].key.{key}" for key in KEYS if key not in cell.get("key", KEYS)
+            f"cells[{number}].key.{key}"
+            for key in CELL_KEYS
+            if key not in cell.get("key", CELL_KEYS)
         ]
     if missing:
         raise StpError(
@@ -90,14 +79,14 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def cell_key(cell: Cell) -> tuple[Any, ...]:
-    """Return the values of ``KEYS``."""
-    return tuple(cell["key"][name] for name in KEYS)
+    """Return the values of ``CELL_KEYS``."""
+    return tuple(cell["key"][name] for name in CELL_KEYS)
 
 
 def describe(cell: Cell) -> str:
     """Name a cell for people: the parts of its key that are set."""
     return ", ".join(
-        f"{name} {cell['key'][name]}" for name in KEYS if cell["key"][name] is not None
+        f"{name} {cell['key'][name]}" for name in CELL_KEYS if cell["key"][name] is not None
     )
 
 

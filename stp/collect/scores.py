@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.manifest import (
-    KEYS,
     Cell,
     Manifest,
     columns_of,
@@ -24,23 +23,8 @@ from stp.collect.manifest import (
 from stp.collect.receipts import again, check_file, read_receipt
 from stp.disk import beside
 from stp.errors import StpError
-
-SCORES = pa.schema(
-    [(name, pa.int64() if name == "seed" else pa.string()) for name in KEYS]
-    + [
-        ("metric", pa.string()),
-        ("convention", pa.string()),
-        ("variable", pa.string()),
-        ("level", pa.float64()),
-        ("lead", pa.int64()),
-        ("threshold", pa.float64()),
-        ("statistic", pa.string()),
-        ("value", pa.float64()),
-        ("n", pa.int64()),
-        ("reason", pa.string()),
-    ]
-)
-"""Schema of the ``scores.parquet`` of one cell."""
+from stp.score.options import CELL_KEYS
+from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(
     [
@@ -129,7 +113,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
             remedy=again(folder),
         ) from None
     rows = _to_schema(rows, path, folder)
-    for name in KEYS:
+    for name in CELL_KEYS:
         found = pc.unique(rows[name]).to_pylist()
         wanted = cell["key"][name]
         if found != [wanted]:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.manifest import KEYS, Cell, Manifest, cell_key, columns_of, variable_of
+from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, variable_of
+from stp.score.options import CELL_KEYS
 
 Key = tuple[Any, ...]
 Place = tuple[Key, str, str | None, str]
@@ -84,7 +85,7 @@ def overall(scores: pa.Table) -> Overall:
     chosen: Overall = {}
     alone: dict[Place, list[dict[str, Any]]] = {}
     for row in scores.filter(pc.is_null(scores["lead"])).to_pylist():
-        key = tuple(row[name] for name in KEYS)
+        key = tuple(row[name] for name in CELL_KEYS)
         if row["level"] is None and row["threshold"] is None:
             chosen[(key, row["convention"], row["variable"], row["statistic"])] = row
         alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
@@ -137,7 +138,7 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
         twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
         differing = [
             f"{name} {cell['key'][name] or 'none'}"
-            for name in KEYS[:-1]
+            for name in CELL_KEYS[:-1]
             if len({twin["key"][name] for twin in twins}) > 1
         ]
         labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
