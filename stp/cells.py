@@ -17,6 +17,8 @@ from stp import config as configuration
 from stp.config import Config, Json, merge
 from stp.errors import StpError, nearest
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest
+from stp.predict.options import PredictOptions
+from stp.train.options import TrainOptions
 
 RECEIPT = "artefact.json"
 
@@ -369,23 +371,39 @@ class Plan:
         """The trained model of a cell, or None where there is nothing to fit."""
         if self.config.models[model].fit == "none":
             return None
+        code = self.code("train", *self._virtual(name), model=model)
+        recipe = self.train_recipe(model, name, seed)
+        if recipe["fit"] == "sgd" and "missing" not in code.modules.values():
+            self._check(TrainOptions, recipe["train"], f"training of {model} on {name}")
         return self._artefact(
             "train",
             f"{name}/{model}/default/{seed_name(seed)}",
             f"{model} on {name}" + ("" if seed is None else f", seed {seed}"),
-            self.train_recipe(model, name, seed),
+            recipe,
             {"data": self.data(name)},
-            self.code("train", *self._virtual(name), model=model),
+            code,
         )
+
+    @staticmethod
+    def _check(kind: type[TrainOptions] | type[PredictOptions], given: Json, label: str) -> None:
+        """Refuse a recipe now, in seconds, that its job would refuse after hours of waiting."""
+        try:
+            kind.from_recipe(given)
+        except StpError as error:
+            raise StpError(
+                f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
+            ) from None
 
     def _make(self, cell: Cell) -> Made:
         data = self.data(cell.tested_on)
         model = self.trained(cell.model, cell.trained_on, cell.seed)
+        recipe = self.predict_recipe(cell)
+        self._check(PredictOptions, recipe["predict"], f"prediction of {cell}")
         predictions = self._artefact(
             "predict",
             f"{cell.dimension}/{cell.path}",
             str(cell),
-            self.predict_recipe(cell),
+            recipe,
             {"data": data, **({"model": model} if model else {})},
             self.code("predict", model=cell.model),
         )

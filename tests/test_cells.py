@@ -75,6 +75,21 @@ def test_the_scale_wins_over_the_papers_facts_and_the_particular_over_the_genera
     assert plan.settings("simvpv2", "kth", "train")["lr"] == 0.1
 
 
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"train": {"lr": -1}}, ["training of convlstm on moving_mnist", "lr is -1", "> 0"]),
+        ({"train": {"epoch": 3}}, ["training of convlstm", "did you mean epochs?"]),
+        ({"predict": {"batch_size": 0}}, ["prediction of", "batch_size is 0", "from 1"]),
+    ],
+)
+def test_recipes_that_a_job_would_refuse_are_refused_when_planned(changes, parts):
+    with pytest.raises(StpError) as error:
+        Plan(config.load(demo(**changes)))
+    for part in parts:
+        assert part in str(error.value)
+
+
 def test_only_models_with_randomness_have_seeds():
     plan = Plan(config.load(demo(seeds=[0, 1])))
     seeds = {}

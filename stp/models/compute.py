@@ -10,8 +10,6 @@ import torch
 
 from stp.errors import StpError
 
-PRECISIONS = ("bf16", "float32")
-
 
 @dataclass(frozen=True)
 class Compute:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from stp.models.compute import PRECISIONS
+from stp.models.precisions import PRECISIONS
 from stp.options import build, require, whole
 
 OPTIMIZERS = ("adam", "adamw")

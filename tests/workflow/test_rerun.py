@@ -206,6 +206,16 @@ def test_the_literal_commands_work_from_the_root(checkout: Checkout):
     assert slurm.stdout.count("rule score_short_term:") == 210
 
 
+def test_a_plan_does_not_import_torch(checkout: Checkout, tmp_path: Path):
+    (tmp_path / "no-torch" / "torch").mkdir(parents=True)
+    (tmp_path / "no-torch" / "torch" / "__init__.py").write_text("raise SystemExit('torch!')")
+    path = f"{tmp_path / 'no-torch'}:{checkout.folder}"
+    planned = checkout.run("snakemake", "--profile", "slurm", "-n", TABLE, PYTHONPATH=path)
+    assert planned.returncode == 0, planned.stdout
+    job = checkout.run("stp", "train", "convlstm", "enso", PYTHONPATH=path)
+    assert "torch!" in job.stdout or job.returncode != 0, "the trap does not work"
+
+
 def test_unknown_names_stop_the_plan_with_the_nearest(checkout: Checkout, tmp_path: Path):
     text = (checkout.folder / "tests/workflow/tiny.yaml").read_text()
     (tmp_path / "typo.yaml").write_text(text.replace("convlstm, simvpv2]", "convlstn]"))
