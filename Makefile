@@ -13,13 +13,13 @@ help:
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
 
 tables: setup
-	$(BIN)/snakemake --profile local results/tables/short_term.csv
 	@$(BIN)/stp status --configfile config/demo.yaml
+	$(BIN)/snakemake --profile local results/tables/short_term.csv
 
 sample: setup
 	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample bytes"; exit 1; }
-	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 	@$(BIN)/stp status --configfile config/sample.yaml
+	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
 test: setup
 	$(BIN)/python -m pytest

@@ -126,6 +126,12 @@ class Artefact:
     def receipt(self) -> str:
         return f"{self.folder}/{RECEIPT}"
 
+    @property
+    def kind(self) -> str:
+        """The stage, and the model where there is one: work of a kind takes alike."""
+        model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
+        return f"{self.stage} {model}".rstrip()
+
 
 @dataclass(frozen=True)
 class Made:

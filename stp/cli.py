@@ -254,6 +254,7 @@ def status(
     planned = _plan(configfile)
     if start:
         progress.mark_start(planned)
+        return
     counts = progress.status(planned)
     done = sum(entry[0] for entry in counts.values())
     total = sum(entry[1] for entry in counts.values())
@@ -269,7 +270,7 @@ def status(
         )
     for dimension in planned.config.scale.dimensions:
         table = Path("results/tables") / f"{dimension}.csv"
-        if table.is_file() and not start:
+        if table.is_file():
             print(
                 f"  table: {table} (and .md)\n  database: results/results.duckdb\n"
                 f"  store: {_short(planned.store)}\n  logs: results/logs",

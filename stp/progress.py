@@ -38,18 +38,22 @@ class Durations:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def add(self, stage: str, started: float, seconds: float) -> None:
-        """Record one finished piece of work."""
+    def add(self, kind: str, started: float, seconds: float) -> None:
+        """Record one finished piece of work; its kind is a stage, and a model if it has one."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"stage": stage, "started": started, "seconds": seconds})
+        line = json.dumps({"kind": kind, "started": started, "seconds": seconds})
         with self.path.open("a") as file:
             file.write(line + "\n")
 
     def left(self, waiting: Iterable[str], since: float) -> float | None:
-        """Estimate the seconds until all waiting stages are done.
+        """Estimate the seconds until all waiting work is done.
 
-        Each stage counts with its mean so far; what runs at the same time is judged by how
-        much work was done per second since the run began.
+        Each kind counts with its mean so far, or that of its stage, or that of all; what runs
+        at the same time is judged by how much work was done per second since the run began.
+
+        Args:
+            waiting: the kinds of all work that waits.
+            since: when the run began.
 
         Returns:
             None while nothing is known.
@@ -67,14 +71,18 @@ class Durations:
         here = [row for row in rows if row["started"] >= since]
         if not here:
             return None
-        means: dict[str, float] = {}
-        for stage in {row["stage"] for row in rows}:
-            took = [row["seconds"] for row in rows if row["stage"] == stage]
-            means[stage] = sum(took) / len(took)
-        typical = sum(means.values()) / len(means)
+        took: dict[str, list[float]] = {}
+        for row in rows:
+            for name in (row["kind"], row["kind"].partition(" ")[0], ""):
+                took.setdefault(name, []).append(row["seconds"])
+        means = {name: sum(seconds) / len(seconds) for name, seconds in took.items()}
+
+        def expected(kind: str) -> float:
+            return means.get(kind) or means.get(kind.partition(" ")[0]) or means[""]
+
         worked = sum(row["seconds"] for row in here)
         parallel = max(1.0, worked / max(time.time() - since, 1e-3))
-        return sum(means.get(stage, typical) for stage in waiting) / parallel
+        return sum(expected(kind) for kind in waiting) / parallel
 
 
 class Progress:
@@ -85,10 +93,14 @@ class Progress:
         label: to what.
         plan: counts what is finished.
         log: a file that gets every line, or None.
+        kind: what its duration is remembered for; the stage unless given.
     """
 
-    def __init__(self, stage: str, label: str, plan: Plan, log: IO[str] | None) -> None:
+    def __init__(
+        self, stage: str, label: str, plan: Plan, log: IO[str] | None, kind: str = ""
+    ) -> None:
         self.stage = stage
+        self.kind = kind or stage
         self.label = label
         self.plan = plan
         self.log = log
@@ -132,9 +144,9 @@ class Progress:
             self.say(text)
 
     def _states(self) -> tuple[list[str], int]:
-        """List the stages of all work that waits, and count all work."""
+        """List the kinds of all work that waits, and count all work."""
         waiting = [
-            artefact.stage
+            artefact.kind
             for artefact in self.plan.artefacts.values()
             if not (self.plan.store / artefact.receipt).exists()
         ]
@@ -152,7 +164,7 @@ class Progress:
         if adopted:
             self.say("was there already")
             return
-        self.durations.add(self.stage, self.begun, seconds)
+        self.durations.add(self.kind, self.begun, seconds)
         waiting, _ = self._states()
         left = self.durations.left(waiting, run_started(self.plan))
         rest = f"; about {duration(left)} left for the rest" if waiting and left else ""

@@ -55,7 +55,9 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
     with _open_log(log) as log_file:
-        lines = progress_lines.Progress(artefact.stage, artefact.label, plan, log_file)
+        lines = progress_lines.Progress(
+            artefact.stage, artefact.label, plan, log_file, artefact.kind
+        )
         if store.adopt(final):
             lines.finish(adopted=True)
             return final

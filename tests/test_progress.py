@@ -34,6 +34,16 @@ def test_work_side_by_side_halves_the_rest(tmp_path):
     assert durations.left(["train"] * 4, begun) == pytest.approx(60, rel=0.02)
 
 
+def test_a_model_counts_with_its_own_mean(tmp_path):
+    begun = time.time() - 100
+    durations = Durations(tmp_path / "durations.jsonl")
+    durations.add("train convlstm", begun, 50)
+    durations.add("train climatology", begun, 2)
+    assert durations.left(["train climatology"] * 2, begun) == pytest.approx(4)
+    # a model not seen yet takes what training takes on average
+    assert durations.left(["train simvpv2"], begun) == pytest.approx(26)
+
+
 def test_stages_not_seen_yet_count_as_the_typical_one(tmp_path):
     begun = time.time() - 100
     durations = Durations(tmp_path / "durations.jsonl")
@@ -52,6 +62,6 @@ def test_a_torn_line_is_passed_over(tmp_path):
     begun = time.time() - 10
     path = tmp_path / "durations.jsonl"
     Durations(path).add("train", begun, 5)
-    path.write_text(path.read_text() + '{"stage": "tra')
+    path.write_text(path.read_text() + '{"kind": "tra')
     assert Durations(path).left(["train"], begun) == pytest.approx(5)
-    assert json.loads(path.read_text().splitlines()[0])["stage"] == "train"
+    assert json.loads(path.read_text().splitlines()[0])["kind"] == "train"
