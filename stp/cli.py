@@ -85,12 +85,12 @@ def fetch(
     from stp import runner
 
     plan = _plan(configfile)
-    for target in targets:
-        raw = plan.raw_of(target)
-        if check:
-            _report_files(runner.check_raw(plan, raw))
-        else:
-            runner.fetch(plan, raw, log)
+    releases = [plan.raw_of(target) for target in targets]
+    if check:
+        _report_files([state for raw in releases for state in runner.check_raw(plan, raw)])
+        return
+    for raw in releases:
+        runner.fetch(plan, raw, log)
 
 
 def _report_files(states: list[Any]) -> None:

@@ -209,6 +209,10 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
     assert done.returncode == 1
     assert "tianchi.aliyun.com" in done.stderr and "enso/CMIP_train.nc" in done.stderr
     assert str(tmp_path / "raw") in done.stderr
+    done = stp("fetch", "kth", "enso", "--check", "--configfile", "config/paper.yaml")
+    assert done.returncode == 1
+    assert "missing  kth/walking.zip" in done.stdout
+    assert "missing  enso/CMIP_train.nc" in done.stdout
     done = stp("train", "convlstn", "kth")
     assert done.returncode == 1 and "convlstm on kth" in done.stderr
     done = stp("query", "select 1", "--database", str(tmp_path / "none.duckdb"))
