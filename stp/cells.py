@@ -5,11 +5,8 @@ is made from configuration and source code alone: no torch, and no look at the d
 path of the store is built here and nowhere else.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -35,10 +32,6 @@ virtual clips) are invisible to a static walk, so they are listed here."""
 
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
-
-# Recipe keys that cannot change what a paper's protocol means: a thread count changes the
-# last bits, a prediction batch not even those.
-NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
 @dataclass(frozen=True)
@@ -292,13 +285,16 @@ class Plan:
             configuration.check_known(choice, known, f"convention of {metric}", where)
         return list(dict.fromkeys(wanted))
 
-    def available(self, convention: str) -> bool:
-        return self.config.metrics[convention.partition(".")[0]].available
+    def metric(self, convention: str) -> configuration.Metric:
+        """What is known about the metric of a convention, such as ``ssim.range2``."""
+        return self.config.metrics[convention.partition(".")[0]]
 
     def score_recipe(self, cell: Cell) -> Json:
         return {
             "cell": asdict(cell),
-            "conventions": [c for c in self.conventions(cell.tested_on) if self.available(c)],
+            "conventions": [
+                c for c in self.conventions(cell.tested_on) if self.metric(c).available
+            ],
             "split": cell.subset,
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,
@@ -503,116 +499,3 @@ class Plan:
         model = self.find(receipt).recipe["model"]
         wants = self.config.models[model].fit == "sgd"
         return int(self.config.scale.runtime.get("gpus", 0)) if wants else 0
-
-    # What the tables need
-
-    @cached_property
-    def paper(self) -> "Plan":
-        """The paper's plan, to tell whether a recipe is the paper's."""
-        if self.config.scale.scale == "paper":
-            return self
-        return Plan.load(configuration.CONFIG_FOLDER / "paper.yaml")
-
-    def follows_paper(self, made: Made) -> bool:
-        """Is the resolved recipe of a cell, from data to predictions, the paper's?"""
-        cell = made.cell
-        theirs = self.paper
-        pairs = [
-            ("prepare", self.prepare_recipe(cell.tested_on), theirs.prepare_recipe(cell.tested_on)),
-            (
-                "train",
-                self.train_recipe(cell.model, cell.trained_on, None),
-                theirs.train_recipe(cell.model, cell.trained_on, None),
-            ),
-            ("predict", self.predict_recipe(cell), theirs.predict_recipe(cell)),
-        ]
-        return all(_protocol(stage, a) == _protocol(stage, b) for stage, a, b in pairs)
-
-    def manifest(self, dimension: str) -> Json:
-        """Describe all that the tables of a dimension are made from.
-
-        The text of the manifest changes exactly when a table has to be made again.
-        """
-        cells = [made for made in self.cells if made.cell.dimension == dimension]
-        datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
-        models = list(dict.fromkeys(made.cell.model for made in cells))
-        rows = self.config.evaluation
-        published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
-        columns = {name: rows.columns[rows.datasets[name]] for name in datasets}
-        wanted = sorted({c for name in datasets for c in self.conventions(name)})
-        return {
-            "dimension": dimension,
-            "scale": self.config.scale.scale,
-            "code": self.code("collect").fingerprint,
-            "store": str(self.store),
-            "cells": [self._entry(made) for made in cells],
-            "unavailable": {c: self._metric(c).reason for c in wanted if not self.available(c)},
-            "conventions": {
-                c: {
-                    "title": self._metric(c).title,
-                    "unit": self._metric(c).unit,
-                    "higher_is_better": self._is_higher_better(c),
-                    "available": self.available(c),
-                    "reason": self._metric(c).reason,
-                    "description": self._metric(c).conventions[c.partition(".")[2]],
-                }
-                for c in wanted
-            },
-            "tables": {
-                dimension: {
-                    "columns": columns,
-                    "higher_is_better": {
-                        column: self._is_higher_better(convention)
-                        for row in columns.values()
-                        for column, convention in row.items()
-                    },
-                }
-            },
-            "names": {
-                "models": {name: self.config.models[name].title for name in models},
-                "datasets": {name: self.config.datasets[name].title for name in datasets},
-            },
-            "published": str(published),
-            "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
-            "published_names": {
-                "models": {
-                    name: model.published_name or model.title
-                    for name, model in self.config.models.items()
-                },
-                "datasets": {
-                    name: dataset.published_name for name, dataset in self.config.datasets.items()
-                },
-            },
-        }
-
-    def _metric(self, convention: str) -> configuration.Metric:
-        return self.config.metrics[convention.partition(".")[0]]
-
-    def _is_higher_better(self, convention: str) -> bool:
-        return self._metric(convention).is_higher_better(convention.partition(".")[2])
-
-    def _entry(self, made: Made) -> Json:
-        dataset = self.config.datasets[made.cell.tested_on]
-        release = dataset.releases[dataset.release]
-        follows = self.follows_paper(made)
-        return {
-            "key": asdict(made.cell),
-            "source": release.source,
-            "release": dataset.release,
-            "protocol": "paper" if follows else self.config.scale.scale,
-            "verified": release.verified,
-            "official_paper_protocol": follows and release.verified,
-            "leaky": release.leaky,
-            "subset_note": release.note,
-            "data": str(self.store / made.data.folder),
-            "model": str(self.store / made.model.folder) if made.model else None,
-            "predictions": str(self.store / made.predictions.folder),
-            "scores": str(self.store / made.scores.folder),
-        }
-
-
-def _protocol(stage: str, recipe: Json) -> str:
-    """The part of a recipe that makes up a protocol, as text that can be compared."""
-    free = NOT_PROTOCOL.get(stage, ())
-    inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
-    return json.dumps({**recipe, stage: inner}, sort_keys=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from stp.cells import Plan
 from stp.disk import write_text_if_changed
 from stp.fingerprint import digest
+from stp.manifest import manifest
 
 RESULTS = Path("results")
 
@@ -37,6 +38,6 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results)
         if write:
-            text = json.dumps(plan.manifest(dimension), indent=1) + "\n"
+            text = json.dumps(manifest(plan, dimension), indent=1) + "\n"
             write_text_if_changed(paths[dimension], text)
     return paths

@@ -235,26 +235,3 @@ def test_a_learning_rate_reaches_one_models_training_on_all_datasets():
 def test_threads_of_prediction_reach_predictions_but_runtime_settings_reach_nothing():
     scale = config.merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
     assert changed(ROOT, scale) == set()
-
-
-# Whose protocol
-
-
-def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
-    assert not any(Plan.load(DEMO).follows_paper(made) for made in Plan.load(DEMO).cells)
-    assert all(paper.follows_paper(made) for made in paper.cells)
-
-
-def test_bytes_without_a_published_checksum_are_not_called_verified(paper):
-    entries = {
-        (e["key"]["model"], e["key"]["tested_on"]): e for e in paper.manifest("short_term")["cells"]
-    }
-    assert entries["convlstm", "moving_mnist"]["official_paper_protocol"]
-    assert not entries["convlstm", "bair"]["official_paper_protocol"]
-
-
-def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(checkout):
-    before = Plan(config.load(DEMO), ROOT).manifest("short_term")
-    assert Plan(config.load(DEMO), checkout).manifest("short_term") == before
-    edit(checkout, "render/table.py")
-    assert Plan(config.load(DEMO), checkout).manifest("short_term")["code"] != before["code"]

@@ -1,0 +1,82 @@
+"""What tables are made from, and which rows may be called the paper's."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stp import config
+from stp.cells import Plan
+from stp.manifest import follows, manifest
+
+ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "config" / "demo.yaml"
+PAPER = ROOT / "config" / "paper.yaml"
+
+
+@pytest.fixture(scope="module")
+def paper() -> Plan:
+    return Plan.load(PAPER)
+
+
+def overridden(**changes) -> Plan:
+    """The paper's scale file with overrides, as `snakemake --config` gives."""
+    return Plan.load(config.merge(yaml.safe_load(PAPER.read_text()), changes))
+
+
+def entries(plan: Plan) -> dict[tuple[str, str], dict]:
+    found = manifest(plan, "short_term")["cells"]
+    return {(entry["key"]["model"], entry["key"]["tested_on"]): entry for entry in found}
+
+
+def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
+    demo = Plan.load(DEMO)
+    assert not any(follows(demo, paper, made) for made in demo.cells)
+    assert all(follows(paper, paper, made) for made in paper.cells)
+
+
+def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():
+    found = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
+    assert not found["convlstm", "moving_mnist"]["official_paper_protocol"]
+    assert found["convlstm", "moving_mnist"]["protocol"] == "changed paper"
+    assert found["simvpv2", "moving_mnist"]["official_paper_protocol"]
+
+
+def test_threads_and_prediction_batches_do_not_change_a_protocol():
+    found = entries(overridden(train={"threads": 2}, predict={"batch_size": 3, "threads": 1}))
+    assert all(entry["protocol"] == "paper" for entry in found.values())
+
+
+def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
+    found = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
+    assert found["persistence", "moving_mnist"]["protocol"] == "changed paper"
+    assert found["persistence", "moving_mnist"]["source"] == "official"
+
+
+def test_bytes_without_a_published_checksum_are_not_called_verified(paper):
+    found = entries(paper)
+    assert found["convlstm", "moving_mnist"]["official_paper_protocol"]
+    assert not found["convlstm", "bair"]["official_paper_protocol"]
+
+
+def test_columns_keep_the_papers_order_and_directions(paper):
+    made = manifest(paper, "short_term")
+    table = made["tables"]["short_term"]
+    assert list(table["columns"]["kth"]) == ["SSIM", "PSNR", "LPIPS", "FVD"]
+    assert table["columns"]["human36m"]["FVD"] == "fvd.zero_padded"
+    assert table["higher_is_better"]["SSIM"] and not table["higher_is_better"]["FVD"]
+    # nino34 is a skill, but its RMSE is an error
+    assert made["conventions"]["nino34.correlation"]["higher_is_better"]
+    assert not made["conventions"]["nino34.rmse"]["higher_is_better"]
+    assert made["unavailable"]["lpips.alex"] == "metric not available yet"
+
+
+def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(tmp_path):
+    shutil.copytree(ROOT / "stp", tmp_path / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+    before = manifest(Plan(config.load(DEMO), ROOT), "short_term")
+    assert manifest(Plan(config.load(DEMO), tmp_path), "short_term") == before
+    table = tmp_path / "stp" / "render" / "table.py"
+    table.write_text(table.read_text() + "\nCHANGED = 1\n")
+    after = manifest(Plan(config.load(DEMO), tmp_path), "short_term")
+    assert after["code"] != before["code"]
