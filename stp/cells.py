@@ -120,6 +120,12 @@ class Artefact:
         return f"{self.folder}/{RECEIPT}"
 
     @property
+    def dataset(self) -> str:
+        """The dataset that it is made of or, for predictions and scores, tested on."""
+        name: str = self.folder.split("/")[7 if self.stage in ("predict", "score") else 1]
+        return name
+
+    @property
     def kind(self) -> str:
         """The stage, and the model where there is one: work of a kind takes alike."""
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
@@ -494,8 +500,18 @@ class Plan:
         artefact = self.find(receipt)
         return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))
 
-    def gpus(self, receipt: str) -> int:
-        """GPUs of a training or prediction job: none where there is no network."""
-        model = self.find(receipt).recipe["model"]
-        wants = self.config.models[model].fit == "sgd"
-        return int(self.config.scale.runtime.get("gpus", 0)) if wants else 0
+    def ranks(self, artefact: Artefact) -> int:
+        """Processes that share a training: one for each GPU, or what runtime.ranks says."""
+        if artefact.stage != "train" or artefact.recipe["fit"] != "sgd":
+            return 1
+        runtime = self.config.scale.runtime
+        return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
+
+    def gpus(self, artefact: Artefact) -> int:
+        """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
+        if artefact.stage not in ("train", "predict"):
+            return 0
+        if self.config.models[artefact.recipe["model"]].fit != "sgd":
+            return 0
+        gpus = int(self.config.scale.runtime.get("gpus", 0))
+        return gpus if artefact.stage == "train" else min(gpus, 1)

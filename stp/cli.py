@@ -10,6 +10,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from stp.errors import StpError
+from stp.job import Interrupted
+from stp.launch import SAVED
+from stp.signals import Terminated
 
 app = typer.Typer(
     name="stp",
@@ -292,6 +295,12 @@ def main() -> None:
 def _guarded(command: Callable[[], Any]) -> None:
     try:
         command()
+    except Interrupted as saved:
+        print(f"stp: {saved}; run it again to go on from there", file=sys.stderr)
+        sys.exit(SAVED)
+    except Terminated as signal:
+        print(f"stp: ended by {signal}", file=sys.stderr)
+        sys.exit(143)
     except StpError as error:
         first, *rest = str(error).splitlines()
         print(f"stp: error: {first}", file=sys.stderr)

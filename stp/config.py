@@ -60,6 +60,8 @@ class Release(Strict):
         source: whose bytes these are; every number made from them says so.
         prepare: options of the reader that this release needs.
         leaky: the training and test splits share a video, person or period.
+        raw_gb: size of all its files in 10^9 bytes, where they do not declare it; for estimates
+            only, in no recipe.
     """
 
     source: Literal["official", "sample", "synthetic"]
@@ -69,6 +71,7 @@ class Release(Strict):
     prepare: Json = {}
     leaky: bool = False
     note: str = ""
+    raw_gb: float | None = Field(None, gt=0)
 
     @property
     def verified(self) -> bool:
@@ -78,6 +81,21 @@ class Release(Strict):
             and bool(self.files)
             and all(file.verified for file in self.files)
         )
+
+
+class Counts(Strict):
+    """Clips of each split, for estimates of time and storage only: in no recipe.
+
+    What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
+
+    Attributes:
+        source: who counted them.
+    """
+
+    train: int | None = Field(None, ge=0)
+    val: int | None = Field(None, ge=0)
+    test: int | None = Field(None, ge=0)
+    source: str = ""
 
 
 class Dataset(Strict):
@@ -105,8 +123,33 @@ class Dataset(Strict):
     reader: str | None = None
     virtual_clips: str | None = None
     prepare: Json = {}
+    counts: Counts = Counts()
     release: str
     releases: dict[str, Release]
+
+
+class Size(Strict):
+    """What a network costs, for estimates of time, memory and storage only: in no recipe.
+
+    All figures are those of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
+    options beside them; other datasets are converted (stp/work.py).
+
+    Attributes:
+        parameters: their number.
+        gmacs: 10^9 multiply-adds, of one evaluation of the network where a forecast takes several.
+        evaluations: of the network in one forecast; a training step takes one.
+        steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
+            predicts as many frames at once as it was shown.
+        activations_mb: memory of what a CPU keeps for the backward pass.
+        gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
+    """
+
+    parameters: int | None = Field(None, ge=0)
+    gmacs: float | None = Field(None, ge=0)
+    evaluations: int | None = Field(None, ge=1)
+    steps: Literal["frame", "pass"] | None = None
+    activations_mb: float | None = Field(None, ge=0)
+    gpu_gmacs_per_s: float | None = Field(None, gt=0)
 
 
 class PerDataset(Strict):
@@ -115,6 +158,7 @@ class PerDataset(Strict):
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    size: Size = Size()
 
 
 class ModelSettings(Strict):
@@ -123,6 +167,7 @@ class ModelSettings(Strict):
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    size: Size = Size()
     datasets: dict[str, PerDataset] = {}
 
 
@@ -250,7 +295,7 @@ def read_yaml(path: Path) -> Any:
         raise StpError(f"{path} is not YAML: {error}", remedy="mend the named line") from None
 
 
-def _checked(kind: type[S], value: Any, where: str) -> S:
+def check(kind: type[S], value: Any, where: str) -> S:
     """Check a mapping against its schema; the first problem becomes one clear error."""
     try:
         return kind.model_validate(value)
@@ -283,8 +328,7 @@ def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
 
 def _read_folder(kind: type[S], folder: Path) -> dict[str, S]:
     return {
-        path.stem: _checked(kind, read_yaml(path), str(path))
-        for path in sorted(folder.glob("*.yaml"))
+        path.stem: check(kind, read_yaml(path), str(path)) for path in sorted(folder.glob("*.yaml"))
     }
 
 
@@ -311,7 +355,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
     """
     where = str(scale) if isinstance(scale, Path) else "the scale file"
     content = read_yaml(scale) if isinstance(scale, Path) else scale
-    wanted = _checked(Scale, content, where)
+    wanted = check(Scale, content, where)
     models = _read_folder(Model, folder / "models")
     datasets: dict[str, Dataset] = {}
     paths = {path.stem: path for path in sorted((folder / "datasets").glob("*.yaml"))}
@@ -320,7 +364,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
     for name, path in paths.items():
         facts = merge(read_yaml(path), wanted.datasets.get(name, {}))
         label = f"{where}: datasets.{name}" if name in wanted.datasets else str(path)
-        datasets[name] = _checked(Dataset, facts, label)
+        datasets[name] = check(Dataset, facts, label)
         check_known(datasets[name].release, datasets[name].releases, "release", label)
     for name, settings in wanted.models.items():
         check_known(name, models, "model", f"{where}: models")
@@ -336,7 +380,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
         scale=wanted,
         datasets=datasets,
         models=models,
-        evaluation=_checked(
+        evaluation=check(
             Evaluation,
             read_yaml(folder / "evaluation" / "predbench.yaml"),
             str(folder / "evaluation" / "predbench.yaml"),

@@ -9,8 +9,17 @@ Report = Callable[[str, int, int], None]
 """Called as ``report(what, done, total)``; turns into progress lines with an ETA."""
 
 
+class Interrupted(Exception):  # noqa: N818 (nothing went wrong)
+    """The work was asked to stop, has saved its state, and can go on from there."""
+
+
 def silent(what: str, done: int, total: int) -> None:
     """Report nothing: the default outside the command line."""
+
+
+def never() -> bool:
+    """Is not asked to stop: the default outside the command line."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,8 @@ class Job:
         state: a folder that survives a crash, for resumable state; never an output.
         runtime: settings without influence on the result (device, workers, raw folders).
         report: progress callback.
+        interrupted: says whether to stop soon; work that can go on later then saves its state
+            and raises `Interrupted`.
     """
 
     recipe: dict[str, Any]
@@ -32,3 +43,4 @@ class Job:
     state: Path
     runtime: dict[str, Any] = field(default_factory=dict)
     report: Report = silent
+    interrupted: Callable[[], bool] = never

@@ -9,18 +9,21 @@ import ctypes
 import importlib
 import json
 import shutil
+import threading
 import time
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from stp import attempts, launch, provenance, slurm, store
 from stp import progress as progress_lines
-from stp import provenance, store
 from stp.cells import Artefact, Plan, Raw
 from stp.disk import disk_error, write_text
 from stp.errors import StpError
-from stp.job import Job
+from stp.job import Interrupted, Job, Report
+from stp.signals import WARNING, Stop, listening
+from stp.site import Site
 
 CORES = {
     "prepare": "stp.prepare.{reader}",
@@ -29,6 +32,8 @@ CORES = {
     "score": "stp.score.run",
 }
 FAILURE = "failure.json"
+REQUEUE_SECONDS = 300
+"""How long a job that was put back into the queue waits for its end."""
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
@@ -51,6 +56,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
     Raises:
         StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is
             full, or whatever the core has to say.
+        Interrupted: a signal asked it to stop, and it has saved its state.
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
@@ -61,12 +67,23 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         if store.adopt(final):
             lines.finish(adopted=True)
             return final
+        resumable = artefact.recipe.get("fit") == "sgd"
+        stop = Stop()
         try:
-            with store.lease(state, lines.say):
+            with (
+                listening(resumable) as stop,
+                _warned_of_time_limit(resumable, stop),
+                store.lease(state, lines.say, stop),
+            ):
                 if store.adopt(final):  # whoever held the lease made it
                     lines.finish(adopted=True)
                     return final
-                _make(plan, artefact, final, state, lines, runtime)
+                with attempts.recorded(state, plan.gpus(artefact), lambda: stop.reason) as attempt:
+                    _make(plan, artefact, final, state, lines, runtime, attempt, stop)
+        except Interrupted as saved:
+            lines.say(f"{saved}, because of {stop.reason}")
+            _go_on_later(state, stop, lines)
+            raise
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
@@ -86,8 +103,10 @@ def _make(
     state: Path,
     lines: progress_lines.Progress,
     runtime: dict[str, Any],
+    attempt: attempts.Attempt,
+    stop: Stop,
 ) -> None:
-    lines.say("starts")
+    lines.say("starts" + attempts.history(state))
     _keep_freed_memory()
     inputs = {}
     for name, value in artefact.inputs.items():
@@ -104,10 +123,13 @@ def _make(
             out=temporary,
             state=state,
             runtime={**plan.config.scale.runtime, **_raw_roots(plan, artefact), **runtime},
-            report=lines.report,
+            report=_both(lines.report, attempt.report),
+            interrupted=stop,
         )
-        extras = core.run(job)
+        ranks = plan.ranks(artefact)
+        extras = launch.run(core.__name__, job, ranks) if ranks > 1 else core.run(job)
         _refuse_if_changed(plan, artefact)
+        attempt.end(attempts.DONE)
         receipt = {
             "stage": artefact.stage,
             "path": artefact.folder,
@@ -129,11 +151,71 @@ def _make(
                 "seconds": time.time() - started,
             },
             "extras": extras,
+            "attempts": attempts.read(state),
         }
         if not store.publish(temporary, final, receipt):
             lines.say("somebody else was faster; theirs is kept")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
+    """Ask a training to stop some time before Slurm would kill it.
+
+    Slurm's own warning (sbatch --signal) may come a minute early, before anybody listens, and
+    never again; its clock is asked as well.
+    """
+    job, over = slurm.job_id(), threading.Event()
+    if job is None or not resumable:
+        yield
+        return
+
+    def watch() -> None:
+        left = slurm.seconds_left(job)
+        while left is not None and not over.wait(max(0, left - Site.load().warning_seconds)):
+            left = slurm.seconds_left(job)  # it may have been given more time
+            if left is not None and left <= Site.load().warning_seconds:
+                stop.ask(WARNING)
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _both(first: Report, second: Report) -> Report:
+    def report(what: str, done: int, total: int) -> None:
+        first(what, done, total)
+        second(what, done, total)
+
+    return report
+
+
+def _go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
+    """Put the Slurm job of a training that saved its state back into the queue.
+
+    Only where its time is up or it has to make room: who cancels a job wants it to end. The
+    lease is free by now, so the restarted job need not wait for it. Snakemake sees one job that
+    waits and runs, and counts no retry.
+    """
+    job = slurm.job_id()
+    if job is None:
+        return
+    if stop.reason != WARNING.name and not slurm.is_preempted(job):
+        return
+    budget, used = Site.load().requeues, attempts.count(state, attempts.REQUEUED)
+    if used >= budget:
+        lines.say(f"its {budget} restarts are used up (requeues in the site file)")
+        return
+    attempts.amend(state, attempts.REQUEUED, f"{stop.reason}, restart {used + 1} of {budget}")
+    if slurm.requeue(job):
+        lines.say(f"goes on when Slurm starts job {job} again (restart {used + 1} of {budget})")
+        time.sleep(REQUEUE_SECONDS)  # Slurm ends this process sooner
+        return
+    attempts.amend(state, attempts.SAVED, f"{stop.reason}; Slurm refused to start it again")
 
 
 def _keep_freed_memory() -> None:

@@ -15,13 +15,14 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from stp.cells import RECEIPT
 from stp.disk import disk_error, write_text
 from stp.errors import StpError
+from stp.job import Interrupted, never
 
 SEALED = ".sealed.json"
 LEASE_SECONDS = 60
@@ -162,11 +163,16 @@ def set_aside(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def lease(folder: Path, report: Any = print) -> Iterator[None]:
+def lease(
+    folder: Path, report: Any = print, interrupted: Callable[[], bool] = never
+) -> Iterator[None]:
     """Hold a folder of training state; wait while another living process holds it.
 
     A heartbeat keeps the lease fresh. The lease of a process that died is taken over: at
     once if it ran on this machine, after a minute otherwise.
+
+    Raises:
+        Interrupted: it was asked to stop while it waited.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "lease.json"
@@ -183,6 +189,8 @@ def lease(folder: Path, report: Any = print) -> Iterator[None]:
         if not waiting:
             report(f"waiting for another process that holds {path}")
             waiting = True
+        if interrupted():
+            raise Interrupted("nothing begun")
         time.sleep(1)
     stop = threading.Event()
 
@@ -199,6 +207,15 @@ def lease(folder: Path, report: Any = print) -> Iterator[None]:
         stop.set()
         heart.join()
         path.unlink(missing_ok=True)
+
+
+def is_held(folder: Path) -> bool:
+    """Does a living process hold a folder's lease?"""
+    path = folder / "lease.json"
+    try:
+        return not _is_dead(path, path.read_text())
+    except FileNotFoundError:
+        return False
 
 
 def _take_over(path: Path) -> bool:

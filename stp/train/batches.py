@@ -19,6 +19,8 @@ def read_batches(
     length: int,
     normalisation: Normalisation,
     epoch: int = 0,
+    rank: int = 0,
+    ranks: int = 1,
 ) -> Iterator[tuple[np.ndarray, Tensor]]:
     """Read clips in the given order; a thread reads the next batch meanwhile.
 
@@ -29,16 +31,20 @@ def read_batches(
         length: frames T of a clip.
         normalisation: applied to all frames.
         epoch: of clips that are rendered on demand.
+        rank: which share of every batch to read, 0..ranks-1.
+        ranks: how many processes share a batch.
 
     Yields:
-        the rows of a batch, and its normalised frames, float32 (B, T, C, H, W).
+        the rows of (this share of) a batch, and its normalised frames, float32 (B, T, C, H, W).
+        A share without clips is left out.
     """
 
     def read(batch: np.ndarray) -> Tensor:
         frames = clips.read(batch, length=length, epoch=epoch)
         return normalisation.apply(torch.from_numpy(frames))
 
-    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
+    parts = [part for part in (np.array_split(b, ranks)[rank] for b in batches) if len(part)]
     with ThreadPoolExecutor(1) as reader:
         following = reader.submit(read, parts[0]) if parts else None
         for i, part in enumerate(parts):

@@ -11,12 +11,13 @@ from torch import Tensor, nn
 
 from stp.data.prepared import Prepared
 from stp.errors import StpError
-from stp.job import Job
+from stp.job import Interrupted, Job
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
+from stp.train.distributed import Ranks
 from stp.train.options import TrainOptions
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
 from stp.train.schedule import learning_rate
@@ -39,6 +40,7 @@ class Progress:
         seconds: spent on the unfinished epoch.
         resumed: whether the unfinished epoch was interrupted.
         resumes: steps at which the training went on after an interruption.
+        devices: every device and precision that computed a part of it, in order.
         best_epoch: number of the best epoch, from 1; 0 before the first.
         best_mse: its criterion.
     """
@@ -49,6 +51,7 @@ class Progress:
     seconds: float = 0.0
     resumed: bool = False
     resumes: list[int] = field(default_factory=list)
+    devices: list[str] = field(default_factory=list)
     best_epoch: int = 0
     best_mse: float = float("inf")
 
@@ -62,9 +65,11 @@ class GradientDescent:
         data: clips of the splits train and val.
         normalisation: of the training split.
         compute: device and precision.
+        ranks: the processes that share the training.
 
     Raises:
-        StpError: a split is empty, or the model refuses its options.
+        StpError: a split is empty, a batch has fewer clips than there are processes, or the
+            model refuses its options.
     """
 
     def __init__(
@@ -74,8 +79,9 @@ class GradientDescent:
         data: Prepared,
         normalisation: Normalisation,
         compute: Compute,
+        ranks: Ranks,
     ) -> None:
-        self.job, self.options, self.compute = job, options, compute
+        self.job, self.options, self.compute, self.ranks = job, options, compute, ranks
         self.normalisation = normalisation
         self.recipe = job.recipe
         self.seed = self.recipe["seed"]
@@ -87,6 +93,13 @@ class GradientDescent:
         self.epoch_steps = max(1, len(self.train_rows) // options.batch_size)
         self.epoch_clips = min(len(self.train_rows), self.epoch_steps * options.batch_size)
         self.steps = self.epoch_steps * options.epochs
+        if min(options.batch_size, self.epoch_clips) < ranks.size:
+            raise StpError(
+                f"{ranks.size} processes cannot share a batch of "
+                f"{min(options.batch_size, self.epoch_clips)} clips",
+                expected="at least one clip for each process",
+                remedy="set runtime.gpus (or runtime.ranks) to the batch size or less",
+            )
 
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
@@ -126,6 +139,8 @@ class GradientDescent:
                 "left_out_per_epoch": len(self.train_rows) - self.epoch_clips,
             },
             "resumes": progress.resumes,
+            "devices": progress.devices,
+            "processes": self.ranks.size,
         }
 
     def _epoch(self) -> None:
@@ -142,10 +157,16 @@ class GradientDescent:
             length=self.context + self.horizon,
             normalisation=self.normalisation,
             epoch=epoch,
+            rank=self.ranks.rank,
+            ranks=self.ranks.size,
         ):
-            self._step(clips.to(self.compute.device))
-            if time.monotonic() - self.saved > self.job.runtime.get("checkpoint_every_s", 60):
+            stop = self._step(clips.to(self.compute.device))
+            if stop or time.monotonic() - self.saved > self.job.runtime.get(
+                "checkpoint_every_s", 60
+            ):
                 self._save()
+            if stop:
+                raise Interrupted(f"saved at step {progress.step} of {self.steps}")
         mse = self._validate()
         if mse < progress.best_mse:
             progress.best_epoch, progress.best_mse = epoch + 1, mse
@@ -165,21 +186,24 @@ class GradientDescent:
         progress.loss_sum, progress.seconds, progress.resumed = 0.0, 0.0, False
         self._save()
 
-    def _step(self, clips: Tensor) -> None:
-        """One step on clips (B, T, C, H, W)."""
+    def _step(self, clips: Tensor) -> bool:
+        """One step on clips (B, T, C, H, W); says whether to stop after it."""
         progress, step = self.progress, self.progress.step
         rate = learning_rate(step, self.steps, self.options)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         # Whatever is random in a step depends on the step alone.
-        torch.manual_seed(int(draw(self.seed, STEP, step)[0]))
+        torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
         with self.compute.autocast():
             loss = self.model.loss(clips, step)  # type: ignore[operator]
-        value = loss.item()
-        if not np.isfinite(value):
-            raise self._not_finite(f"the loss is {value} in step {step} (learning rate {rate:.3g})")
         self.optimizer.zero_grad()
         loss.backward()
+        batch = min(self.options.batch_size, self.epoch_clips)
+        value, stop = self.ranks.average_gradients(
+            self.model.parameters(), len(clips) / batch, loss, self.job.interrupted()
+        )
+        if not np.isfinite(value):
+            raise self._not_finite(f"the loss is {value} in step {step} (learning rate {rate:.3g})")
         if self.options.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         self.optimizer.step()
@@ -187,6 +211,7 @@ class GradientDescent:
         progress.loss_sum += value
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
+        return stop
 
     @torch.inference_mode()
     def _validate(self) -> float:
@@ -199,6 +224,8 @@ class GradientDescent:
             self.options.batch_size,
             length=self.context + self.horizon,
             normalisation=self.normalisation,
+            rank=self.ranks.rank,
+            ranks=self.ranks.size,
         ):
             clips = frames.to(self.compute.device)
             context, future = clips[:, : self.context], clips[:, self.context :]
@@ -207,9 +234,14 @@ class GradientDescent:
             total += (forecast.double() - future.double()).square().sum().item()
             count += future.numel()
             self._report("validation")
+            if self.ranks.rank == 0 and self.job.interrupted():
+                # Only the first process: the others wait for it in the sum below, and end with it.
+                self._save()
+                raise Interrupted(f"saved at step {step} of {self.steps}, before its validation")
+        total, number = self.ranks.sum(total, count)
         if not np.isfinite(total):
             raise self._not_finite(f"validation forecasts are not finite in step {step}")
-        return total / count
+        return total / number
 
     def _not_finite(self, what: str) -> StpError:
         return StpError(
@@ -235,6 +267,8 @@ class GradientDescent:
 
     def _save(self) -> None:
         self._tick()
+        if self.ranks.rank:  # all processes know the same; one writes it down
+            return
         self.checkpoint.save(
             {
                 "progress": vars(self.progress),
@@ -247,8 +281,13 @@ class GradientDescent:
 
     def _resume(self) -> None:
         state = self.checkpoint.load(lambda text: self.job.report(text, 0, self.steps))
-        if state is None:
-            return
+        if state is not None:
+            self._go_on_from(state)
+        device = f"{self.compute.describe()['device']}, {self.compute.used}"
+        if self.progress.devices[-1:] != [device]:
+            self.progress.devices.append(device)
+
+    def _go_on_from(self, state: dict[str, Any]) -> None:
         self.progress = progress = Progress(**state["progress"])
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])

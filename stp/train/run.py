@@ -16,6 +16,7 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options import require, whole
 from stp.train.batches import read_batches
+from stp.train.distributed import join
 from stp.train.gradient_descent import GradientDescent
 from stp.train.options import TrainOptions
 from stp.train.order import spread
@@ -43,13 +44,15 @@ def run(job: Job) -> dict[str, Any]:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
             ("sgd" or "closed_form"), ``seed`` and ``train`` (see `TrainOptions`); the input is
             ``data``. Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s`` (60),
-            ``slow_step_s`` (0; a pause after each step, for tests).
+            ``slow_step_s`` (0; a pause after each step, for tests), ``ranks`` (where the
+            processes that share this training meet, see stp.train.distributed).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
 
     Raises:
         StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
+        Interrupted: it was asked to stop, and has saved its state.
     """
     recipe = job.recipe
     options = TrainOptions.from_recipe(recipe["train"])
@@ -66,10 +69,14 @@ def run(job: Job) -> dict[str, Any]:
                 remedy="prepare the data again, or let the plan write the recipe",
             )
     normalisation = Normalisation.of(data.attrs)
-    with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
+    device = job.runtime.get("device", "auto")
+    with (
+        join(job.runtime.get("ranks"), device) as ranks,
+        settle(device, options.threads, options.precision) as compute,
+    ):
         if recipe["fit"] == "sgd":
             require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")
-            training = GradientDescent(job, options, data, normalisation, compute)
+            training = GradientDescent(job, options, data, normalisation, compute, ranks)
             training.run()
             fitted, extras = training.best_weights, training.describe()
             history = training.progress.history
@@ -83,6 +90,8 @@ def run(job: Job) -> dict[str, Any]:
                 remedy="correct fit in the configuration of the model",
             )
         extras |= compute.describe()
+    if ranks.rank:
+        return extras
     weights.save(job.out / "model.pt", fitted, recipe, normalisation)
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
     table.to_parquet(job.out / "history.parquet", index=False)

@@ -21,3 +21,39 @@ CELL = "/".join(
 def needed_by(receipt):
     """Ask the plan which receipts and lock files an artefact waits for."""
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
+
+
+# Resources are functions, asked once per job and again before every retry (stp/resources.py). Names
+# that the site does not set are left out.
+ASKED = ["mem_mb", "runtime", "slurm_extra", "gpu", "gres"]
+ASKED += [name for name in SITE_RESOURCES if RESOURCES.site_sets(name)]
+
+
+def asks(receipt):
+    """All resources of a rule: what its artefact is expected to need, in this site's words."""
+
+    def ask(name):
+        return lambda wildcards, attempt: RESOURCES.of(
+            receipt.format(**wildcards), attempt
+        ).get(name)
+
+    return {name: ask(name) for name in ASKED}
+
+
+def asks_fetch(lock):
+    """The resources of a download."""
+
+    def ask(name):
+        return lambda wildcards: RESOURCES.of_fetch(lock.format(**wildcards)).get(name)
+
+    return {name: ask(name) for name in ASKED}
+
+
+def threads_of(receipt):
+    """CPU threads, of all processes of a job together."""
+    return lambda wildcards: RESOURCES.of(receipt.format(**wildcards))["threads"]
+
+
+def group_of(receipt):
+    """Short jobs are submitted together."""
+    return lambda wildcards: RESOURCES.group(receipt.format(**wildcards))

@@ -1,16 +1,17 @@
 # raw bytes: found, downloaded or generated, and locked at first sight
 
+LOCK = f"{STORE}/raw/{{dataset}}/{{release}}.lock.json"
+
 
 rule fetch:
     output:
-        lock=f"{STORE}/raw/{{dataset}}/{{release}}.lock.json",
+        lock=LOCK,
     log:
         "results/logs/fetch/{dataset}/{release}.log",
     conda:
         "../../envs/stp.yaml"
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        **asks_fetch(LOCK),
     params:
         config=CONFIG,
     shell:

@@ -9,13 +9,13 @@ rule predict_short_term:
         receipt=PREDICTED,
     log:
         f"results/logs/predict/short_term/{CELL}.log",
+    group:
+        group_of(PREDICTED)
     conda:
         "../../envs/stp.yaml"
-    threads: lambda wildcards: PLAN.threads(PREDICTED.format(**wildcards))
+    threads: threads_of(PREDICTED)
     resources:
-        mem_mb=16000,
-        runtime=720,
-        gpu=lambda wildcards: PLAN.gpus(PREDICTED.format(**wildcards)),
+        **asks(PREDICTED),
     params:
         config=CONFIG,
     shell:

@@ -11,9 +11,9 @@ rule prepare:
         "results/logs/prepare/{dataset}/{fingerprint}.log",
     conda:
         "../../envs/stp.yaml"
+    threads: threads_of(PREPARED)
     resources:
-        mem_mb=8000,
-        runtime=720,
+        **asks(PREPARED),
     params:
         config=CONFIG,
     shell:

@@ -9,11 +9,13 @@ rule score_short_term:
         receipt=SCORED,
     log:
         f"results/logs/score/short_term/{CELL}.log",
+    group:
+        group_of(SCORED)
     conda:
         "../../envs/stp.yaml"
+    threads: threads_of(SCORED)
     resources:
-        mem_mb=4000,
-        runtime=720,
+        **asks(SCORED),
     params:
         config=CONFIG,
     shell:

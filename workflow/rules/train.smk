@@ -9,13 +9,13 @@ rule train:
         receipt=TRAINED,
     log:
         "results/logs/train/{dataset}/{model}/{variant}/{seed}/{fingerprint}.log",
+    group:
+        group_of(TRAINED)
     conda:
         "../../envs/stp.yaml"
-    threads: lambda wildcards: PLAN.threads(TRAINED.format(**wildcards))
+    threads: threads_of(TRAINED)
     resources:
-        mem_mb=16000,
-        runtime=2880,
-        gpu=lambda wildcards: PLAN.gpus(TRAINED.format(**wildcards)),
+        **asks(TRAINED),
     params:
         config=CONFIG,
     shell:

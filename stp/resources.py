@@ -1,0 +1,131 @@
+"""What a job asks its cluster for: the expected costs, the site's settings, earlier attempts.
+
+Snakemake asks again before every retry: memory doubles for every attempt that ran out of it, and
+the time of work that cannot be resumed for every attempt that ran out of that. Other failures
+change nothing.
+"""
+
+import math
+from typing import Any
+
+from stp import attempts, store
+from stp.cells import Artefact, Plan
+from stp.costs import Cost, Costs
+from stp.site import Site, small_group
+
+SITE_RESOURCES = ("gpu_model", "nodes", "slurm_partition", "slurm_account", "qos", "constraint")
+"""JobResources that a job has only where the site (or the size of a training) asks for them."""
+SAFETY = 2.0
+"""A job gets twice the time that is expected, ..."""
+START_MINUTES = 15
+"""... and this for a slow start on a busy file system."""
+ROUND_MINUTES = 5
+
+Json = dict[str, Any]
+
+
+class JobResources:
+    """The requests of all jobs of a plan.
+
+    Args:
+        plan: the plan.
+        site: the site where the jobs run.
+    """
+
+    def __init__(self, plan: Plan, site: Site) -> None:
+        self.plan, self.site, self.costs = plan, site, Costs(plan)
+        self._requests: dict[tuple[str, int], Json] = {}
+
+    def of(self, receipt: str, attempt: int = 1) -> Json:
+        """What the job that makes an artefact asks for.
+
+        Args:
+            receipt: path of the artefact's receipt.
+            attempt: of this run of Snakemake, from 1.
+
+        Returns:
+            Snakemake's resources by name, and ``threads``.
+        """
+        if (receipt, attempt) not in self._requests:
+            artefact = self.plan.find(receipt)
+            self._requests[receipt, attempt] = self._request(artefact, attempt)
+        return self._requests[receipt, attempt]
+
+    def site_sets(self, name: str) -> bool:
+        """Does any job of this site have a resource out of `SITE_RESOURCES`?"""
+        if name == "gpu_model":
+            return self.site.gpu.request == "gpus" and self.site.gpu.type is not None
+        if name == "nodes":
+            return int(self.plan.config.scale.runtime.get("gpus", 0)) > self.site.gpu.per_node
+        attribute = name.removeprefix("slurm_")
+        return any(getattr(nodes, attribute) for nodes in (self.site.cpu, self.site.gpu))
+
+    def group(self, receipt: str) -> str | None:
+        """Short jobs that wait for nothing but a dataset are submitted many at a time.
+
+        Those of networks are not: a group starts when all it needs is there, so one training
+        that fails would hold up the scores of the others.
+        """
+        artefact = self.plan.find(receipt)
+        cell = artefact.recipe.get("cell", artefact.recipe)
+        waits = self.plan.config.models[cell["model"]].fit == "sgd"
+        if waits or self.costs.of(artefact).seconds > 60 * self.site.group_minutes:
+            return None
+        return small_group(artefact.dataset)
+
+    def of_fetch(self, lock: str) -> Json:
+        """What the job that fetches raw bytes asks for."""
+        cost = self.costs.of_raw(self.plan.raw_of(lock))
+        return self._asked(cost, "fetch")
+
+    def _request(self, artefact: Artefact, attempt: int) -> Json:
+        cost = self.costs.of(artefact)
+        state = self.plan.store / "state" / artefact.folder
+        tight = late = 0
+        if attempt > 1 or state.exists():
+            if not store.is_held(state):
+                attempts.settle_vanished(state)
+            tight = attempts.count(state, attempts.OUT_OF_MEMORY)
+            late = attempts.count(state, attempts.TIME_LIMIT)
+        request = self._asked(cost, artefact.stage, tight, late)
+        ranks = self.plan.ranks(artefact)
+        if ranks > 1:
+            request["threads"] = cost.threads * ranks
+            if cost.gpus > self.site.gpu.per_node:
+                request["nodes"] = math.ceil(cost.gpus / self.site.gpu.per_node)
+        return request
+
+    def _asked(self, cost: Cost, stage: str, tight: int = 0, late: int = 0) -> Json:
+        site, nodes = self.site, self.site.nodes(cost.gpus)
+        memory = site.memory_mb.get(stage, cost.memory_mb)  # type: ignore[call-overload]
+        memory = max(memory, site.min_memory_mb) * 2**tight
+        if nodes.max_memory_gb is not None:
+            memory = min(memory, int(nodes.max_memory_gb * 1000))
+        minutes = (SAFETY * cost.seconds / 60 + START_MINUTES) * 2**late
+        minutes = ROUND_MINUTES * math.ceil(minutes / ROUND_MINUTES)
+        request: Json = {
+            "threads": cost.threads,
+            "mem_mb": int(memory),
+            "runtime": int(min(minutes, 60 * nodes.max_hours)),
+            "slurm_extra": " ".join(
+                filter(
+                    None, [f"--signal=URG@{site.warning_seconds}", "--open-mode=append", site.extra]
+                )
+            ),
+            "gpu": cost.gpus if site.gpu.request == "gpus" else 0,
+            "gres": "",
+        }
+        if cost.gpus and site.gpu.request == "gres":
+            per_node = min(cost.gpus, site.gpu.per_node)
+            request["gres"] = ":".join(filter(None, ["gpu", site.gpu.type, str(per_node)]))
+        elif cost.gpus and site.gpu.type:
+            request["gpu_model"] = site.gpu.type
+        for name, value in (
+            ("slurm_partition", nodes.partition),
+            ("slurm_account", nodes.account),
+            ("qos", nodes.qos),
+            ("constraint", nodes.constraint),
+        ):
+            if value:
+                request[name] = value
+        return request
