@@ -110,7 +110,9 @@ class Attempt:
         self.limit_mb = slurm.memory_limit_mb()
         self.now: Json = {"peak_mb": 0}
         self._over = threading.Event()
-        self._append(
+        _append(
+            state,
+            self.number,
             event="start",
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -129,13 +131,10 @@ class Attempt:
         """Record how the attempt ended."""
         self._over.set()
         self._watch.join()
-        self._append(event="end", how=how, detail=detail, peak_mb=peak_memory_mb())
+        _append(
+            self.state, self.number, event="end", how=how, detail=detail, peak_mb=peak_memory_mb()
+        )
         (self.state / NOW).unlink(missing_ok=True)
-
-    def _append(self, **entry: Any) -> None:
-        line = json.dumps({"attempt": self.number, "time": time.time(), **entry})
-        with contextlib.suppress(OSError), (self.state / FILE).open("a") as file:
-            file.write(line + "\n")
 
     def _watch_memory(self) -> None:
         """Write the peak down as it grows: a job that is killed for it cannot say so any more."""
@@ -157,10 +156,15 @@ def peak_memory_mb() -> int:
 
 def amend(state: Path, how: str, detail: str) -> None:
     """Say better how the last attempt ended."""
-    number = len(read(state))
-    line = {"attempt": number, "event": "end", "time": time.time(), "how": how, "detail": detail}
-    with contextlib.suppress(OSError), (state / FILE).open("a") as file:
-        file.write(json.dumps(line) + "\n")
+    _append(state, len(read(state)), event="end", how=how, detail=detail)
+
+
+def _append(state: Path, number: int, **entry: Any) -> None:
+    line = json.dumps({"attempt": number, "time": time.time(), **entry})
+    with contextlib.suppress(OSError), (state / FILE).open("ab+") as file:
+        file.seek(max(0, file.tell() - 1))
+        torn = file.read(1) not in (b"", b"\n")
+        file.write(b"\n" * torn + line.encode() + b"\n")
 
 
 def settle_vanished(state: Path) -> None:
@@ -173,9 +177,7 @@ def settle_vanished(state: Path) -> None:
         if attempt["how"] is not None:
             continue
         how, detail = _why_vanished(attempt, running(state) or {})
-        line = {"attempt": attempt["attempt"], "event": "end", "time": time.time()}
-        with contextlib.suppress(OSError), (state / FILE).open("a") as file:
-            file.write(json.dumps({**line, "how": how, "detail": detail}) + "\n")
+        _append(state, attempt["attempt"], event="end", how=how, detail=detail)
         (state / NOW).unlink(missing_ok=True)
 
 

@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +58,13 @@ def run(core: str, job: Job, ranks: int) -> Json:
         "size": ranks,
         "host": host,
         "port": server.port,
-        "job": {**asdict(job), "report": None, "interrupted": None},
+        "recipe": job.recipe,
+        "inputs": {name: str(path) for name, path in job.inputs.items()},
+        "out": str(job.out),
+        "state": str(job.state),
+        "runtime": job.runtime,
     }
-    write_text(folder / "work.json", json.dumps(work, default=str))
+    write_text(folder / "work.json", json.dumps(work))
     with _started(folder, ranks) as processes:
         while any(process.poll() is None for process in processes):
             time.sleep(POLL_SECONDS)
@@ -142,16 +145,15 @@ def main(path: Path) -> int:
         "host": work["host"],
         "port": work["port"],
     }
-    given = work["job"]
     reports = _Reports(folder / "report.json") if rank == 0 else None
     _end_with_parent()
     with listening(resumable=True) as stop:
         job = Job(
-            recipe=given["recipe"],
-            inputs={name: Path(value) for name, value in given["inputs"].items()},
-            out=Path(given["out"]),
-            state=Path(given["state"]),
-            runtime={**given["runtime"], "ranks": place},
+            recipe=work["recipe"],
+            inputs={name: Path(value) for name, value in work["inputs"].items()},
+            out=Path(work["out"]),
+            state=Path(work["state"]),
+            runtime={**work["runtime"], "ranks": place},
             report=reports or (lambda what, done, total: None),
             interrupted=lambda: stop() or (rank == 0 and (folder / "stop").exists()),
         )

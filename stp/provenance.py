@@ -38,6 +38,7 @@ def describe_machine() -> dict[str, Any]:
         "packages": packages,
         "commit": _commit(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "visible_gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
 
 

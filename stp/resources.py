@@ -80,6 +80,7 @@ class JobResources:
 
     def _request(self, artefact: Artefact, attempt: int) -> Json:
         cost = self.costs.of(artefact)
+        # Attempts of earlier runs count as well; only what was begun has a state folder.
         state = self.plan.store / "state" / artefact.folder
         tight = late = 0
         if attempt > 1 or state.exists():
@@ -90,10 +91,23 @@ class JobResources:
         request = self._asked(cost, artefact.stage, tight, late)
         ranks = self.plan.ranks(artefact)
         if ranks > 1:
-            request["threads"] = cost.threads * ranks
-            if cost.gpus > self.site.gpu.per_node:
-                request["nodes"] = math.ceil(cost.gpus / self.site.gpu.per_node)
+            nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
+            request["threads"] = cost.threads * math.ceil(ranks / nodes)
+            if nodes > 1:  # threads and memory are those of a node
+                request |= {"nodes": nodes, "mem_mb": math.ceil(request["mem_mb"] / nodes)}
         return request
+
+    def summary(self) -> list[Json]:
+        """The largest request of each stage and kind of node, for people."""
+        rows: dict[tuple[str, bool], Json] = {}
+        for artefact in self.plan.artefacts.values():
+            asked = self.of(artefact.receipt)
+            on_gpu = bool(asked["gpu"] or asked["gres"])
+            row = rows.setdefault((artefact.stage, on_gpu), {"stage": artefact.stage, "jobs": 0})
+            row["jobs"] += 1
+            for name, value in asked.items():
+                row[name] = max(value, row.get(name, value))
+        return list(rows.values())
 
     def _asked(self, cost: Cost, stage: str, tight: int = 0, late: int = 0) -> Json:
         site, nodes = self.site, self.site.nodes(cost.gpus)

@@ -138,8 +138,6 @@ class Site(Strict):
                 for path in sorted((CONFIG_FOLDER / "datasets").glob("*.yaml"))
             },
         }
-        if not (self.cpu.account or self.gpu.account):
-            keys["slurm-no-account"] = True  # else Snakemake asks sacctmgr for one
         if self.software != "here":
             keys["software-deployment-method"] = self.software
         return keys

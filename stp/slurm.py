@@ -75,7 +75,7 @@ def has_accounting() -> bool:
     """Does this cluster remember finished jobs in a database?"""
     text = _ask("scontrol", "show", "config") or ""
     found = re.search(r"AccountingStorageType\s*=\s*(\S+)", text)
-    return found is not None and not found[1].endswith("none")
+    return found is not None and not found[1].endswith(("none", "(null)"))
 
 
 def memory_limit_mb() -> int | None:
@@ -88,4 +88,4 @@ def memory_limit_mb() -> int | None:
     found = re.match(r"(\d+)([MG]?)$", describe(job).get("MinMemoryNode", ""))
     if found is None:
         return None
-    return int(found[1]) * (1024 if found[2] == "G" else 1)
+    return int(found[1]) * (1024 if found[2] == "G" else 1) or None  # 0: no limit

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from stp.progress import Durations, duration
+from stp.durations import Durations
+from stp.progress import duration
 
 
 @pytest.mark.parametrize(

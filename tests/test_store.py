@@ -75,7 +75,7 @@ def test_verify_names_the_damaged_file(tmp_path):
     final = tmp_path / "fp"
     write_artefact(final)
     (final / "sub" / "file.txt").write_text("dat4")  # the same size
-    with pytest.raises(StpError, match=r"file\.txt is damaged(.|\n)*rm -r"):
+    with pytest.raises(StpError, match=r"file\.txt: damaged(.|\n)*rm -r"):
         store.verify(final)
     (final / RECEIPT).write_text("{")
     (final / store.SEALED).unlink()

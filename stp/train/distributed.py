@@ -1,8 +1,9 @@
 """Several processes that train one network: each computes its share of every batch.
 
 The launcher (stp.launch) starts the processes and names a TCP store where they meet. Gradients
-are averaged over all clips of the batch, so the result is that of one process up to the order
-of additions, and the draws of what is random inside a step (one stream per process).
+are added up over all clips of the batch and batch norms see all of them, so the result is that of
+one process up to the order of additions, and the draws of what is random inside a step (one
+stream per process).
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,8 @@ from typing import Any
 
 import torch
 import torch.distributed
-from torch import Tensor
+from torch import Tensor, nn
+from torch.distributed.nn.functional import all_reduce  # unlike the plain one, differentiable
 
 TIMEOUT = timedelta(minutes=30)
 """How long a process waits for the others: longer than their slowest step or validation."""
@@ -26,18 +28,17 @@ class Ranks:
     rank: int = 0
     size: int = 1
 
-    def average_gradients(
-        self, parameters: Iterable[Tensor], share: float, loss: Tensor, stop: bool
+    def add_gradients(
+        self, parameters: Iterable[Tensor], loss: Tensor, stop: bool
     ) -> tuple[float, bool]:
-        """Replace the gradients by their mean over all clips of the batch.
+        """Replace the gradients by their sums over all processes.
 
         One all-reduce of one flat buffer, which carries the loss and the wish to stop as well,
         so that all processes stop after the same step.
 
         Args:
-            parameters: of the network; gradients of this process are the mean over its clips.
-            share: part of the batch that this process computed; all shares add up to 1.
-            loss: of this share, a scalar.
+            parameters: of the network, with the gradients of ``loss``.
+            loss: of the clips of this process, times their part of the batch; a scalar.
             stop: does this process want to stop?
 
         Returns:
@@ -47,18 +48,18 @@ class Ranks:
             return loss.item(), stop
         trained = [p for p in parameters if p.requires_grad]
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
-        extra = torch.stack([loss.detach().float(), torch.full_like(loss.float(), stop / share)])
-        flat = torch.cat([extra, *(g.flatten() for g in gradients)]) * share
+        extra = torch.stack([loss.detach().float(), torch.full_like(loss.float(), float(stop))])
+        flat = torch.cat([extra, *(gradient.flatten() for gradient in gradients)])
         torch.distributed.all_reduce(flat)
         total, stops = flat[:2].tolist()
         start = 2
         for parameter, gradient in zip(trained, gradients, strict=True):
-            mean = flat[start : start + gradient.numel()].view_as(gradient)
+            whole = flat[start : start + gradient.numel()].view_as(gradient)
             start += gradient.numel()
             # What no process used stays without gradient, as in one process.
-            if parameter.grad is not None or mean.any():
-                parameter.grad = mean
-        return total, stops > 0.5
+            if parameter.grad is not None or whole.any():
+                parameter.grad = whole
+        return total, stops > 0
 
     def sum(self, *values: float) -> list[float]:
         """Add numbers over all processes, in double precision."""
@@ -68,6 +69,39 @@ class Ranks:
         sums = torch.tensor(values, dtype=torch.float64, device="cuda" if on_gpu else "cpu")
         torch.distributed.all_reduce(sums)
         return [float(value) for value in sums]
+
+
+class _SharedBatchNorm(nn.BatchNorm2d):
+    """Batch normalisation by the statistics of the whole batch, whoever holds which clips.
+
+    torch's SyncBatchNorm computes on GPUs only; this is the same on every device.
+    """
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Normalise frames (B, C, H, W)."""
+        if not self.training:
+            return super().forward(frames)
+        wide = frames.float()
+        count = torch.tensor(float(wide.numel() // wide.shape[1]), device=wide.device)
+        torch.distributed.all_reduce(count)
+        mean = all_reduce(wide.sum((0, 2, 3))) / count
+        centred = wide - mean[:, None, None]
+        variance = all_reduce(centred.square().sum((0, 2, 3))) / count
+        with torch.no_grad():
+            assert self.running_mean is not None and self.running_var is not None
+            assert self.num_batches_tracked is not None and self.momentum is not None
+            self.num_batches_tracked += 1
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(variance * count / (count - 1), self.momentum)
+        normal = centred * (variance + self.eps).rsqrt()[:, None, None]
+        return normal * self.weight[:, None, None] + self.bias[:, None, None]
+
+
+def share_batch_norms(network: nn.Module) -> None:
+    """Let all batch norms of a network use the statistics of all processes' clips."""
+    for module in network.modules():
+        if type(module) is nn.BatchNorm2d:
+            module.__class__ = _SharedBatchNorm
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
-from stp.train.distributed import Ranks
+from stp.train.distributed import Ranks, share_batch_norms
 from stp.train.options import TrainOptions
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
 from stp.train.schedule import learning_rate
@@ -103,6 +103,8 @@ class GradientDescent:
 
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
+        if ranks.size > 1:
+            share_batch_norms(self.model)
         self.optimizer = _optimizer(self.model, options)
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
@@ -196,11 +198,12 @@ class GradientDescent:
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
         with self.compute.autocast():
             loss = self.model.loss(clips, step)  # type: ignore[operator]
+        if self.ranks.size > 1:
+            loss = loss * len(clips) / min(self.options.batch_size, self.epoch_clips)
         self.optimizer.zero_grad()
         loss.backward()
-        batch = min(self.options.batch_size, self.epoch_clips)
-        value, stop = self.ranks.average_gradients(
-            self.model.parameters(), len(clips) / batch, loss, self.job.interrupted()
+        value, stop = self.ranks.add_gradients(
+            self.model.parameters(), loss, self.job.interrupted()
         )
         if not np.isfinite(value):
             raise self._not_finite(f"the loss is {value} in step {step} (learning rate {rate:.3g})")

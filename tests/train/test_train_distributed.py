@@ -1,0 +1,115 @@
+"""Several processes train as one does: on CPUs here, with gloo in place of NCCL."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from moving_bar import job, recipe, simvp_recipe
+from torch import nn
+
+from stp import launch
+from stp.errors import StpError
+from stp.job import Interrupted
+from stp.train.run import run
+
+CORE = "stp.train.run"
+
+
+def weights(folder):
+    return torch.load(folder / "out" / "model.pt", weights_only=True)["state_dict"]
+
+
+def assert_nearly_equal(folder, other):
+    """Up to the order of additions in float32, amplified by 15 steps of Adam."""
+    ours, theirs = weights(folder), weights(other)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        torch.testing.assert_close(ours[name], theirs[name], rtol=2e-3, atol=2e-5)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("what", [simvp_recipe(), simvp_recipe(batch_size=5, clip_norm=0.1)])
+def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
+    """SimVPv2 has batch norms; a batch of 5 is shared unevenly, 3 clips and 2."""
+    run(job(tmp_path / "one", data, what))
+    extras = launch.run(CORE, job(tmp_path / "two", data, what), ranks=2)
+    assert extras["processes"] == 2
+    assert_nearly_equal(tmp_path / "two", tmp_path / "one")
+
+
+@pytest.mark.timeout(120)
+def test_two_processes_stop_together_and_go_on(tmp_path, data):
+    what = simvp_recipe()
+    interrupted = threading.Event()
+    stopped = job(tmp_path / "two", data, what, slow_step_s=0.2)
+    object.__setattr__(stopped, "interrupted", interrupted.is_set)
+    # the first report comes after the first step
+    object.__setattr__(stopped, "report", lambda *_: interrupted.set())
+    with pytest.raises(Interrupted, match="saved at step"):
+        launch.run(CORE, stopped, ranks=2)
+    assert not (tmp_path / "two" / "out" / "model.pt").exists()
+
+    extras = launch.run(CORE, job(tmp_path / "two", data, what), ranks=2)
+    assert len(extras["resumes"]) == 1
+    run(job(tmp_path / "one", data, what))
+    assert_nearly_equal(tmp_path / "two", tmp_path / "one")
+
+
+@pytest.mark.timeout(120)
+def test_what_one_process_says_is_said(tmp_path, data):
+    with pytest.raises(StpError, match="3 processes cannot share a batch of 2 clips"):
+        launch.run(CORE, job(tmp_path, data, recipe(batch_size=2)), ranks=3)
+
+
+@pytest.mark.timeout(120)
+def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
+    what = recipe(epochs=1000)
+    script = (
+        "import json, sys; sys.path[:0] = json.loads(sys.argv[1])\n"
+        "from pathlib import Path; from moving_bar import job; from stp import launch\n"
+        "launch.run('stp.train.run', job(Path(sys.argv[2]), Path(sys.argv[3]), "
+        "json.loads(sys.argv[4])), ranks=2)"
+    )
+    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parent.parent)]
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script, json.dumps(paths), tmp_path, data, json.dumps(what)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    found: list[str] = []
+    while len(found) < 2 or not (tmp_path / "state" / "ranks" / "report.json").exists():
+        assert parent.poll() is None
+        time.sleep(0.1)
+        listed = subprocess.run(
+            ["pgrep", "-P", str(parent.pid)], capture_output=True, text=True
+        ).stdout
+        found = listed.split()
+    subprocess.run(["kill", "-9", found[1]], check=True)
+    _, said = parent.communicate()
+    assert parent.returncode != 0
+    assert "died without a word" in said
+    assert subprocess.run(["kill", "-0", found[0]], stderr=subprocess.DEVNULL).returncode != 0
+
+
+def test_one_process_is_the_same_code_without_any_exchange(tmp_path, data):
+    what = simvp_recipe()
+    run(job(tmp_path / "a", data, what))
+    run(job(tmp_path / "b", data, what))
+    assert all(
+        torch.equal(weights(tmp_path / "a")[name], value)
+        for name, value in weights(tmp_path / "b").items()
+    )
+
+
+def test_only_plain_batch_norms_are_shared():
+    from stp.train.distributed import share_batch_norms
+
+    network = nn.Sequential(nn.BatchNorm2d(2), nn.GroupNorm(1, 2), nn.BatchNorm1d(2))
+    share_batch_norms(network)
+    kinds = [type(module).__name__ for module in network]
+    assert kinds == ["_SharedBatchNorm", "GroupNorm", "BatchNorm1d"]
