@@ -89,12 +89,14 @@ class Counts(Strict):
     What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
 
     Attributes:
+        frames: that are stored for all of them, where clips share frames.
         source: who counted them.
     """
 
-    train: int | None = Field(None, ge=0)
-    val: int | None = Field(None, ge=0)
-    test: int | None = Field(None, ge=0)
+    train: int | None = Field(default=None, ge=0)
+    val: int | None = Field(default=None, ge=0)
+    test: int | None = Field(default=None, ge=0)
+    frames: int | None = Field(default=None, ge=0)
     source: str = ""
 
 
@@ -144,12 +146,12 @@ class Size(Strict):
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
     """
 
-    parameters: int | None = Field(None, ge=0)
-    gmacs: float | None = Field(None, ge=0)
-    evaluations: int | None = Field(None, ge=1)
+    parameters: int | None = Field(default=None, ge=0)
+    gmacs: float | None = Field(default=None, ge=0)
+    evaluations: int | None = Field(default=None, ge=1)
     steps: Literal["frame", "pass"] | None = None
-    activations_mb: float | None = Field(None, ge=0)
-    gpu_gmacs_per_s: float | None = Field(None, gt=0)
+    activations_mb: float | None = Field(default=None, ge=0)
+    gpu_gmacs_per_s: float | None = Field(default=None, gt=0)
 
 
 class PerDataset(Strict):

@@ -10,6 +10,7 @@ every supported Python version.
 import ast
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ DIGITS = 16
 SOURCE_FOLDER = Path(__file__).parent.parent
 """The folder that holds the package; tests pass another one."""
 
+_MODULE = re.compile(rf"{PACKAGE}(\.\w+)*")
 # Fields that differ between Python versions or carry no meaning.
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
@@ -49,24 +51,30 @@ def _is_empty_text(node: Any) -> bool:
     return isinstance(node, ast.Constant) and node.value == ""
 
 
-def _tokens(node: Any, in_raise: bool = False) -> Iterator[str]:
+def _tokens(node: Any, raised: bool = False, in_message: bool = False) -> Iterator[str]:
     """Yield the canonical form of a syntax tree.
 
     Empty and missing fields are left out, because newer Pythons add some and drop others;
-    field names keep the rest unambiguous.
+    field names keep the rest unambiguous. Text counts by its code points: which characters
+    `repr` prints depends on the Python.
+
+    Args:
+        node: a node, a field of one, or a list of them.
+        raised: is it what a raise statement raises?
+        in_message: is it inside an argument of the exception? Texts do not count there; in what
+            chooses the exception, as in ``raise ERRORS["disk"](...)``, they do.
     """
     if isinstance(node, list):
         yield "["
         for item in node:
             if not _is_text(item) and not isinstance(item, ast.Pass):
-                yield from _tokens(item, in_raise)
+                yield from _tokens(item, in_message=in_message)
         yield "]"
         return
     if not isinstance(node, ast.AST):
-        yield f"{type(node).__name__}:{node!r}"
+        yield f"{type(node).__name__}:{node!a}"
         return
-    in_raise = in_raise or isinstance(node, ast.Raise)
-    if in_raise and (
+    if in_message and (
         isinstance(node, ast.JoinedStr)
         or (isinstance(node, ast.Constant) and isinstance(node.value, str))
     ):
@@ -77,13 +85,17 @@ def _tokens(node: Any, in_raise: bool = False) -> Iterator[str]:
     yield f"({type(node).__name__}"
     for name in sorted(node._fields):
         value = getattr(node, name, None)
-        if name in _IGNORED_FIELDS or value is None or value == []:
+        if name in _IGNORED_FIELDS or value is None or (value == [] and name != "body"):
             continue
         if name == "value" and isinstance(node, ast.Constant):
-            yield f"{type(value).__name__}:{value!r}"
+            yield f"{type(value).__name__}:{value!a}"
             continue
         yield f"{name}="
-        yield from _tokens(value, in_raise)
+        yield from _tokens(
+            value,
+            raised=isinstance(node, ast.Raise) and name == "exc",
+            in_message=in_message or (raised and isinstance(node, ast.Call) and name != "func"),
+        )
     yield ")"
 
 
@@ -115,7 +127,9 @@ def _imported(source: bytes, module: str, is_package: bool) -> tuple[tuple[str, 
                 parts = parts[: len(parts) - node.level + int(is_package)]
                 base = ".".join([*parts, *([node.module] if node.module else [])])
             found += [(base, alias.name) for alias in node.names]
-    return tuple(pair for pair in found if pair[0].split(".")[0] == PACKAGE)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append((node.value, ""))  # may name a module that is imported by its name
+    return tuple(pair for pair in found if _MODULE.fullmatch(pair[0]))
 
 
 def _module_file(module: str, folder: Path) -> tuple[Path, bool] | None:
@@ -152,8 +166,8 @@ def closure(roots: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, str
         path, is_package = found
         source = path.read_bytes()
         hashes[module] = source_hash(source)
-        if "." in module:
-            waiting.append(module.rpartition(".")[0])
+        parents = module.split(".")[:-1]  # one without an __init__ may be among them
+        waiting += [".".join(parents[: i + 1]) for i in range(len(parents))]
         for base, name in _imported(source, module, is_package):
             waiting.append(base)
             if name:
@@ -174,6 +188,21 @@ class Code:
     modules: Mapping[str, str]
 
 
+def original(value: str, equivalent: Mapping[str, str] | None) -> str:
+    """Follow proven refactors back to the first of them.
+
+    Raises:
+        ValueError: they go in a circle.
+    """
+    seen = {value}
+    while equivalent and value in equivalent:
+        value = equivalent[value]
+        if value in seen:
+            raise ValueError(f"config/equivalent.yaml goes in a circle at {value}")
+        seen.add(value)
+    return value
+
+
 def code_of(
     roots: Iterable[str],
     equivalent: Mapping[str, str] | None = None,
@@ -183,16 +212,71 @@ def code_of(
 
     Args:
         roots: names of the root modules.
-        equivalent: fingerprint of refactored code -> fingerprint of the code it was proven
-            to be identical to (config/equivalent.yaml).
+        equivalent: fingerprint of refactored code, or hash of one module of it -> that of the
+            code it was proven to be identical to (config/equivalent.yaml).
         folder: the folder that holds the package.
     """
     modules = closure(roots, folder)
-    fingerprint = digest(modules)
-    seen = {fingerprint}
-    while equivalent and fingerprint in equivalent:
-        fingerprint = equivalent[fingerprint]
-        if fingerprint in seen:
-            raise ValueError(f"config/equivalent.yaml goes in a circle at {fingerprint}")
-        seen.add(fingerprint)
+    meant = {name: original(value, equivalent) for name, value in modules.items()}
+    fingerprint = original(digest(meant), equivalent)
     return Code(fingerprint, modules)
+
+
+# What changed, for people: no part of any fingerprint
+
+
+def _named(node: ast.stmt) -> str:
+    """Name a statement by what it defines."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return "imports"
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        targets = [node.target]
+    names = [
+        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+    ]
+    return ", ".join(names) or "other statements"
+
+
+@cache
+def definitions(source: bytes) -> Mapping[str, str]:
+    """Hash what a module defines one by one, to name what a change of it touched.
+
+    Args:
+        source: text of the module.
+
+    Returns:
+        functions, classes, methods, fields (``Class.name``) and constants, each with 8 hex
+        digits; ``imports`` and ``other statements`` stand for all of these.
+
+    Raises:
+        SyntaxError: the source is not Python.
+    """
+    parts: dict[str, list[str]] = {}
+    for node in ast.parse(source).body:
+        if _is_text(node):
+            continue
+        if isinstance(node, ast.ClassDef):
+            for inner in node.body:
+                if not _is_text(inner) and not isinstance(inner, ast.Pass):
+                    parts.setdefault(f"{node.name}.{_named(inner)}", []).extend(_tokens(inner))
+            node.body = []
+        parts.setdefault(_named(node), []).extend(_tokens(node))
+    return {
+        name: hashlib.sha256("\0".join(tokens).encode()).hexdigest()[:8]
+        for name, tokens in parts.items()
+    }
+
+
+def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:
+    """Map modules to their definitions; those that do not exist are left out."""
+    found = {}
+    for module in modules:
+        file = _module_file(module, folder)
+        if file is not None:
+            found[module] = dict(definitions(file[0].read_bytes()))
+    return found

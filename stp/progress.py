@@ -5,14 +5,15 @@ seconds (one that rewrites itself on a terminal). The counts come from the recei
 store, so they are right on one machine and on a cluster alike.
 """
 
-import json
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from stp.cells import Plan
+from stp import store
+from stp.cells import Artefact, Plan
+from stp.costs import Costs
+from stp.durations import Durations
 
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
@@ -28,63 +29,6 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"
 
 
-class Durations:
-    """What earlier work took, appended by every verb, to estimate what is left.
-
-    Args:
-        path: a file of lines of JSON; small appended lines do not mix.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def add(self, kind: str, started: float, seconds: float) -> None:
-        """Record one finished piece of work; its kind is a stage, and a model if it has one."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"kind": kind, "started": started, "seconds": seconds})
-        with self.path.open("a") as file:
-            file.write(line + "\n")
-
-    def left(self, waiting: Iterable[str], since: float) -> float | None:
-        """Estimate the seconds until all waiting work is done.
-
-        Each kind counts with its mean so far, or that of its stage, or that of all; what runs
-        at the same time is judged by how much work was done per second since the run began.
-
-        Args:
-            waiting: the kinds of all work that waits.
-            since: when the run began.
-
-        Returns:
-            None while nothing is known.
-        """
-        try:
-            lines = self.path.read_text().splitlines()
-        except FileNotFoundError:
-            return None
-        rows = []
-        for line in lines:
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                continue
-        here = [row for row in rows if row["started"] >= since]
-        if not here:
-            return None
-        took: dict[str, list[float]] = {}
-        for row in rows:
-            for name in (row["kind"], row["kind"].partition(" ")[0], ""):
-                took.setdefault(name, []).append(row["seconds"])
-        means = {name: sum(seconds) / len(seconds) for name, seconds in took.items()}
-
-        def expected(kind: str) -> float:
-            return means.get(kind) or means.get(kind.partition(" ")[0]) or means[""]
-
-        worked = sum(row["seconds"] for row in here)
-        parallel = max(1.0, worked / max(time.time() - since, 1e-3))
-        return sum(expected(kind) for kind in waiting) / parallel
-
-
 class Progress:
     """Prints the progress of one verb to the screen and to its log.
 
@@ -93,14 +37,19 @@ class Progress:
         label: to what.
         plan: counts what is finished.
         log: a file that gets every line, or None.
-        kind: what its duration is remembered for; the stage unless given.
+        artefact: what is made, where it is one: its duration is remembered for its kind.
     """
 
     def __init__(
-        self, stage: str, label: str, plan: Plan, log: IO[str] | None, kind: str = ""
+        self,
+        stage: str,
+        label: str,
+        plan: Plan,
+        log: IO[str] | None,
+        artefact: Artefact | None = None,
     ) -> None:
         self.stage = stage
-        self.kind = kind or stage
+        self.artefact = artefact
         self.label = label
         self.plan = plan
         self.log = log
@@ -164,11 +113,27 @@ class Progress:
         if adopted:
             self.say("was there already")
             return
-        self.durations.add(self.kind, self.begun, seconds)
+        kind = self.artefact.kind if self.artefact else self.stage
+        self.durations.add(kind, self.begun, seconds, **self._speed())
         waiting, _ = self._states()
         left = self.durations.left(waiting, run_started(self.plan))
         rest = f"; about {duration(left)} left for the rest" if waiting and left else ""
         self.say(f"done in {duration(seconds)}{rest}")
+
+    def _speed(self) -> dict[str, float]:
+        """What says how fast the work was; nothing where an earlier attempt did a part of it."""
+        if self.artefact is None:
+            return {}
+        receipt = store.read_receipt(self.plan.store / self.artefact.folder) or {}
+        if len(receipt.get("attempts", ())) > 1:
+            return {}
+        costs = Costs(self.plan)
+        on_cpu = receipt.get("extras", {}).get("device", "cpu") == "cpu"
+        return {
+            "work": costs.workload.of(self.artefact).amount,
+            "gpus": 0 if on_cpu else self.plan.gpus(self.artefact),
+            "threads": costs.processors(self.artefact),
+        }
 
 
 def start_file(plan: Plan) -> Path:

@@ -35,6 +35,7 @@ class JobResources:
     def __init__(self, plan: Plan, site: Site) -> None:
         self.plan, self.site, self.costs = plan, site, Costs(plan)
         self._requests: dict[tuple[str, int], Json] = {}
+        self._small: dict[str, bool] = {}
 
     def of(self, receipt: str, attempt: int = 1) -> Json:
         """What the job that makes an artefact asks for.
@@ -61,17 +62,33 @@ class JobResources:
         return any(getattr(nodes, attribute) for nodes in (self.site.cpu, self.site.gpu))
 
     def group(self, receipt: str) -> str | None:
-        """Short jobs that wait for nothing but a dataset are submitted many at a time.
+        """Short jobs without a GPU that need not wait for anything are submitted together.
 
-        Those of networks are not: a group starts when all it needs is there, so one training
-        that fails would hold up the scores of the others.
+        A group starts when everything that its members need is there, and a member that fails
+        stops those that have not begun. So what waits for a training goes alone, and so does
+        what was tried before.
         """
+        return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
+
+    def _is_small(self, receipt: str) -> bool:
+        if receipt not in self._small:
+            self._small[receipt] = self._find_out_if_small(receipt)
+        return self._small[receipt]
+
+    def _find_out_if_small(self, receipt: str) -> bool:
         artefact = self.plan.find(receipt)
-        cell = artefact.recipe.get("cell", artefact.recipe)
-        waits = self.plan.config.models[cell["model"]].fit == "sgd"
-        if waits or self.costs.of(artefact).seconds > 60 * self.site.group_minutes:
-            return None
-        return small_group(artefact.dataset)
+        cost = self.costs.of(artefact)
+        if cost.gpus or cost.seconds > 60 * self.site.group_minutes:
+            return False
+        if artefact.stage not in ("predict", "score"):
+            return False
+        if (self.plan.store / "state" / artefact.folder).exists():
+            return False
+        return all(
+            (self.plan.store / needed.receipt).exists() or self._is_small(needed.receipt)
+            for needed in artefact.inputs.values()
+            if isinstance(needed, Artefact)
+        )
 
     def of_fetch(self, lock: str) -> Json:
         """What the job that fetches raw bytes asks for."""

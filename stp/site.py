@@ -64,7 +64,7 @@ class Site(Strict):
         warning_seconds: how long before its time limit a training is told to save itself.
         first_status_seconds: until Snakemake first looks at a job.
         group_minutes: jobs expected to be shorter than this are submitted together.
-        group_jobs: how many of them make one submission.
+        group_jobs: how many of them make one submission; it asks for the sum of what they ask.
         min_memory_mb: no job asks for less.
         memory_mb: first request of a stage, instead of the estimate.
         scratch: folder for temporary files on a node; may hold variables of the job, such as
@@ -83,7 +83,7 @@ class Site(Strict):
     warning_seconds: int = Field(default=180, ge=1)
     first_status_seconds: int = Field(default=40, ge=1)
     group_minutes: float = Field(default=10.0, ge=0)
-    group_jobs: int = Field(default=20, ge=1)
+    group_jobs: int = Field(default=10, ge=1)
     min_memory_mb: int = Field(default=1000, ge=1)
     memory_mb: dict[Literal["fetch", "prepare", "train", "predict", "score"], int] = Field(
         default={}

@@ -113,14 +113,38 @@ def test_a_site_may_know_better_what_a_stage_needs(plan):
     assert asked(plan, training, memory_mb={"train": 5}, min_memory_mb=1500)["mem_mb"] == 1500
 
 
-def test_short_jobs_of_a_dataset_are_submitted_together(plan):
-    requests = JobResources(plan, Site.model_validate({"group_minutes": 1e6}))
-    assert requests.group(find(plan, "score", "persistence").receipt) == "small-kth"
-    assert requests.group(find(plan, "train", "climatology").receipt) == "small-kth"
+def finish(plan: Plan, *artefacts) -> None:
+    """Let artefacts be there, as far as planning can see."""
+    for artefact in artefacts:
+        receipt = plan.store / artefact.receipt
+        receipt.parent.mkdir(parents=True)
+        receipt.touch()
+
+
+def groups(plan: Plan, model: str, **site) -> tuple[str | None, str | None]:
+    requests = JobResources(plan, Site.model_validate({"group_minutes": 1e6, **site}))
+    return (
+        requests.group(find(plan, "predict", model).receipt),
+        requests.group(find(plan, "score", model).receipt),
+    )
+
+
+def test_short_jobs_that_wait_for_nothing_are_submitted_together(plan):
+    assert groups(plan, "persistence") == (None, None), "the dataset is not there yet"
+    finish(plan, find(plan, "prepare"))
+    assert groups(plan, "persistence") == ("small-kth", "small-kth")
+    assert groups(plan, "persistence", group_minutes=0) == (None, None)
     # one training that fails must not hold up the scores of the others
-    assert requests.group(find(plan, "score", "convlstm").receipt) is None
-    never = JobResources(plan, Site.model_validate({"group_minutes": 0}))
-    assert never.group(find(plan, "score", "persistence").receipt) is None
+    assert groups(plan, "convlstm") == (None, None)
+    # what needs a GPU goes alone; its scores are small once it is done
+    finish(plan, find(plan, "train", "convlstm"), find(plan, "predict", "convlstm"))
+    assert groups(plan, "convlstm") == (None, "small-kth")
+
+
+def test_what_was_tried_before_is_not_grouped_again(plan):
+    finish(plan, find(plan, "prepare"))
+    ended(plan, find(plan, "score", "persistence"), "failed")
+    assert groups(plan, "persistence") == ("small-kth", None)
 
 
 def test_a_large_training_takes_whole_nodes(tmp_path, monkeypatch):

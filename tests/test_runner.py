@@ -66,6 +66,15 @@ def test_the_receipt_tells_where_a_number_comes_from(prepared):
     assert all(len(entry["sha256"]) == 64 for entry in lock["files"].values())
 
 
+def test_receipts_that_snakemake_deleted_are_put_back(prepared):
+    receipt = prepared.store / prepared.data("enso").receipt
+    before = receipt.read_bytes()
+    receipt.unlink()
+    assert runner.restore_receipts(prepared) == 1
+    assert receipt.read_bytes() == before
+    assert runner.restore_receipts(prepared) == 0
+
+
 def test_an_artefact_has_at_most_a_hundred_files(prepared):
     folder = runner.make(prepared, cell(prepared, "persistence").predictions)
     for made in (folder, prepared.store / prepared.data("enso").folder):
@@ -157,7 +166,7 @@ def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
     for artefact in (made.model, made.predictions, made.scores):
         runner.make(prepared, artefact)
     artefact = {a.stage: a for a in made.artefacts}[stage]
-    core = runner._core_name(artefact)
+    core = runner.core_name(artefact)
     code = f"""
 import importlib, json, sys, tempfile
 from pathlib import Path
@@ -174,7 +183,7 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
         name: str(prepared.store / (value.lock if hasattr(value, "lock") else value.folder))
         for name, value in artefact.inputs.items()
     }
-    runtime = {"device": "cpu", **runner._raw_roots(prepared, artefact)}
+    runtime = {"device": "cpu", **runner.raw_roots(prepared, artefact)}
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(artefact.recipe), json.dumps(inputs),
          json.dumps(runtime)],

@@ -56,7 +56,7 @@ def test_the_profile_takes_over_what_the_site_says(write):
     assert (keys["jobs"], keys["retries"]) == (7, 4)
     assert keys["slurm-status-command"] == "squeue"
     assert keys["slurm-init-seconds-before-status-checks"] == 5
-    assert keys["group-components"]["small-kth"] == 20
+    assert keys["group-components"]["small-kth"] == 10
 
 
 def test_accounting_is_asked_for_unless_stated(write, monkeypatch, tmp_path):

@@ -9,8 +9,6 @@ rule train:
         receipt=TRAINED,
     log:
         "results/logs/train/{dataset}/{model}/{variant}/{seed}/{fingerprint}.log",
-    group:
-        group_of(TRAINED)
     conda:
         "../../envs/stp.yaml"
     threads: threads_of(TRAINED)

@@ -1,0 +1,156 @@
+"""What a plan makes, by name, and what an edit is expected to reach.
+
+A thing is made by one stage: ``train convlstm kth``. The expectation of an edit names the things
+whose own code or recipe it changes; whatever is made from those follows, by the flow of the
+architecture, which is written down here a second time (`made_from`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from stp.cells import Made, Plan
+from stp.fingerprint import digest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+STAGES = ("raw", "prepare", "train", "predict", "score", "tables")
+
+
+class Thing(NamedTuple):
+    """One thing that a plan makes; an empty name means that it has none."""
+
+    stage: str
+    dataset: str = ""
+    model: str = ""
+    seed: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What can be told apart of everything in a plan.
+
+    Attributes:
+        paths: where each thing lives; another path is another thing.
+        own: what it is made by, without its inputs: code and recipe.
+    """
+
+    paths: dict[Thing, str]
+    own: dict[Thing, str]
+
+
+def look(plan: Plan) -> Seen:
+    """Name everything that a plan makes."""
+    paths: dict[Thing, str] = {}
+    own: dict[Thing, str] = {}
+    for made in plan.cells:
+        for thing, artefact in things(made):
+            paths[thing] = artefact.folder
+            own[thing] = digest([artefact.code.fingerprint, artefact.recipe])
+        raw = plan.raw(made.cell.tested_on)
+        thing = Thing("raw", made.cell.tested_on)
+        paths[thing] = own[thing] = f"{raw.lock} {raw.identity}"
+    # The manifest names the scores and the code of the tables; its text has more, see
+    # test_config_edits.py.
+    code = plan.code("collect").fingerprint
+    scores = [path for thing, path in paths.items() if thing.stage == "score"]
+    paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
+    return Seen(paths, own)
+
+
+def things(made: Made) -> list[tuple[Thing, Any]]:
+    """Name the artefacts of a cell."""
+    cell = made.cell
+    seed = "" if cell.seed is None else f"seed-{cell.seed}"
+    found = [(Thing("prepare", cell.tested_on), made.data)]
+    if made.model is not None:
+        found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
+    found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
+    found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))
+    return found
+
+
+def changed(before: Mapping[Thing, str], after: Mapping[Thing, str]) -> set[Thing]:
+    """The things that differ, or exist on one side only."""
+    return {thing for thing in {*before, *after} if before.get(thing) != after.get(thing)}
+
+
+def made_from(thing: Thing, other: Thing) -> bool:
+    """Is one thing an input of the other?
+
+    raw -> prepare -> train -> predict -> score -> tables; predictions and scores read the
+    prepared data as well.
+    """
+    step = (thing.stage, other.stage)
+    if step == ("score", "tables"):
+        return True
+    if step in {("raw", "prepare"), *(("prepare", s) for s in ("train", "predict", "score"))}:
+        return thing.dataset == other.dataset
+    return step in {("train", "predict"), ("predict", "score")} and thing[1:] == other[1:]
+
+
+def downstream(direct: Iterable[Thing], everything: Iterable[Thing]) -> set[Thing]:
+    """The given things and all that is made from them."""
+    reached, everything = set(direct), list(everything)
+    while more := {
+        other
+        for other in everything
+        if other not in reached and any(made_from(thing, other) for thing in reached)
+    }:
+        reached |= more
+    return reached
+
+
+class Expectations:
+    """Expectations in words.
+
+    Args:
+        groups: names for several words, such as ``fitted: [climatology, convlstm]``.
+        everything: all things of the plan.
+    """
+
+    def __init__(self, groups: Mapping[str, Sequence[str]], everything: Iterable[Thing]) -> None:
+        self.groups = groups
+        self.everything = list(everything)
+
+    def direct(self, reaches: Mapping[str, Any]) -> set[Thing]:
+        """The things that an expectation such as ``{train: convlstm, score: [kth]}`` names.
+
+        A word is a dataset, a model, a group of them, ``<model> on <dataset>``, or ``all``.
+        """
+        found: set[Thing] = set()
+        for stage, words in reaches.items():
+            assert stage in STAGES, f"unknown stage {stage!r} in an expectation"
+            listed = [words] if isinstance(words, str) else words
+            for word in [name for group in listed for name in self.groups.get(group, [group])]:
+                model, _, dataset = word.rpartition(" on ")
+                named = {
+                    thing
+                    for thing in self.everything
+                    if thing.stage == stage
+                    and (
+                        (thing.model, thing.dataset) == (model, dataset)
+                        or word in ("all", thing.dataset, thing.model)
+                    )
+                }
+                assert named, f"no {stage} of {word!r} in the plan: mend the expectation"
+                found |= named
+        return found
+
+
+def differences(found: set[Thing], expected: set[Thing]) -> str:
+    """Say what is missing and what is superfluous; empty if they are the same."""
+    lines = [f"not reached, but should be: {thing}" for thing in sorted(expected - found)]
+    lines += [f"reached, but should not be: {thing}" for thing in sorted(found - expected)]
+    return "\n".join(lines)
+
+
+def read(name: str) -> Any:
+    """Read a YAML file of this folder."""
+    return yaml.safe_load((HERE / name).read_text())

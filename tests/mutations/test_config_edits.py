@@ -1,0 +1,174 @@
+"""Edits of the configuration, as data, and what each may reach: see config_edits.yaml."""
+
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from reach import (
+    ROOT,
+    Expectations,
+    Seen,
+    Thing,
+    changed,
+    differences,
+    downstream,
+    look,
+    read,
+)
+
+from stp import config
+from stp.cells import Plan
+from stp.fingerprint import digest
+from stp.manifest import manifest
+
+FILE = read("config_edits.yaml")
+PATHS = ("data", "model", "predictions", "scores")
+"""What the manifest says about a cell that follows from fingerprints."""
+
+
+class Settings:
+    """A copy of config/ to edit; `look` plans with it, manifests included."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "config", folder)
+        self.files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        self.restore()
+        self.before = self.look()
+        self.restore(official=True)
+        self.before_official = self.look()
+
+    def restore(self, official: bool = False) -> None:
+        """Undo all edits; with `official`, use the official releases of all datasets."""
+        for path, content in self.files.items():
+            if path.read_bytes() != content:
+                path.write_bytes(content)
+        self.scale: dict[str, Any] = read("everything.yaml")
+        if official:
+            self.scale["datasets"] = {}
+
+    def edit(self, file: str, at: list[Any], edit: dict[str, Any]) -> None:
+        """Change one place of a file."""
+        if file == "scale":
+            self.scale = _edited(self.scale, at, edit)
+        else:
+            path = self.folder / file
+            content = _edited(yaml.safe_load(path.read_text()), at, edit)
+            path.write_text(yaml.safe_dump(content, sort_keys=False))
+
+    def look(self) -> Seen:
+        """Plan; the tables are known by the whole text of their manifest."""
+        plan = Plan(config.load(self.scale))
+        seen = look(plan)
+        whole = manifest(plan, "short_term")
+        seen.paths[Thing("tables")] = digest(whole)
+        for cell in whole["cells"]:
+            for name in PATHS:
+                del cell[name]
+        seen.own[Thing("tables")] = digest(whole)
+        return seen
+
+
+def _edited(value: Any, at: list[Any], edit: dict[str, Any]) -> Any:
+    if at:
+        inner = _edited(value[at[0]], at[1:], edit)
+        if isinstance(value, list):
+            return [inner if i == at[0] else item for i, item in enumerate(value)]
+        return {**value, at[0]: inner}
+    if "to" in edit:
+        assert value != edit["to"] or isinstance(value, float)
+        return edit["to"]
+    if "remove" in edit:
+        assert edit["remove"] in value
+        return [item for item in value if item != edit["remove"]]
+    return [*value, edit["add"]] if isinstance(value, list) else config.merge(value, edit["add"])
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """All reading of configuration goes to the copy."""
+    folder = tmp_path_factory.mktemp("settings") / "config"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "CONFIG_FOLDER", folder)
+        patch.setattr(config, "load", partial(config.load, folder=folder))
+        yield Settings(folder)
+
+
+@pytest.fixture
+def settings(copy: Settings) -> Iterator[Settings]:
+    """The copy without any edit."""
+    copy.restore()
+    yield copy
+    copy.restore()
+
+
+def cases() -> list[Any]:
+    """All edits; a finding is expected to fail until it is mended, and to be removed then."""
+    return [
+        pytest.param(
+            entry,
+            id=entry["what"],
+            marks=[pytest.mark.xfail(reason=entry["finding"], strict=True)]
+            if "finding" in entry
+            else [],
+        )
+        for entry in FILE["edits"]
+    ]
+
+
+@pytest.mark.parametrize("entry", cases())
+def test_an_edit_of_the_configuration_reaches_what_is_expected(settings: Settings, entry: Any):
+    before = settings.before
+    if entry.get("official"):
+        settings.restore(official=True)
+        before = settings.before_official
+    settings.edit(entry["file"], entry.get("at", []), entry)
+    after = settings.look()
+    direct = Expectations(FILE["groups"], before.paths).direct(entry["reaches"])
+    report = [
+        differences(changed(before.own, after.own), direct),
+        differences(changed(before.paths, after.paths), downstream(direct, before.paths)),
+    ]
+    assert report == ["", ""], "\n".join(report)
+
+
+def test_a_comment_and_another_order_of_keys_reach_nothing(settings: Settings):
+    for path in settings.folder.rglob("*.yaml"):
+        content = yaml.safe_load(path.read_text())
+        if path.parent.name != "evaluation":  # the order of columns is that of the table
+            path.write_text("# another comment\n" + yaml.safe_dump(content, sort_keys=True))
+    after = settings.look()
+    assert differences(changed(settings.before.paths, after.paths), set()) == ""
+
+
+def test_a_published_value_reaches_the_tables_only(settings: Settings):
+    with (settings.folder / "published" / "predbench.csv").open("a") as file:
+        file.write("motion,short_term,ConvLSTM,KTH,KTH,,SSIM,0.5,0.5,\n")
+    after = settings.look()
+    assert changed(settings.before.paths, after.paths) == {Thing("tables")}
+
+
+def test_another_seed_has_new_cells_and_leaves_the_others_alone(settings: Settings):
+    settings.scale["seeds"] = [0, 1]
+    after = settings.look()
+    new = {
+        Thing(stage, dataset, model, "seed-1")
+        for stage in ("train", "predict", "score")
+        for dataset in ("moving_mnist", "kth", "enso")
+        for model in ("convlstm", "simvpv2")
+    }
+    assert changed(settings.before.paths, after.paths) == {*new, Thing("tables")}
+
+
+@pytest.mark.parametrize(("key", "name"), [("datasets", "sevir"), ("models", "tau")])
+def test_another_dataset_or_model_leaves_the_others_alone(settings: Settings, key: str, name: str):
+    settings.scale["dimensions"]["short_term"][key].append(name)
+    after = settings.look()
+    assert len(after.paths) > len(settings.before.paths)
+    reached = changed(settings.before.paths, after.paths)
+    assert {thing for thing in reached if thing in settings.before.paths} == {Thing("tables")}
+    assert all(name in thing for thing in reached - {Thing("tables")})

@@ -1,0 +1,230 @@
+"""The mutation suite: each module is edited in a copy, and what has to be made again is compared
+with expectations.yaml: nothing missing, nothing superfluous."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import edits
+import pytest
+import rewrites
+from reach import (
+    ROOT,
+    Expectations,
+    Seen,
+    Thing,
+    changed,
+    differences,
+    downstream,
+    look,
+    read,
+)
+
+from stp import config
+from stp.cells import ROOTS, Plan
+from stp.fingerprint import closure, source_hash
+from stp.runner import CORES
+
+FILE = read("expectations.yaml")
+NAMED = [module for entry in FILE["expectations"] for module in entry["modules"]]
+REACHES = {m: entry["reaches"] for entry in FILE["expectations"] for m in entry["modules"]}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {module_name(path): path for path in sorted((ROOT / "stp").rglob("*.py"))}
+
+
+class Copy:
+    """A copy of the package to edit, and what the plan makes with it as it is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(ROOT / "stp", folder / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+        self.config = config.load(read("everything.yaml"))
+        self.before = self.look()
+        self.expectations = Expectations(FILE["groups"], self.before.paths)
+
+    def look(self) -> Seen:
+        return look(Plan(self.config, self.folder))
+
+    def path(self, module: str) -> Path:
+        return self.folder / FILES[module].relative_to(ROOT)
+
+    @contextmanager
+    def edited(self, module: str, text: str) -> Iterator[None]:
+        path = self.path(module)
+        before = path.read_bytes()
+        path.write_text(text)
+        try:
+            yield
+        finally:
+            path.write_bytes(before)
+
+    def check(self, module: str, text: str) -> None:
+        """Write the new text of a module, plan, and compare with the expectation."""
+        assert module in REACHES, (
+            f"{module} has no expectation: say in tests/mutations/expectations.yaml what an edit "
+            "of it may reach"
+        )
+        assert text != self.path(module).read_text()
+        direct = self.expectations.direct(REACHES[module])
+        with self.edited(module, text):
+            after = self.look()
+        report = [
+            differences(changed(self.before.own, after.own), direct),
+            differences(
+                changed(self.before.paths, after.paths), downstream(direct, self.before.paths)
+            ),
+        ]
+        assert report == ["", ""], f"an edit of {module}:\n" + "\n".join(report)
+
+    def check_unchanged(self, module: str, text: str) -> None:
+        """Write another text of the same meaning, plan, and expect no difference."""
+        with self.edited(module, text):
+            after = self.look()
+        assert not differences(changed(self.before.paths, after.paths), set())
+        assert after == self.before
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    return Copy(tmp_path_factory.mktemp("copy"))
+
+
+def test_each_module_has_one_expectation_and_each_expectation_a_module():
+    assert not set(FILES) - set(NAMED), "say in expectations.yaml what an edit of them may reach"
+    assert not set(NAMED) - set(FILES), "take them out of expectations.yaml"
+    assert len(NAMED) == len(set(NAMED))
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_another_meaning_reaches_what_is_expected(copy: Copy, module: str):
+    text = copy.path(module).read_text()
+    copy.check(module, edits.append(text))
+    inside = edits.change_inside(text)
+    if inside is not None:
+        copy.check(module, inside)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_other_words_and_another_form_reach_nothing(copy: Copy, module: str):
+    text = copy.path(module).read_text()
+    other = rewrites.comment(rewrites.reword(rewrites.reprint(text)))
+    assert other != text
+    copy.check_unchanged(module, other)
+
+
+def test_code_that_generates_raw_files_reaches_nothing_where_official_files_are_used(copy: Copy):
+    scale = read("everything.yaml")
+    scale["datasets"] = {}  # config/datasets: official releases
+    official = config.load(scale)
+    before = look(Plan(official, copy.folder))
+    module = "stp.fetch.generators.kth"
+    with copy.edited(module, edits.append(copy.path(module).read_text())):
+        assert look(Plan(official, copy.folder)) == before
+
+
+def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy):
+    scale = read("everything.yaml")
+    scale["dimensions"]["short_term"]["models"].append("tau")
+    planned = config.load(scale)
+    new = copy.folder / "stp" / "models" / "tau.py"
+    if new.exists():
+        pytest.skip("it came: name another one here")
+    before = look(Plan(planned, copy.folder))
+    new.write_text("class Model: ...\n")
+    after = look(Plan(planned, copy.folder))
+    new.unlink()
+    direct = {t for t in before.paths if t.model == "tau" and t.stage in ("train", "predict")}
+    assert len(direct) == 2 * 3  # stages, datasets
+    assert changed(before.own, after.own) == direct
+    assert changed(before.paths, after.paths) == downstream(direct, before.paths)
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new", "reached"),
+    [
+        # The constants of SSIM: scores of the datasets that have it.
+        ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 10}),
+        # A default that no recipe sets counts by the module that has it.
+        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 15}),
+    ],
+)
+def test_a_constant_of_a_metric_reaches_scores_and_tables(
+    copy: Copy, module: str, old: str, new: str, reached: dict[str, int]
+):
+    text = copy.path(module).read_text()
+    assert old in text
+    with copy.edited(module, text.replace(old, new, 1)):
+        after = copy.look()
+    found = Counter(thing.stage for thing in changed(copy.before.paths, after.paths))
+    assert found == Counter({**reached, "tables": 1})
+
+
+def test_a_new_option_with_a_default_reaches_nothing_once_it_is_proven(copy: Copy):
+    """A field is code; one entry of config/equivalent.yaml serves the trainings of all models."""
+    module = "stp.train.options"
+    text = copy.path(module).read_text()
+    last = "    max_val_clips: int | None = None\n"
+    assert last in text
+    new = text.replace(last, last + "    average_weights: float | None = None\n", 1)
+    proven = {source_hash(new.encode()): source_hash(text.encode())}
+    copy.check(module, new)
+    with copy.edited(module, new):
+        planned = Plan(copy.config.model_copy(update={"equivalent": proven}), copy.folder)
+    assert look(planned).paths == copy.before.paths
+
+
+# The suite itself
+
+
+def test_the_flow_of_the_architecture_follows_by_itself():
+    things = [
+        Thing("raw", "kth"),
+        Thing("prepare", "kth"),
+        Thing("prepare", "enso"),
+        Thing("train", "kth", "convlstm", "seed-0"),
+        Thing("predict", "kth", "convlstm", "seed-0"),
+        Thing("predict", "kth", "simvpv2", "seed-0"),
+        Thing("score", "kth", "convlstm", "seed-0"),
+        Thing("tables"),
+    ]
+    raw, kth, enso, train, predict, other, score, tables = things
+    assert downstream([raw], things) == set(things) - {enso}
+    assert downstream([kth], things) == set(things) - {raw, enso}
+    assert downstream([train], things) == {train, predict, score, tables}
+    assert downstream([other], things) == {other, tables} - {tables}
+    assert downstream([score], things) == {score, tables}
+
+
+def test_a_difference_is_named_in_both_directions():
+    lost, extra = Thing("train", "kth", "convlstm", "seed-0"), Thing("prepare", "enso")
+    report = differences({extra}, {lost})
+    assert "not reached, but should be: train kth convlstm seed-0" in report
+    assert "reached, but should not be: prepare enso" in report
+
+
+def test_the_plan_has_everything_there_is_code_for(copy: Copy):
+    """Otherwise an edit could reach what nobody looks at."""
+    planned = {m for code in Plan(copy.config, copy.folder).artefacts.values()
+               for m in code.code.modules}  # fmt: skip
+    for folder in ("models", "prepare", "metrics"):
+        modules = {m for m in FILES if m.startswith(f"stp.{folder}.")}
+        assert modules <= planned, f"add them to everything.yaml: {modules - planned}"
+
+
+def test_the_core_that_runs_is_a_root_of_the_fingerprint():
+    assert all(core in ROOTS[stage] for stage, core in CORES.items())
+
+
+def test_nothing_of_the_shell_is_in_a_fingerprint():
+    """Cores never import it; else each edit of it would make everything again."""
+    shell = {m for m, reaches in REACHES.items() if not reaches}
+    roots = [r for stage in ROOTS.values() for r in stage if "{" not in r]
+    assert not shell & set(closure(roots))

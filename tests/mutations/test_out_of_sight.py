@@ -1,0 +1,149 @@
+"""What a walk over import statements cannot see must not be in code that has a fingerprint.
+
+Each of these would be a way for a change to reach a result unseen. Where one is really needed,
+see to it that a fingerprint covers it (ROOTS in stp/cells.py), and name it here.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from reach import ROOT, read
+
+from stp import config
+from stp.cells import ROOTS, Plan
+from stp.fingerprint import closure
+
+IMPORTED_BY_NAME = {
+    # module -> what it imports by a name that is made at run time; covered by ROOTS or Plan.code
+    "stp.data.prepared": {"f'stp.data.{self._renderer}'"},
+    "stp.models.create": {"module_name"},
+    "stp.score.conventions": {"f'stp.metrics.{module}'"},
+}
+UNSEEN = {
+    # what -> the modules that may use it: none of these changes a result
+    "__doc__": set(),
+    "__file__": set(),
+    "__import__": set(),
+    "compile": set(),
+    "environ": {"stp.models.compute"},  # only sets a variable of CUDA
+    "eval": set(),
+    "exec": set(),
+    "getenv": set(),
+    "getsource": set(),
+    "iter_modules": {"stp.score.conventions"},  # names for an error
+    "resources": set(),
+    "runpy": set(),
+}
+
+
+def path_of(module: str) -> Path:
+    path = ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def fingerprinted() -> dict[str, ast.Module]:
+    """All modules that are in some fingerprint, parsed."""
+    plan = Plan(config.load(read("everything.yaml")))
+    modules = {m for artefact in plan.artefacts.values() for m in artefact.code.modules}
+    modules |= set(closure(ROOTS["collect"]))
+    for path in (ROOT / "stp" / "fetch" / "generators").glob("*.py"):
+        modules |= set(closure([f"stp.fetch.generators.{path.stem}"]))
+    return {m: ast.parse(path_of(m).read_bytes()) for m in sorted(modules) if path_of(m).exists()}
+
+
+MODULES = fingerprinted()
+
+
+@pytest.fixture(params=MODULES, ids=str)
+def module(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def names(tree: ast.AST) -> Iterator[str]:
+    """Every name and attribute that is used, and every name that is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            # model.eval() is torch's; numpy and re have a compile of their own.
+            yield "" if node.attr in ("eval", "compile") else node.attr
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (part for alias in node.names for part in alias.name.split("."))
+
+
+def test_nothing_is_imported_by_an_unknown_name(module: str):
+    found = {
+        ast.unparse(argument)
+        for node in ast.walk(MODULES[module])
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+        for argument in node.args
+    }
+    assert found == IMPORTED_BY_NAME.get(module, set())
+
+
+def test_nothing_unseen_is_used(module: str):
+    used = set(names(MODULES[module]))
+    found = {name for name, allowed in UNSEEN.items() if name in used and module not in allowed}
+    assert not found
+
+
+def test_nothing_of_this_repository_but_the_package_is_imported(module: str):
+    """A file beside the package would be imported, but is in no fingerprint."""
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Import):
+            found = {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found = {str(node.module).split(".")[0]}
+        else:
+            continue
+        for name in found - {"stp"}:
+            assert not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists(), name
+
+
+def test_modules_are_imported_where_they_are_used(module: str):
+    """``stp.data.x`` works without an import of it if somebody else has imported it: unseen."""
+    bound: dict[str, str] = {}
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.name if alias.asname else alias.name.split(".")[0]
+                bound[alias.asname or name] = name
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                assert alias.name != "*"
+                bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    reached = closure([module])
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Attribute):
+            first, *rest = ast.unparse(node).split(".")
+            used = ".".join([bound.get(first, ""), *rest])
+            if used.startswith("stp.") and path_of(used).exists():
+                assert used in reached, f"import {used} where it is used"
+
+
+def test_errors_are_chosen_without_text(module: str):
+    """Texts inside raise do not count; so no text may say what is raised."""
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            chosen = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            for part in filter(None, [chosen, node.cause]):
+                texts = [
+                    node
+                    for node in ast.walk(part)
+                    if isinstance(node, ast.JoinedStr)
+                    or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+                ]
+                assert not texts, ast.unparse(part)
+
+
+def test_every_folder_of_the_package_has_an_init():
+    for path in (ROOT / "stp").rglob("*.py"):
+        assert (path.parent / "__init__.py").exists(), path.parent
+
+
+def test_the_package_has_no_files_but_modules():
+    """Data files, templates and compiled modules are in no fingerprint (yet)."""
+    files = [p for p in (ROOT / "stp").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert [p for p in files if p.suffix != ".py"] == []
