@@ -6,18 +6,18 @@ path of the store is built here and nowhere else.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp import config as configuration
-from stp.config import Config, Json, merge
+from stp.config import Config, Json
 from stp.errors import StpError, nearest
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest
 from stp.predict.options import PredictOptions
+from stp.receipts import RECEIPT
+from stp.recipes import Recipes, check_options
 from stp.train.options import TrainOptions
-
-RECEIPT = "artefact.json"
 
 ROOTS: dict[str, tuple[str, ...]] = {
     "generate": ("stp.fetch.generators.{generator}",),
@@ -32,6 +32,8 @@ virtual clips) are invisible to a static walk, so they are listed here."""
 
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
+PERCEPTUAL = "perceptual"
+"""Folder, within that of a cell's scores, of those that need a GPU."""
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,29 @@ class Artefact:
 
     @property
     def fingerprint(self) -> str:
-        return PurePosixPath(self.folder).name
+        return self.folder.rpartition("/")[2]
 
     @property
     def receipt(self) -> str:
         return f"{self.folder}/{RECEIPT}"
+
+    @property
+    def dimension(self) -> str | None:
+        """The dimension of the evaluation that it belongs to; data and models serve all."""
+        return self.folder.split("/", 2)[1] if self.stage in ("predict", "score") else None
+
+    @property
+    def rule(self) -> str:
+        """The rule of the workflow that makes it, such as ``predict_short_term``."""
+        if self.dimension is None:
+            return self.stage
+        own = [self.stage, PERCEPTUAL] if self.is_perceptual else [self.stage]
+        return "_".join([*own, self.dimension])
+
+    @property
+    def is_perceptual(self) -> bool:
+        """Are these scores that compare what networks see?"""
+        return self.folder.endswith(f"/{PERCEPTUAL}/{self.fingerprint}")
 
     @property
     def dataset(self) -> str:
@@ -134,18 +154,40 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Made:
-    """A cell with the artefacts that it consists of."""
+    """A cell with the artefacts that it consists of.
+
+    Attributes:
+        perceptual: scores that need a GPU; None where no such metric is available.
+    """
 
     cell: Cell
     data: Artefact
     model: Artefact | None
     predictions: Artefact
     scores: Artefact
+    perceptual: Artefact | None = None
 
     @property
     def artefacts(self) -> list[Artefact]:
-        own = [self.data, self.model, self.predictions, self.scores]
+        own = [self.data, self.model, self.predictions, self.scores, self.perceptual]
         return [artefact for artefact in own if artefact is not None]
+
+
+def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str]) -> str:
+    """Fingerprint an artefact.
+
+    Args:
+        stage: prepare, train, predict or score.
+        code: fingerprint of the code that can influence it.
+        recipe: everything else that may influence the content.
+        inputs: fingerprints of what it is made from; of raw bytes, their identity.
+    """
+    return digest({"stage": stage, "code": code, "recipe": recipe, "inputs": dict(inputs)})
+
+
+def _modules(conventions: list[str]) -> list[str]:
+    """Name the modules of some conventions."""
+    return sorted({f"stp.metrics.{name.partition('.')[0]}" for name in conventions})
 
 
 def seed_name(seed: int | None) -> str:
@@ -156,6 +198,49 @@ def seed_name(seed: int | None) -> str:
 def setting_name(setting: Mapping[str, int]) -> str:
     """Name a setting in a path, such as ``horizon-30,interval-2``."""
     return ",".join(f"{key}-{value}" for key, value in sorted(setting.items()))
+
+
+def setting_of(name: str) -> dict[str, int]:
+    """Read the name of a setting."""
+    return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
+
+
+def enumerate_cells(config: Config) -> Iterator[Cell]:
+    """Yield all cells that a scale wants, datasets first: a table is read one at a time.
+
+    Raises:
+        StpError: a cell is wanted twice.
+    """
+    scale, seen = config.scale, set()
+    for dimension, wanted in scale.dimensions.items():
+        for case in wanted.cases:
+            tested_on = case.tested_on or case.trained_on
+            setting = {"horizon": config.datasets[tested_on].horizon}
+            setting |= case.setting.model_dump(exclude_none=True)
+            name = setting_name(setting)
+            for model in wanted.models:
+                has_seed = config.models[model].fit == "sgd"
+                for seed in scale.seeds if has_seed else (None,):
+                    cell = Cell(
+                        suite=scale.suite,
+                        dimension=dimension,
+                        model=model,
+                        variant="default",
+                        trained_on=case.trained_on,
+                        train_subset="all",
+                        tested_on=tested_on,
+                        subset=case.subset,
+                        setting=name,
+                        seed=seed,
+                    )
+                    if cell in seen:
+                        raise StpError(
+                            f"{cell} on {cell.subset} with {name} is wanted twice",
+                            expected=f"each cell of {dimension} once",
+                            remedy="take one of the two out of the scale file",
+                        )
+                    seen.add(cell)
+                    yield cell
 
 
 class Plan:
@@ -178,7 +263,10 @@ class Plan:
         self._codes: dict[tuple[str, ...], Code] = {}
         self._raws: dict[str, Raw] = {}
         self._artefacts: dict[str, Artefact] = {}
-        self.cells: list[Made] = [self._make(cell) for cell in self._enumerate()]
+        self._data: dict[str, Artefact] = {}
+        self._trained: dict[tuple[str, str, int | None], Artefact | None] = {}
+        self.recipes = Recipes(config)
+        self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
 
     @classmethod
     def load(cls, scale: Mapping[str, Any] | Path) -> "Plan":
@@ -188,123 +276,6 @@ class Plan:
             StpError: the configuration is wrong.
         """
         return cls(configuration.load(scale))
-
-    # What is wanted
-
-    def _enumerate(self) -> Iterator[Cell]:
-        """Yield all cells, datasets first: a table is read one dataset at a time."""
-        scale = self.config.scale
-        for dimension, wanted in scale.dimensions.items():
-            for dataset in wanted.datasets:
-                horizon = self.config.datasets[dataset].horizon
-                for model in wanted.models:
-                    has_seed = self.config.models[model].fit == "sgd"
-                    for seed in scale.seeds if has_seed else (None,):
-                        yield Cell(
-                            suite=scale.suite,
-                            dimension=dimension,
-                            model=model,
-                            variant="default",
-                            trained_on=dataset,
-                            train_subset="all",
-                            tested_on=dataset,
-                            subset="test",
-                            setting=setting_name({"horizon": horizon}),
-                            seed=seed,
-                        )
-
-    # Recipes
-
-    def settings(self, model: str, dataset: str, key: str) -> Json:
-        """Resolve what a model sets for a dataset: options, train or predict.
-
-        The scale wins over the paper's facts, and the particular over the general.
-        """
-        facts = self.config.models[model]
-        scale = self.config.scale
-        layers: list[Json] = []
-        general: Json = {} if key == "options" else getattr(scale, key)
-        for settings, shared in ((facts, {}), (scale.models.get(model), general)):
-            layers.append(shared)
-            if settings is not None:
-                layers.append(getattr(settings, key))
-                if dataset in settings.datasets:
-                    layers.append(getattr(settings.datasets[dataset], key))
-        return merge({}, *layers)
-
-    def prepare_recipe(self, name: str) -> Json:
-        dataset = self.config.datasets[name]
-        release = dataset.releases[dataset.release]
-        return {
-            "dataset": name,
-            "reader": dataset.reader or name,
-            "release": dataset.release,
-            "source": release.source,
-            "shape": list(dataset.shape),
-            "context": dataset.context,
-            "horizon": dataset.horizon,
-            "units": dataset.units,
-            "options": merge(dataset.prepare, release.prepare),
-        }
-
-    def _network_recipe(self, model: str, name: str) -> Json:
-        dataset = self.config.datasets[name]
-        return {
-            "model": model,
-            "options": self.settings(model, name, "options"),
-            "shape": list(dataset.shape),
-            "context": dataset.context,
-            "horizon": dataset.horizon,
-        }
-
-    def train_recipe(self, model: str, name: str, seed: int | None) -> Json:
-        train = self.settings(model, name, "train")
-        fit = self.config.models[model].fit
-        if fit == "closed_form":  # one pass over the data: only how much of it and how
-            train = {key: train[key] for key in ("threads", "max_clips") if key in train}
-        return {**self._network_recipe(model, name), "fit": fit, "seed": seed, "train": train}
-
-    def predict_recipe(self, cell: Cell) -> Json:
-        return {
-            **self._network_recipe(cell.model, cell.trained_on),
-            "lead_times": self.config.datasets[cell.tested_on].horizon,
-            "split": cell.subset,
-            "predict": self.settings(cell.model, cell.trained_on, "predict"),
-        }
-
-    def conventions(self, dataset: str) -> list[str]:
-        """List the conventions that are scored on a dataset, the table's columns first.
-
-        Raises:
-            StpError: a convention is not declared in config/conventions.
-        """
-        row = self.config.evaluation.datasets[dataset]
-        wanted = [
-            *self.config.evaluation.columns[row].values(),
-            *self.config.evaluation.also.get(row, ()),
-        ]
-        for convention in wanted:
-            metric, _, choice = convention.partition(".")
-            where = "config/evaluation/predbench.yaml"
-            configuration.check_known(metric, self.config.metrics, "metric", where)
-            known = self.config.metrics[metric].conventions
-            configuration.check_known(choice, known, f"convention of {metric}", where)
-        return list(dict.fromkeys(wanted))
-
-    def metric(self, convention: str) -> configuration.Metric:
-        """What is known about the metric of a convention, such as ``ssim.range2``."""
-        return self.config.metrics[convention.partition(".")[0]]
-
-    def score_recipe(self, cell: Cell) -> Json:
-        return {
-            "cell": asdict(cell),
-            "conventions": [
-                c for c in self.conventions(cell.tested_on) if self.metric(c).available
-            ],
-            "split": cell.subset,
-            "bootstrap": self.config.scale.bootstrap.model_dump(),
-            "threads": 1,
-        }
 
     # Artefacts
 
@@ -349,19 +320,13 @@ class Plan:
         inputs: Mapping[str, Artefact | Raw],
         code: Code,
     ) -> Artefact:
-        """Fingerprint an artefact and build its path."""
-        fingerprint = digest(
-            {
-                "stage": stage,
-                "code": code.fingerprint,
-                "recipe": recipe,
-                "inputs": {
-                    key: value.identity if isinstance(value, Raw) else value.fingerprint
-                    for key, value in inputs.items()
-                },
-            }
-        )
-        path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
+        """Fingerprint an artefact and build its path, below a folder of its own."""
+        made_of = {
+            key: value.identity if isinstance(value, Raw) else value.fingerprint
+            for key, value in inputs.items()
+        }
+        fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
+        path = f"{folder}/{fingerprint}"
         if path not in self._artefacts:
             self._artefacts[path] = Artefact(stage, path, label, recipe, inputs, code)
         return self._artefacts[path]
@@ -371,61 +336,73 @@ class Plan:
         return [f"stp.data.{renderer}"] if renderer else []
 
     def data(self, name: str) -> Artefact:
-        recipe = self.prepare_recipe(name)
-        code = self.code("prepare", *self._virtual(name), reader=recipe["reader"])
-        return self._artefact("prepare", name, name, recipe, {"raw": self.raw(name)}, code)
+        """The prepared data of a dataset."""
+        if name not in self._data:
+            recipe = self.recipes.prepare(name)
+            code = self.code("prepare", *self._virtual(name), reader=recipe["reader"])
+            folder, inputs = f"{FOLDERS['prepare']}/{name}", {"raw": self.raw(name)}
+            self._data[name] = self._artefact("prepare", folder, name, recipe, inputs, code)
+        return self._data[name]
 
     def trained(self, model: str, name: str, seed: int | None) -> Artefact | None:
         """The trained model of a cell, or None where there is nothing to fit."""
-        if self.config.models[model].fit == "none":
-            return None
+        key = (model, name, seed)
+        if key not in self._trained:
+            fits = self.config.models[model].fit != "none"
+            self._trained[key] = self._train(*key) if fits else None
+        return self._trained[key]
+
+    def _train(self, model: str, name: str, seed: int | None) -> Artefact:
         code = self.code("train", *self._virtual(name), model=model)
-        recipe = self.train_recipe(model, name, seed)
+        recipe = self.recipes.train(model, name, seed)
         if recipe["fit"] == "sgd" and "missing" not in code.modules.values():
-            self._check(TrainOptions, recipe["train"], f"training of {model} on {name}")
+            check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
         return self._artefact(
             "train",
-            f"{name}/{model}/default/{seed_name(seed)}",
+            f"{FOLDERS['train']}/{name}/{model}/default/{seed_name(seed)}",
             f"{model} on {name}" + ("" if seed is None else f", seed {seed}"),
             recipe,
             {"data": self.data(name)},
             code,
         )
 
-    @staticmethod
-    def _check(kind: type[TrainOptions] | type[PredictOptions], given: Json, label: str) -> None:
-        """Refuse a recipe now, in seconds, that its job would refuse after hours of waiting."""
-        try:
-            kind.from_recipe(given)
-        except StpError as error:
-            raise StpError(
-                f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
-            ) from None
-
     def _make(self, cell: Cell) -> Made:
         data = self.data(cell.tested_on)
         model = self.trained(cell.model, cell.trained_on, cell.seed)
-        recipe = self.predict_recipe(cell)
-        self._check(PredictOptions, recipe["predict"], f"prediction of {cell}")
+        folder, label = f"{cell.dimension}/{cell.path}", str(cell)
+        recipe = self.recipes.predict(
+            cell.model, cell.trained_on, cell.subset, setting_of(cell.setting)
+        )
+        check_options(PredictOptions, recipe["predict"], f"prediction of {cell}")
         predictions = self._artefact(
             "predict",
-            f"{cell.dimension}/{cell.path}",
-            str(cell),
+            f"{FOLDERS['predict']}/{folder}",
+            label,
             recipe,
             {"data": data, **({"model": model} if model else {})},
             self.code("predict", model=cell.model),
         )
-        recipe = self.score_recipe(cell)
-        metrics = sorted({f"stp.metrics.{c.partition('.')[0]}" for c in recipe["conventions"]})
-        scores = self._artefact(
-            "score",
-            f"{cell.dimension}/{cell.path}",
-            str(cell),
-            recipe,
-            {"data": data, "predictions": predictions},
-            self.code("score", *metrics),
+
+        def scores(folder: str, label: str, conventions: list[str]) -> Artefact:
+            return self._artefact(
+                "score",
+                folder,
+                label,
+                self.recipes.score(dict(vars(cell)), conventions),
+                {"data": data, "predictions": predictions},
+                self.code("score", *_modules(conventions)),
+            )
+
+        folder = f"{FOLDERS['score']}/{folder}"
+        seen = self.recipes.scored(cell.tested_on, perceptual=True)
+        return Made(
+            cell,
+            data,
+            model,
+            predictions,
+            scores(folder, label, self.recipes.scored(cell.tested_on, perceptual=False)),
+            scores(f"{folder}/{PERCEPTUAL}", f"{label}, perceptual", seen) if seen else None,
         )
-        return Made(cell, data, model, predictions, scores)
 
     @property
     def artefacts(self) -> dict[str, Artefact]:
@@ -438,12 +415,11 @@ class Plan:
         Raises:
             StpError: the plan has no such artefact (any more).
         """
-        path = Path(receipt)
-        if path.is_absolute():
-            path = path.relative_to(self.store) if path.is_relative_to(self.store) else path
-        folder = str(path.parent if path.name == RECEIPT else path)
-        if folder in self._artefacts:
-            return self._artefacts[folder]
+        # Snakemake asks several times for each job: no objects, only text.
+        folder = str(receipt).removeprefix(f"{self.store}/").removesuffix(f"/{RECEIPT}")
+        found = self._artefacts.get(folder)
+        if found is not None:
+            return found
         parent = str(PurePosixPath(folder).parent)
         now = [key for key in self._artefacts if str(PurePosixPath(key).parent) == parent]
         if now:
@@ -457,7 +433,7 @@ class Plan:
             f"the plan has no artefact {folder}",
             remedy=nearest(folder, self._artefacts)
             if len(self._artefacts) < 100
-            else "`stp plan` lists what it has",
+            else "`stp plan --list` lists what it has",
         )
 
     def raw_of(self, target: str) -> Raw:
@@ -483,17 +459,23 @@ class Plan:
     def inputs(self, artefact: Artefact) -> list[str]:
         """List the files that an artefact waits for: receipts and lock files, absolute."""
         return [
-            str(self.store / (value.lock if isinstance(value, Raw) else value.receipt))
+            f"{self.store}/{value.lock if isinstance(value, Raw) else value.receipt}"
             for value in artefact.inputs.values()
         ]
 
     def receipts(self, dimension: str) -> list[str]:
         """List the receipts that the tables of a dimension wait for."""
         return [
-            str(self.store / made.scores.receipt)
+            f"{self.store}/{scores.receipt}"
             for made in self.cells
             if made.cell.dimension == dimension
+            for scores in (made.scores, made.perceptual)
+            if scores is not None
         ]
+
+    def is_to_come(self, artefact: Artefact) -> bool:
+        """Does it belong to a dimension that is declared, but whose code is still to come?"""
+        return artefact.dimension in self.config.evaluation.to_come
 
     def threads(self, receipt: str) -> int:
         """Threads of a training or prediction job: part of its recipe."""
@@ -509,9 +491,11 @@ class Plan:
 
     def gpus(self, artefact: Artefact) -> int:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
-        if artefact.stage not in ("train", "predict"):
-            return 0
-        if self.config.models[artefact.recipe["model"]].fit != "sgd":
+        if artefact.stage in ("train", "predict"):
+            needs = self.config.models[artefact.recipe["model"]].fit == "sgd"
+        else:
+            needs = artefact.is_perceptual
+        if not needs:
             return 0
         gpus = int(self.config.scale.runtime.get("gpus", 0))
         return gpus if artefact.stage == "train" else min(gpus, 1)

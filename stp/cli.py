@@ -2,13 +2,15 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+from stp.disk import disk_error
 from stp.errors import StpError
 from stp.job import Interrupted
 from stp.launch import SAVED
@@ -42,6 +44,11 @@ Targets = Annotated[
 DEMO = Path("config/demo.yaml")
 
 
+def _examples(*commands: str) -> str:
+    """Write examples below the help of a verb."""
+    return "Examples:\n\n" + "\n\n".join(f"    {command}" for command in commands)
+
+
 def _plan(configfile: Path) -> Any:
     from stp.cells import Plan
 
@@ -67,7 +74,7 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
         raise StpError(
             f"nothing to {stage} for {' '.join(targets)!r}",
             expected=f"words out of one of: {'; '.join(stages[:8])}",
-            remedy="`stp plan` lists everything",
+            remedy="`stp plan --list` lists everything",
         )
     for artefact in artefacts:
         if artefact.stage != stage:
@@ -140,22 +147,26 @@ def score(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> N
 
 @app.command()
 def collect(
-    manifests: Annotated[list[Path], typer.Argument(help="Manifests, from results/plan.")],
+    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
     out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
-    database: Annotated[Path | None, typer.Option(help="DuckDB file to build.")] = None,
+    database: Annotated[
+        Path | None, typer.Option(help="DuckDB file to build from all that has been collected.")
+    ] = None,
     log: Log = None,
 ) -> None:
-    """Collect the scores of all cells into one Parquet file, or into the DuckDB store."""
-    from stp.collect.database import build
-    from stp.collect.scores import collect as collect_rows
+    """Collect the scores of all cells of a dimension, and build the DuckDB store."""
+    from stp.collect.everything import build_database, collect_dimension
 
     if out is not None:
-        collect_rows(manifests[0], out)
+        if manifest is None:
+            raise StpError("--out needs a manifest", remedy="name one, from results/plan")
+        collect_dimension(manifest, out)
         _say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        rows = [database.parent / "collected" / f"{path.stem}.parquet" for path in manifests]
-        build(manifests, rows, database)
-        _say(log, f"built {database}")
+        held, left_out = build_database(database.parent / "collected", database)
+        _say(log, f"built {database} with {', '.join(held)}")
+        for dimension, reason in left_out.items():
+            _say(log, f"  without {dimension}: {reason}")
 
 
 @app.command()
@@ -171,18 +182,27 @@ def render(
 ) -> None:
     """Render a table from the results store."""
     from stp import runner, workflow_files
+    from stp.collect.everything import build_database
     from stp.render.table import render_partial, render_table
 
     if partial:
         planned = _plan(configfile)
+        runner.restore_receipts(planned)
         folder = Path("results/partial")
-        for path in workflow_files.write_manifests(planned).values():
+        for dimension, path in workflow_files.write_manifests(planned).items():
+            final = Path("results/tables") / f"{dimension}.csv"
+            is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
+            if is_made or dimension in planned.config.evaluation.to_come:
+                continue
             missing = render_partial(path, runner.failures(planned), folder)
             _say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     else:
-        render_table(manifest, out.parent.parent / "results.duckdb", out)
+        database = out.parent.parent / "results.duckdb"
+        if not database.is_file():  # it is no output of the rule that collects
+            build_database(database.parent / "collected", database)
+        render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
         _say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
@@ -218,73 +238,244 @@ def query(
 @app.command()
 def plan(
     configfile: ConfigFile = DEMO,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List every artefact and whether it is there.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Costs of all jobs, of finished ones as well.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
 ) -> None:
-    """List every artefact of the plan and whether it is there."""
-    planned = _plan(configfile)
-    rows = [
-        {
-            "stage": artefact.stage,
-            "what": artefact.label,
-            "done": (planned.store / artefact.receipt).exists(),
-            "receipt": str(planned.store / artefact.receipt),
-        }
-        for artefact in planned.artefacts.values()
-    ]
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
+    """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("stage", "what", "done", "fingerprint", title=f"{len(rows)} artefacts")
-    for row in rows:
-        fingerprint = Path(row["receipt"]).parent.name
-        table.add_row(row["stage"], row["what"], "yes" if row["done"] else "-", fingerprint)
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    from stp import costs_summary, costs_table
+
+    found = costs_summary.entries(_plan(configfile))
+    if as_json:
+        print(json.dumps(costs_summary.as_json(found), indent=1))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if listed:
+        console.print(costs_table.listing(found))
+    else:
+        costs_table.show(console, found, everything)
 
 
-@app.command()
+@app.command(epilog=_examples("stp status", "watch -n 60 stp status", "stp status --json"))
 def status(
     configfile: ConfigFile = DEMO,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
     start: Annotated[
         bool, typer.Option("--start", hidden=True, help="Note that a run begins.")
     ] = False,
 ) -> None:
-    """Show how much of the plan is done, and where results, store and logs are."""
-    from stp import progress, runner
+    """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
+    from stp import claims, driver, progress
+    from stp import status as standing
+    from stp.status_text import lines
 
     planned = _plan(configfile)
     if start:
         progress.mark_start(planned)
+        claims.claim(planned)
+        driver.note(configfile)
         return
-    counts = progress.status(planned)
-    done = sum(entry[0] for entry in counts.values())
-    total = sum(entry[1] for entry in counts.values())
-    per_stage = ", ".join(f"{stage} {entry[0]}/{entry[1]}" for stage, entry in counts.items())
-    rest = "; nothing left to do" if done == total else ""
-    scale = planned.config.scale.scale
-    print(f"[{done}/{total}] {scale} scale: {per_stage}{rest}", file=sys.stderr)
-    for failure in runner.failures(planned).values():
-        print(
-            f"  failed: {failure['stage']} of {failure['label']}: "
-            f"{failure['error'].splitlines()[0]} (log: {failure['log']})",
-            file=sys.stderr,
-        )
-    for dimension in planned.config.scale.dimensions:
-        table = Path("results/tables") / f"{dimension}.csv"
-        if table.is_file():
-            print(
-                f"  table: {table} (and .md)\n  database: results/results.duckdb\n"
-                f"  store: {_short(planned.store)}\n  logs: results/logs",
-                file=sys.stderr,
-            )
+    found = standing.look(planned)
+    if as_json:
+        since = progress.run_started(planned)
+        print(json.dumps(standing.describe(planned, found, since), indent=1))
+        return
+    width = shutil.get_terminal_size((100, 20)).columns
+    for line in lines(planned, found, driver.noted(), width):
+        print(line)
 
 
-def _short(path: Path) -> Path:
-    """A path relative to here, where it is below."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+@app.command(
+    epilog=_examples("stp gc", "stp gc --older-than 30 --yes", "stp gc --predictions --yes")
+)
+def gc(
+    configfile: Annotated[
+        list[Path] | None,
+        typer.Option("--configfile", help="Scale files to keep; all of config/ unless given."),
+    ] = None,
+    predictions: Annotated[
+        bool,
+        typer.Option(
+            "--predictions", help="Instead: data of predictions whose scores are all there."
+        ),
+    ] = False,
+    older_than: Annotated[float, typer.Option(help="Days; what is younger stays.", min=0)] = 7,
+    forget_after: Annotated[
+        float | None,
+        typer.Option(help="Days without a run after which a checkout's needs do not count."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete what is listed.")] = False,
+) -> None:
+    """List what a store holds and no plan needs; with --yes, delete it.
+
+    Needed is what the scale files ask for, and what any checkout asked for when it last started a
+    run on this store. What is being made stays in any case. Of predictions, the data go and the
+    receipts stay, so that tables can still be made; a score that needs them has them made again.
+    """
+    from stp import garbage
+
+    garbage.collect(configfile, predictions, older_than, forget_after, yes)
+
+
+@app.command(
+    epilog=_examples(
+        "stp why", "stp why simvpv2 kth", "stp why train convlstm", "stp why simvpv2 enso --prove"
+    )
+)
+def why(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Compute a sample again and compare it with the older artefact."
+        ),
+    ] = False,
+    device: Annotated[str | None, typer.Option(help="For --prove: auto, cpu or cuda.")] = None,
+) -> None:
+    """Explain why artefacts would be made: which code, setting or input changed.
+
+    Each is compared with the most similar one that is there. Where only code changed, and it
+    computes the same as before, an entry in config/equivalent.yaml saves making it again: --prove
+    makes one artefact of each kind again, in a temporary folder, and writes the entry.
+    """
+    from stp.why_text import tell
+
+    planned = _plan(configfile)
+    runtime = {"device": device} if device else {}
+    if not tell(planned, words or [], runtime if prove else None):
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=_examples(
+        "stp export ../simvpv2-kth simvpv2 kth",
+        "stp export ../scores.tar --scores-only",
+        "(cd ../simvpv2-kth && sha256sum -c SHA256SUMS)",
+    )
+)
+def export(
+    out: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends with .tar.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    scores_only: Annotated[
+        bool,
+        typer.Option(
+            "--scores-only", help="Scores, and only the receipts of what they are made from."
+        ),
+    ] = False,
+) -> None:
+    """Pack artefacts, with all that they are made from, receipts and checksums, for others."""
+    from stp.inventory import size_text
+    from stp.meter import Meter
+    from stp.sharing import export as pack
+
+    meter = Meter("export")
+    packed = pack(_plan(configfile), words or [], out, scores_only, meter)
+    meter.clear()
+    receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
+    print(f"{out}: artefacts: {len(packed.whole)}{receipts}, {size_text(packed.bytes)}")
+    if packed.absent:
+        print(f"left out, because they are not there: {len(packed.absent)}")
+        for artefact in packed.absent:
+            print(f"  {artefact.stage} of {artefact.label}")
+
+
+@app.command("import", epilog=_examples("stp import ../simvpv2-kth", "stp import scores.tar"))
+def import_(
+    source: Annotated[
+        Path, typer.Argument(help="What stp export wrote, or another store.", exists=True)
+    ],
+    configfile: ConfigFile = DEMO,
+) -> None:
+    """Take artefacts that were made elsewhere into the store.
+
+    Every file is compared with its receipt, and every receipt with its path. What the store has
+    stays as it is; what is damaged is refused by name, and the rest is taken.
+    """
+    from stp.meter import Meter
+    from stp.receiving import receive
+
+    meter = Meter("import")
+    received = receive(_plan(configfile), source, meter)
+    meter.clear()
+    print(
+        f"artefacts: {len(received.taken)} taken, {len(received.present)} were there already, "
+        f"{len(received.refused)} refused"
+    )
+    for folder, why in received.refused.items():
+        print(f"refused: {folder}\n  " + why.replace("\n", "\n  "), file=sys.stderr)
+    if received.refused:
+        raise typer.Exit(1)
+
+
+@app.command(
+    # Options that this verb does not know are Snakemake's.
+    context_settings={"ignore_unknown_options": True},
+    epilog=_examples(
+        "stp resume", "stp resume --profile slurm --jobs 50 results/tables/short_term.csv"
+    ),
+)
+def resume(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Snakemake's, instead of those of the crashed run.")
+    ] = None,
+    owner_is_dead: Annotated[
+        bool,
+        typer.Option(
+            "--owner-is-dead", help="I know that the Snakemake on another machine has ended."
+        ),
+    ] = False,
+) -> None:
+    """Go on after Snakemake was killed: unlock, and run the same command again.
+
+    Arguments are handed to Snakemake; without any, those of the run that crashed are used. A
+    Snakemake that lives is left alone. Its jobs on a cluster are not cancelled: new jobs wait for
+    them and take over what they made.
+    """
+    from stp.resume import resume as go_on
+
+    # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
+    given = sys.argv[sys.argv.index("resume") + 1 :]
+    go_on([word for word in given if word != "--owner-is-dead"], owner_is_dead)
+
+
+@app.command()
+def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
+    """Show this site's settings (config/site.yaml), and what the jobs of a plan ask for.
+
+    Settings come from config/site.yaml, or from the file that STP_SITE names; start with
+    config/site.example.yaml. Nothing is submitted.
+    """
+    import yaml
+    from rich.console import Console
+    from rich.table import Table
+
+    from stp.resources import JobResources
+    from stp.site import Site
+
+    settings = Site.load()
+    print(yaml.safe_dump(settings.model_dump(), sort_keys=False))
+    print("Snakemake's options (profiles/slurm):")
+    print(yaml.safe_dump(settings.profile(), sort_keys=False))
+    rows = JobResources(_plan(configfile), settings).summary()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = Table(*names, title=f"largest request of each kind of job, {configfile}")
+    for row in rows:
+        table.add_row(*(str(row.get(name, "")) for name in names))
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def main() -> None:
@@ -302,11 +493,17 @@ def _guarded(command: Callable[[], Any]) -> None:
         print(f"stp: ended by {signal}", file=sys.stderr)
         sys.exit(143)
     except StpError as error:
-        first, *rest = str(error).splitlines()
-        print(f"stp: error: {first}", file=sys.stderr)
-        for line in rest:
-            print(f"  {line}", file=sys.stderr)
-        sys.exit(1)
+        _complain(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        _complain(disk_error(error, "the system refused"))
+
+
+def _complain(error: StpError) -> NoReturn:
+    first, *rest = str(error).splitlines()
+    print(f"stp: error: {first}", file=sys.stderr)
+    for line in rest:
+        print(f"  {line}", file=sys.stderr)
+    sys.exit(1)

@@ -17,6 +17,8 @@ from stp.errors import StpError, nearest
 
 CONFIG_FOLDER = Path(__file__).parent.parent / "config"
 Json = dict[str, Any]
+Dimension = Literal["short_term", "long_term", "generalization", "robustness"]
+"""The dimensions of the evaluation; each has its own rules and its own table."""
 
 
 class Strict(BaseModel):
@@ -100,6 +102,18 @@ class Counts(Strict):
     source: str = ""
 
 
+class Subset(Strict):
+    """A part of a dataset's test clips, or clips that only an evaluation uses.
+
+    Attributes:
+        title: what it is.
+        clips: their number, for estimates of time and storage only: in no recipe.
+    """
+
+    title: str
+    clips: int | None = Field(default=None, ge=0)
+
+
 class Dataset(Strict):
     """What is known about a dataset (config/datasets/<name>.yaml).
 
@@ -126,6 +140,7 @@ class Dataset(Strict):
     virtual_clips: str | None = None
     prepare: Json = {}
     counts: Counts = Counts()
+    subsets: dict[str, Subset] = {}
     release: str
     releases: dict[str, Release]
 
@@ -189,11 +204,17 @@ class Model(ModelSettings):
 
 
 class Evaluation(Strict):
-    """Which scores go into which columns (config/evaluation/predbench.yaml)."""
+    """Which scores go into which columns (config/evaluation/predbench.yaml).
+
+    Attributes:
+        to_come: dimensions whose predictions or scores have no code yet; they are planned, and
+            their jobs refuse to start.
+    """
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
     datasets: dict[str, str]
+    to_come: tuple[Dimension, ...] = ()
 
 
 class Metric(Strict):
@@ -202,6 +223,7 @@ class Metric(Strict):
     Attributes:
         higher_is_better: the direction of its conventions, except those in `opposite`.
         available: whether stp.metrics has it; if not, tables show `reason`.
+        perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         conventions: what each one computes, and whose it is.
     """
 
@@ -210,6 +232,7 @@ class Metric(Strict):
     higher_is_better: bool
     opposite: tuple[str, ...] = ()
     available: bool = True
+    perceptual: bool = False
     reason: str = ""
     conventions: dict[str, str]
 
@@ -218,11 +241,50 @@ class Metric(Strict):
         return self.higher_is_better != (choice in self.opposite)
 
 
-class Wanted(Strict):
-    """The cells of one evaluation dimension: every model on every dataset."""
+class Setting(Strict):
+    """What else distinguishes an evaluation.
 
-    datasets: tuple[str, ...]
+    Attributes:
+        horizon: number of frames to predict; that of the tested dataset unless set.
+        interval: frames between consecutive frames, in those of the training.
+    """
+
+    horizon: int | None = Field(default=None, ge=1)
+    interval: int | None = Field(default=None, ge=1)
+
+
+class Case(Strict):
+    """One evaluation of trained models.
+
+    Attributes:
+        trained_on: the dataset of training.
+        tested_on: the dataset of the test; that of training unless set.
+        subset: the test split, or a subset that the tested dataset declares.
+    """
+
+    trained_on: str
+    tested_on: str | None = None
+    subset: str = "test"
+    setting: Setting = Setting()
+
+
+class Wanted(Strict):
+    """The cells of one evaluation dimension: every model in every case.
+
+    Attributes:
+        models: which models.
+        datasets: short for cases: tested as they were trained.
+        cells: all other cases.
+    """
+
     models: tuple[str, ...]
+    datasets: tuple[str, ...] = ()
+    cells: tuple[Case, ...] = ()
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """All cases, those of the short form first."""
+        return (*(Case(trained_on=name) for name in self.datasets), *self.cells)
 
 
 class Paths(Strict):
@@ -248,9 +310,10 @@ class Scale(Strict):
     suite: Literal["predbench"] = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
-    dimensions: dict[Literal["short_term"], Wanted]
+    dimensions: dict[Dimension, Wanted]
     datasets: dict[str, Json] = {}
     models: dict[str, ModelSettings] = {}
+    metrics: dict[str, Json] = {}
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()
@@ -328,10 +391,18 @@ def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
     return list(getattr(current, "model_fields", {}))
 
 
-def _read_folder(kind: type[S], folder: Path) -> dict[str, S]:
-    return {
-        path.stem: check(kind, read_yaml(path), str(path)) for path in sorted(folder.glob("*.yaml"))
-    }
+def _read_folder(
+    kind: type[S], folder: Path, overrides: Mapping[str, Json], what: str, where: str
+) -> dict[str, S]:
+    """Read all facts of a kind, with what a scale file overrides in them."""
+    paths = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    for name in overrides:
+        check_known(name, paths, what, f"{where}: {what}s")
+    found = {}
+    for name, path in paths.items():
+        label = f"{where}: {what}s.{name}" if name in overrides else str(path)
+        found[name] = check(kind, merge(read_yaml(path), overrides.get(name, {})), label)
+    return found
 
 
 def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
@@ -343,6 +414,34 @@ def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
     known = list(known)
     if name not in known:
         raise StpError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+
+
+def _check_wanted(
+    wanted: Wanted, datasets: Mapping[str, Dataset], models: Iterable[str], where: str
+) -> None:
+    """Refuse cells of unknown models, datasets or subsets, and of frames that do not fit.
+
+    Raises:
+        StpError: a name is not known, or the frames of the test are not those of the training.
+    """
+    for name in wanted.models:
+        check_known(name, models, "model", f"{where}.models")
+    for name in wanted.datasets:
+        check_known(name, datasets, "dataset", f"{where}.datasets")
+    for number, case in enumerate(wanted.cells):
+        label = f"{where}.cells.{number}"
+        check_known(case.trained_on, datasets, "dataset", f"{label}.trained_on")
+        tested_on = case.tested_on or case.trained_on
+        check_known(tested_on, datasets, "dataset", f"{label}.tested_on")
+        known = ["test", *datasets[tested_on].subsets]
+        check_known(case.subset, known, f"subset of {tested_on}", label)
+        trained, tested = datasets[case.trained_on].shape, datasets[tested_on].shape
+        if trained != tested:
+            raise StpError(
+                f"{label}: {tested_on} has frames of C, H, W = {list(tested)}",
+                expected=f"{list(trained)}, those of {case.trained_on}, which trains the models",
+                remedy="test on a dataset with equal frames, or prepare one of the two otherwise",
+            )
 
 
 def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Config:
@@ -358,25 +457,18 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
     where = str(scale) if isinstance(scale, Path) else "the scale file"
     content = read_yaml(scale) if isinstance(scale, Path) else scale
     wanted = check(Scale, content, where)
-    models = _read_folder(Model, folder / "models")
-    datasets: dict[str, Dataset] = {}
-    paths = {path.stem: path for path in sorted((folder / "datasets").glob("*.yaml"))}
-    for name in wanted.datasets:
-        check_known(name, paths, "dataset", f"{where}: datasets")
-    for name, path in paths.items():
-        facts = merge(read_yaml(path), wanted.datasets.get(name, {}))
-        label = f"{where}: datasets.{name}" if name in wanted.datasets else str(path)
-        datasets[name] = check(Dataset, facts, label)
-        check_known(datasets[name].release, datasets[name].releases, "release", label)
+    models = _read_folder(Model, folder / "models", {}, "model", where)
+    datasets = _read_folder(Dataset, folder / "datasets", wanted.datasets, "dataset", where)
+    metrics = _read_folder(Metric, folder / "conventions", wanted.metrics, "metric", where)
+    for name, dataset in datasets.items():
+        label = f"{where}: datasets.{name}"
+        check_known(dataset.release, dataset.releases, "release", label)
     for name, settings in wanted.models.items():
         check_known(name, models, "model", f"{where}: models")
-        for dataset in settings.datasets:
-            check_known(dataset, paths, "dataset", f"{where}: models.{name}.datasets")
+        for dataset_name in settings.datasets:
+            check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
     for dimension, cells in wanted.dimensions.items():
-        for name in cells.datasets:
-            check_known(name, datasets, "dataset", f"{where}: dimensions.{dimension}.datasets")
-        for name in cells.models:
-            check_known(name, models, "model", f"{where}: dimensions.{dimension}.models")
+        _check_wanted(cells, datasets, models, f"{where}: dimensions.{dimension}")
     equivalent = read_yaml(folder / "equivalent.yaml") or []
     return Config(
         scale=wanted,
@@ -387,7 +479,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             read_yaml(folder / "evaluation" / "predbench.yaml"),
             str(folder / "evaluation" / "predbench.yaml"),
         ),
-        metrics=_read_folder(Metric, folder / "conventions"),
+        metrics=metrics,
         equivalent={entry["new"]: entry["old"] for entry in equivalent},
     )
 

@@ -1,7 +1,7 @@
 """What jobs are expected to cost: time, GPUs, memory, storage, each with its assumption.
 
-Work (stp.work) over a rate: what this store has measured for the same kind of work on as many GPUs
-and threads, or else the constants of config/costs.yaml. Nothing here can change a result.
+Work (stp.work) over a rate: what this store has measured for the same kind of work on as
+many GPUs and threads, or else the constants of config/costs.yaml. Nothing here can change a result.
 """
 
 import math

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from stp.costs_summary import Entry, assumptions, hours, lines, size
+from stp.costs_summary import TO_COME, Entry, assumptions, hours, lines, size
 from stp.progress import duration
 
 COLUMNS = (
@@ -24,7 +24,8 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
     for column in COLUMNS:
         table.add_column(column, justify="right")
     summed = lines(found, everything)
-    for line in summed:
+    following = [line.rule for line in summed[1:]] + [""]
+    for line, after in zip(summed, following, strict=True):
         table.add_row(
             line.rule,
             f"{line.jobs:,}",
@@ -34,13 +35,16 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
             duration(line.longest_s) if line.longest_s else "-",
             size(line.bytes),
             f"{line.files:,}",
-            end_section=line is summed[-2],
+            end_section=line.rule == "total" or after in ("total", TO_COME),
         )
     console.print(table)
     console.print("These are estimates. Assumptions:", highlight=False)
     for text in assumptions(found, everything):
         console.print(f"  - {text}", highlight=False)
-    without = sum(not entry.has_code for entry in found)
+    if summed[-1].rule == TO_COME:
+        said = f"{summed[-1].jobs:,} jobs are of dimensions that are not built yet; they refuse."
+        console.print(said, highlight=False)
+    without = sum(not entry.has_code and not entry.to_come for entry in found)
     if without:
         console.print(f"{without:,} jobs have no code yet (--list marks them).", highlight=False)
 
@@ -50,7 +54,8 @@ def listing(found: list[Entry]) -> Table:
     table = Table("rule", "what", "done", "GPUs", "memory", "time", "storage", "fingerprint")
     table.title = f"{len(found)} jobs"
     for entry in found:
-        done = "yes" if entry.done else "-" if entry.has_code else "no code"
+        absent = "to come" if entry.to_come else "-" if entry.has_code else "no code"
+        done = "yes" if entry.done else absent
         fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
         table.add_row(
             entry.rule,

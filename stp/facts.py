@@ -49,10 +49,13 @@ class Facts:
         self._sizes: dict[tuple[str, str], Known] = {}
 
     def clips(self, data: Artefact) -> Known:
-        """Clips of each split of a prepared dataset: its reader's options, then its facts."""
+        """Clips of each split and subset of a prepared dataset: its reader's options, then its
+        facts. A subset that says nothing counts as large as the test split.
+        """
         name = data.recipe["dataset"]
         if name not in self._clips:
-            options, counts = data.recipe["options"], self.plan.config.datasets[name].counts
+            dataset = self.plan.config.datasets[name]
+            options, counts = data.recipe["options"], dataset.counts
             given = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
             found, assumed = {}, []
             for split in SPLITS:
@@ -62,6 +65,8 @@ class Facts:
                     number = getattr(self.unknown.clips, split)
                     assumed.append(f"{number:,} {split} clips of {name} assumed")
                 found[split] = number
+            for subset, about in dataset.subsets.items():
+                found[subset] = found["test"] if about.clips is None else about.clips
             self._clips[name] = Known(found, tuple(assumed))
         return self._clips[name]
 

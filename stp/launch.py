@@ -1,7 +1,7 @@
 """Several processes for one training: through srun inside a Slurm job, as children elsewhere.
 
-This process keeps the lease, reports, and publishes; the others (``python -m stp.launch``) run
-the core. They meet at a TCP store that this process serves.
+This process keeps the lease, reports, and publishes; the others (``python -m`` this module) run the
+core. They meet at a TCP store that this process serves.
 """
 
 import contextlib

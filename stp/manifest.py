@@ -6,34 +6,40 @@ the code of collecting and rendering changes, or the published values do.
 
 import hashlib
 import json
-from dataclasses import asdict
 
 from stp import config as configuration
-from stp.cells import Made, Plan
+from stp.cells import Artefact, Cell, Made, Plan, enumerate_cells, setting_of
 from stp.config import Json
+from stp.recipes import Recipes
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
 NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
-def manifest(plan: Plan, dimension: str) -> Json:
-    """Describe the cells, columns, names and published values of a dimension's tables."""
+def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
+    """Describe the cells, columns, names and published values of a dimension's tables.
+
+    Args:
+        plan: the plan.
+        dimension: one that its scale file wants.
+        paper: the paper's protocol; read unless given.
+    """
     cells = [made for made in plan.cells if made.cell.dimension == dimension]
     datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
     models = list(dict.fromkeys(made.cell.model for made in cells))
     rows = plan.config.evaluation
     columns = {name: rows.columns[rows.datasets[name]] for name in datasets}
-    conventions = sorted({c for name in datasets for c in plan.conventions(name)})
+    conventions = sorted({c for name in datasets for c in plan.recipes.conventions(name)})
     described = {convention: _describe(plan, convention) for convention in conventions}
     published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
-    paper = Plan.load(configuration.CONFIG_FOLDER / "paper.yaml")
+    entries = _Entries(plan, paper or Paper())
     return {
         "dimension": dimension,
         "scale": plan.config.scale.scale,
         "code": plan.code("collect").fingerprint,
         "store": str(plan.store),
-        "cells": [_entry(plan, paper, made) for made in cells],
+        "cells": [entries.of(made) for made in cells],
         "unavailable": {c: d["reason"] for c, d in described.items() if not d["available"]},
         "conventions": described,
         "tables": {
@@ -64,24 +70,48 @@ def manifest(plan: Plan, dimension: str) -> Json:
     }
 
 
-def follows(plan: Plan, paper: Plan, made: Made) -> bool:
-    """Is the resolved recipe of a cell, from data to predictions, the paper's?
+def as_text(described: Json) -> str:
+    """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value)}"
+        for key, value in described.items()
+        if key != "cells"
+    ]
+    cells = ",\n".join(json.dumps(cell) for cell in described["cells"])
+    return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
 
-    Args:
-        plan: the plan of the cell.
-        paper: the plan of config/paper.yaml, without any override.
-        made: the cell.
-    """
-    cell = made.cell
 
-    def protocol(of: Plan) -> list[str]:
-        return [
-            _protocol("prepare", of.prepare_recipe(cell.tested_on)),
-            _protocol("train", of.train_recipe(cell.model, cell.trained_on, None)),
-            _protocol("predict", of.predict_recipe(cell)),
-        ]
+class Paper:
+    """The protocol of config/paper.yaml, without any override."""
 
-    return protocol(plan) == protocol(paper)
+    def __init__(self) -> None:
+        config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+        self.recipes = Recipes(config)
+        self.evaluations = {_evaluation(cell) for cell in enumerate_cells(config)}
+
+    def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
+        """Is this an evaluation of the paper, with its recipe from data to predictions?
+
+        Args:
+            recipes: of the plan of the cell.
+            cell: the cell.
+        """
+
+        def protocol(of: Recipes) -> list[str]:
+            setting = setting_of(cell.setting)
+            return [
+                _protocol("prepare", of.prepare(cell.tested_on)),
+                _protocol("prepare", of.prepare(cell.trained_on)),
+                _protocol("train", of.train(cell.model, cell.trained_on, None)),
+                _protocol("predict", of.predict(cell.model, cell.trained_on, cell.subset, setting)),
+            ]
+
+        return _evaluation(cell) in self.evaluations and protocol(recipes) == protocol(self.recipes)
+
+
+def _evaluation(cell: Cell) -> tuple[str, ...]:
+    """What is evaluated, whichever the model and its seed."""
+    return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
 
 
 def _protocol(stage: str, recipe: Json) -> str:
@@ -92,7 +122,7 @@ def _protocol(stage: str, recipe: Json) -> str:
 
 
 def _describe(plan: Plan, convention: str) -> Json:
-    metric = plan.metric(convention)
+    metric = plan.recipes.metric(convention)
     choice = convention.partition(".")[2]
     return {
         "title": metric.title,
@@ -104,24 +134,43 @@ def _describe(plan: Plan, convention: str) -> Json:
     }
 
 
-def _entry(plan: Plan, paper: Plan, made: Made) -> Json:
-    dataset = plan.config.datasets[made.cell.tested_on]
-    release = dataset.releases[dataset.release]
-    papers = follows(plan, paper, made)
-    return {
-        "key": asdict(made.cell),
-        "source": release.source,
-        "release": dataset.release,
-        "protocol": "paper" if papers else _other_name(plan.config.scale.scale),
-        "verified": release.verified,
-        "official_paper_protocol": papers and release.verified,
-        "leaky": release.leaky,
-        "subset_note": release.note,
-        "data": str(plan.store / made.data.folder),
-        "model": str(plan.store / made.model.folder) if made.model else None,
-        "predictions": str(plan.store / made.predictions.folder),
-        "scores": str(plan.store / made.scores.folder),
-    }
+class _Entries:
+    """Describes cells; those that differ in their seed alone follow one protocol."""
+
+    def __init__(self, plan: Plan, paper: Paper) -> None:
+        self.plan, self.paper = plan, paper
+        self._follows: dict[tuple[str, ...], bool] = {}
+
+    def of(self, made: Made) -> Json:
+        """Describe a cell."""
+        cell, plan = made.cell, self.plan
+        dataset = plan.config.datasets[cell.tested_on]
+        release = dataset.releases[dataset.release]
+        key = (cell.model, *_evaluation(cell))
+        if key not in self._follows:
+            self._follows[key] = self.paper.is_followed(plan.recipes, cell)
+        papers = self._follows[key]
+        trained = plan.config.datasets[cell.trained_on]
+        verified = release.verified and trained.releases[trained.release].verified
+
+        def folder(artefact: Artefact) -> str:
+            return f"{plan.store}/{artefact.folder}"
+
+        entry = {
+            "key": dict(vars(cell)),
+            "source": release.source,
+            "release": dataset.release,
+            "protocol": "paper" if papers else _other_name(plan.config.scale.scale),
+            "verified": verified,
+            "official_paper_protocol": papers and verified,
+            "leaky": release.leaky,
+            "subset_note": release.note,
+            "data": folder(made.data),
+            "model": folder(made.model) if made.model else None,
+            "predictions": folder(made.predictions),
+            "scores": folder(made.scores),
+        }
+        return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
 
 
 def _other_name(scale: str) -> str:

@@ -8,7 +8,7 @@ store, so they are right on one machine and on a cluster alike.
 import sys
 import time
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from stp import store
 from stp.cells import Artefact, Plan
@@ -17,6 +17,8 @@ from stp.durations import Durations
 
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
+COUNT_SECONDS = 300.0
+"""While it works, a job looks at all receipts only this often: on a cluster hundreds do."""
 
 
 def duration(seconds: float) -> str:
@@ -57,14 +59,15 @@ class Progress:
         self.begun = time.time()
         self.shown = self.begun
         self.open_line = False
+        self._counted, self._counted_at = "", 0.0
         self.durations = Durations(plan.store / "state" / "durations.jsonl")
 
-    def say(self, text: str) -> None:
-        """Print a line."""
+    def say(self, text: str, older: float = 0.0) -> None:
+        """Print a line, with a count that may be some seconds old."""
         if self.open_line:
             self.screen.write("\r\033[K")
             self.open_line = False
-        line = f"{self.count()} {self.stage:<8} {self.label}: {text}"
+        line = f"{self.count(older)} {self.stage:<8} {self.label}: {text}"
         print(line, file=self.screen, flush=True)
         self._write(line)
 
@@ -84,28 +87,31 @@ class Progress:
             left = (now - self.begun) / done * (total - done)
             text = f"{what}, {100 * done // total} %, {duration(left)} left"
         if terminal:
-            line = f"\r\033[K{self.count()} {self.stage:<8} {self.label}: {text}"
+            line = f"\r\033[K{self.count(COUNT_SECONDS)} {self.stage:<8} {self.label}: {text}"
             self.screen.write(line)
             self.screen.flush()
             self.open_line = True
             self._write(text)
         else:
-            self.say(text)
+            self.say(text, COUNT_SECONDS)
 
     def _states(self) -> tuple[list[str], int]:
         """List the kinds of all work that waits, and count all work."""
-        waiting = [
-            artefact.kind
-            for artefact in self.plan.artefacts.values()
-            if not (self.plan.store / artefact.receipt).exists()
-        ]
-        return waiting, len(self.plan.artefacts)
+        wanted = [a for a in self.plan.artefacts.values() if not self.plan.is_to_come(a)]
+        waiting = [a.kind for a in wanted if not (self.plan.store / a.receipt).exists()]
+        return waiting, len(wanted)
 
-    def count(self) -> str:
-        """Say how many of all artefacts are finished."""
-        waiting, total = self._states()
-        width = len(str(total))
-        return f"[{total - len(waiting):>{width}}/{total}]"
+    def count(self, older: float = 0.0) -> str:
+        """Say how many of all artefacts are finished.
+
+        Args:
+            older: an answer that was given fewer seconds ago is given again.
+        """
+        if time.time() - self._counted_at >= older:
+            waiting, total = self._states()
+            self._counted = f"[{total - len(waiting):>{len(str(total))}}/{total}]"
+            self._counted_at = time.time()
+        return self._counted
 
     def finish(self, adopted: bool = False) -> None:
         """Say that the work is done, and how long the rest will take."""
@@ -154,13 +160,3 @@ def run_started(plan: Plan) -> float:
         return start_file(plan).stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def status(plan: Plan) -> dict[str, Any]:
-    """Count finished and planned artefacts by stage."""
-    counts: dict[str, list[int]] = {}
-    for artefact in plan.artefacts.values():
-        entry = counts.setdefault(artefact.stage, [0, 0])
-        entry[0] += (plan.store / artefact.receipt).exists()
-        entry[1] += 1
-    return counts

@@ -29,7 +29,7 @@ def describe_machine() -> dict[str, Any]:
             packages[name] = "not installed"
     return {
         "host": socket.gethostname(),
-        "user": _user(),
+        "user": user(),
         "system": platform.platform(),
         "processor": platform.machine(),
         "cpus": os.cpu_count(),
@@ -42,10 +42,11 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def _user() -> str:
+def user() -> str:
+    """Name whoever runs this; by number in a container without a password file."""
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container without a password file
+    except (KeyError, OSError):
         return str(os.getuid())
 
 

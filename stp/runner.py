@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from stp import attempts, launch, provenance, slurm, store
+from stp import attempts, bytecode, launch, provenance, slurm, store
 from stp import progress as progress_lines
 from stp.cells import Artefact, Plan, Raw
 from stp.disk import disk_error, write_text
 from stp.errors import StpError
+from stp.fingerprint import definitions_of
 from stp.job import Interrupted, Job, Report
 from stp.signals import WARNING, Stop, listening
 from stp.site import Site
@@ -54,19 +55,18 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         its folder in the store.
 
     Raises:
-        StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is
-            full, or whatever the core has to say.
+        StpError: its dimension is still to come, an input is missing or damaged, the checkout
+            changed meanwhile, the disk is full, or whatever the core has to say.
         Interrupted: a signal asked it to stop, and it has saved its state.
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
     with _open_log(log) as log_file:
-        lines = progress_lines.Progress(
-            artefact.stage, artefact.label, plan, log_file, artefact.kind
-        )
+        lines = progress_lines.Progress(artefact.stage, artefact.label, plan, log_file, artefact)
         if store.adopt(final):
             lines.finish(adopted=True)
             return final
+        _refuse_to_come(plan, artefact)
         resumable = artefact.recipe.get("fit") == "sgd"
         stop = Stop()
         try:
@@ -111,18 +111,19 @@ def _make(
     inputs = {}
     for name, value in artefact.inputs.items():
         inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
-        _check_input(inputs[name], artefact)
+        _check_input(plan, inputs[name], artefact)
     started = time.time()
     store.remove_leftovers(final)
     temporary = store.temporary_folder(final)
     try:
-        core = importlib.import_module(_core_name(artefact))
+        core = importlib.import_module(core_name(artefact))
+        bytecode.refuse_stale(artefact.code.modules)
         job = Job(
             recipe=artefact.recipe,
             inputs=inputs,
             out=temporary,
             state=state,
-            runtime={**plan.config.scale.runtime, **_raw_roots(plan, artefact), **runtime},
+            runtime={**plan.config.scale.runtime, **raw_roots(plan, artefact), **runtime},
             report=_both(lines.report, attempt.report),
             interrupted=stop,
         )
@@ -143,6 +144,7 @@ def _make(
             "code": {
                 "fingerprint": artefact.code.fingerprint,
                 "modules": dict(artefact.code.modules),
+                "definitions": definitions_of(artefact.code.modules, plan.source),
             },
             "provenance": {
                 **provenance.describe_machine(),
@@ -231,7 +233,23 @@ def _keep_freed_memory() -> None:
         libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
-def _core_name(artefact: Artefact) -> str:
+def _refuse_to_come(plan: Plan, artefact: Artefact) -> None:
+    if plan.is_to_come(artefact):
+        to_come = plan.config.evaluation.to_come
+        built = [name for name in plan.config.scale.dimensions if name not in to_come]
+        raise StpError(
+            f"{artefact.dimension} is declared but not built yet",
+            expected=f"a dimension with code: {', '.join(built) or 'none of this scale file'}",
+            remedy="ask for the tables of those; this one is planned for estimates only",
+        )
+
+
+def core_name(artefact: Artefact) -> str:
+    """Name the module whose ``run(job)`` makes an artefact.
+
+    Raises:
+        StpError: the model or the reader has no code yet.
+    """
     name = CORES[artefact.stage].format(**artefact.recipe)
     named = [name]
     if "model" in artefact.recipe:
@@ -246,20 +264,28 @@ def _core_name(artefact: Artefact) -> str:
     return name
 
 
-def _raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+    """Name the folders of raw files to a core that reads some, as settings of its job."""
     raw = artefact.inputs.get("raw")
     if not isinstance(raw, Raw):
         return {}
     return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
 
 
-def _check_input(path: Path, artefact: Artefact) -> None:
+def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
     if path.suffix == ".json":
         if not path.is_file():
             raise StpError(
                 f"{path} is missing: the raw files were not fetched yet",
                 remedy="run `stp fetch` for this dataset",
             )
+    elif store.is_dropped(path):
+        store.call_back(plan.store, str(path.relative_to(plan.store)))
+        raise StpError(
+            f"{artefact.stage} of {artefact.label} needs data that were deleted to make room",
+            expected=f"all files of {path}",
+            remedy="run snakemake again: it is made again first",
+        )
     elif not store.is_complete(path):
         raise StpError(
             f"{path}, which {artefact.stage} of {artefact.label} needs, is missing or damaged",
@@ -364,6 +390,18 @@ def _record_failure(
     }
     with contextlib.suppress(OSError):
         write_text(state / FAILURE, json.dumps(record, indent=1))
+
+
+def restore_receipts(plan: Plan) -> int:
+    """Put back the receipts of finished artefacts that Snakemake has deleted.
+
+    It deletes all outputs of a submission of several jobs when one of them fails.
+
+    Returns:
+        how many there were.
+    """
+    missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
+    return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)
 
 
 def failures(plan: Plan) -> dict[str, dict[str, Any]]:

@@ -1,13 +1,12 @@
 """The store: immutable folders, published by a rename that never replaces.
 
-A finished folder holds the declared receipt ``artefact.json`` and a sealed copy of it.
-Snakemake may delete what a rule declares; with the sealed copy a deleted receipt is put
-back instead of computing again.
+A finished folder holds the declared receipt ``artefact.json`` and a sealed copy of it
+(stp/receipts.py). Snakemake may delete what a rule declares; with the sealed copy a deleted
+receipt is put back instead of computing again.
 """
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import shutil
@@ -19,22 +18,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from stp.cells import RECEIPT
 from stp.disk import disk_error, write_text
 from stp.errors import StpError
 from stp.job import Interrupted, never
+from stp.receipts import RECEIPT, SEALED, again, check_file, checksum, read_receipt
 
-SEALED = ".sealed.json"
+DROPPED = "dropped.json"
+"""Beside the receipt of an artefact whose data were deleted on purpose."""
 LEASE_SECONDS = 60
 """A lease whose heartbeat is older than this belongs to a process that died."""
 
 Json = dict[str, Any]
-
-
-def checksum(path: Path) -> str:
-    """Compute the sha256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def list_files(folder: Path) -> Json:
@@ -46,28 +40,20 @@ def list_files(folder: Path) -> Json:
     }
 
 
-def read_receipt(folder: Path) -> Json | None:
-    """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
-    for name in (RECEIPT, SEALED):
-        try:
-            receipt = json.loads((folder / name).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
-            continue
-        if isinstance(receipt, dict):
-            return receipt
-    return None
-
-
 def is_complete(folder: Path) -> bool:
     """Does a folder hold every file, in full size, that its receipt lists?"""
     receipt = read_receipt(folder)
-    if receipt is None:
-        return False
+    return receipt is not None and not is_dropped(folder) and not missing_files(folder, receipt)
+
+
+def missing_files(folder: Path, receipt: Json) -> list[str]:
+    """List the files of a receipt that are missing or have another size."""
+    missing = []
     for name, entry in receipt["files"].items():
         path = folder / name
         if not path.is_file() or path.stat().st_size != entry["bytes"]:
-            return False
-    return True
+            missing.append(name)
+    return missing
 
 
 def verify(folder: Path) -> None:
@@ -77,19 +63,42 @@ def verify(folder: Path) -> None:
         StpError: the receipt or a file is missing, or a file's bytes differ.
     """
     receipt = read_receipt(folder)
-    remedy = f"delete the folder and run again: rm -r {folder}"
     if receipt is None:
-        raise StpError(f"{folder} has no readable receipt", remedy=remedy)
-    for name, entry in receipt["files"].items():
-        path = folder / name
-        if not path.is_file():
-            raise StpError(f"{path} is missing", expected="all files of its receipt", remedy=remedy)
-        if path.stat().st_size != entry["bytes"] or checksum(path) != entry["sha256"]:
-            raise StpError(
-                f"{path} is damaged",
-                expected=f"{entry['bytes']} bytes with sha256 {entry['sha256']}",
-                remedy=remedy,
-            )
+        raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
+    for name in receipt["files"]:
+        check_file(folder, receipt, name)
+
+
+def drop(folder: Path, why: str) -> None:
+    """Delete the data of an artefact and keep its receipt, so that tables can still name it."""
+    write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in (RECEIPT, SEALED, DROPPED):
+            path.unlink()
+
+
+def is_dropped(folder: Path) -> bool:
+    """Were the data of an artefact deleted on purpose, so that only its receipt is left?"""
+    return (folder / DROPPED).exists()
+
+
+def call_back(root: Path, folder: str) -> None:
+    """Delete the declared receipt of an artefact whose data were dropped, and of its inputs.
+
+    What is declared and missing is made again by the next run of Snakemake.
+
+    Args:
+        root: the store.
+        folder: of the artefact, relative to the store.
+    """
+    receipt = read_receipt(root / folder)
+    if receipt is None or not is_dropped(root / folder):
+        return
+    (root / folder / RECEIPT).unlink(missing_ok=True)
+    for given in receipt["inputs"].values():
+        call_back(root, given)
 
 
 def adopt(folder: Path) -> bool:
@@ -139,6 +148,15 @@ def publish(temporary: Path, final: Path, receipt: Json) -> bool:
     text = json.dumps({**receipt, "files": list_files(temporary)}, indent=1, sort_keys=True)
     (temporary / SEALED).write_text(text)
     (temporary / RECEIPT).write_text(text)
+    return place(temporary, final)
+
+
+def place(temporary: Path, final: Path) -> bool:
+    """Move a sealed folder to its final name, replacing nothing.
+
+    Returns:
+        False if there is a complete artefact already; it is kept and ours thrown away.
+    """
     final.parent.mkdir(parents=True, exist_ok=True)
     while True:
         try:
@@ -152,7 +170,10 @@ def publish(temporary: Path, final: Path, receipt: Json) -> bool:
         if adopt(final):
             shutil.rmtree(temporary)
             return False
-        set_aside(final)
+        dropped = is_dropped(final)
+        aside = set_aside(final)
+        if dropped:
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def set_aside(path: Path) -> Path:
@@ -174,15 +195,17 @@ def lease(
     Raises:
         Interrupted: it was asked to stop while it waited.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "lease.json"
     me = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
     waiting = False
     while True:
+        folder.mkdir(parents=True, exist_ok=True)
         try:
             with path.open("x") as file:
                 json.dump(me, file)
             break
+        except FileNotFoundError:  # whoever finished the work removed its state just now
+            continue
         except FileExistsError:
             if _take_over(path):
                 continue
@@ -207,6 +230,8 @@ def lease(
         stop.set()
         heart.join()
         path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # keep state, remove what is empty
+            folder.rmdir()
 
 
 def is_held(folder: Path) -> bool:

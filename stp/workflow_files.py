@@ -10,7 +10,7 @@ from pathlib import Path
 from stp.cells import Plan
 from stp.disk import write_text_if_changed
 from stp.fingerprint import digest
-from stp.manifest import manifest
+from stp.manifest import Paper, as_text, manifest
 
 RESULTS = Path("results")
 
@@ -35,9 +35,9 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
         the path by dimension.
     """
     paths: dict[str, Path] = {}
+    paper = Paper() if write else None
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results)
         if write:
-            text = json.dumps(manifest(plan, dimension), indent=1) + "\n"
-            write_text_if_changed(paths[dimension], text)
+            write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
     return paths

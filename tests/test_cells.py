@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stp import config
-from stp.cells import Plan, setting_name
+from stp.cells import Plan, setting_name, setting_of
 from stp.errors import StpError
 
 ROOT = Path(__file__).parent.parent
@@ -32,24 +32,26 @@ def test_the_papers_cells_are_planned_without_code_data_or_torch():
         "print(len(plan.cells), sorted({'torch', 'numpy', 'zarr', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    # 14 datasets x (12 models + 3 reference lines)
-    assert done.stdout.strip() == "210 []", done.stderr
+    # (14 short-term + 3 long-term + 7 generalization + 9 robustness) x (12 models + 3 references)
+    assert done.stdout.strip() == "495 []", done.stderr
 
 
 def test_the_papers_protocol_is_read_from_its_appendix(paper):
     # PredBench, appendix D: ConvLSTM on M-MNIST 16, 5e-4, OneCycle, 200 epochs; KTH constant
-    recipe = paper.train_recipe("convlstm", "moving_mnist", 42)
+    recipe = paper.recipes.train("convlstm", "moving_mnist", 42)
     assert recipe["train"]["batch_size"] == 16
     assert recipe["train"]["lr"] == 5e-4
     assert recipe["train"]["schedule"] == "onecycle"
     assert recipe["train"]["epochs"] == 200
     assert recipe["options"]["patch_size"] == 4
-    assert paper.train_recipe("convlstm", "kth", 42)["train"]["schedule"] == "constant"
+    assert paper.recipes.train("convlstm", "kth", 42)["train"]["schedule"] == "constant"
 
 
 def test_every_protocol_value_is_a_number(paper):
     for made in paper.cells:
-        for key, value in paper.settings(made.cell.model, made.cell.trained_on, "train").items():
+        for key, value in paper.recipes.settings(
+            made.cell.model, made.cell.trained_on, "train"
+        ).items():
             if key in ("lr", "batch_size", "epochs", "iterations", "weight_decay"):
                 assert isinstance(value, int | float), (made.cell, key, value)
 
@@ -69,10 +71,10 @@ def test_the_scale_wins_over_the_papers_facts_and_the_particular_over_the_genera
             }
         )
     )
-    train = plan.settings("convlstm", "moving_mnist", "train")
+    train = plan.recipes.settings("convlstm", "moving_mnist", "train")
     assert (train["epochs"], train["lr"]) == (3, 0.2)
-    assert plan.settings("convlstm", "kth", "train")["lr"] == 0.3
-    assert plan.settings("simvpv2", "kth", "train")["lr"] == 0.1
+    assert plan.recipes.settings("convlstm", "kth", "train")["lr"] == 0.3
+    assert plan.recipes.settings("simvpv2", "kth", "train")["lr"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -105,6 +107,86 @@ def test_models_without_anything_to_fit_have_no_training():
     assert fitted == {"climatology", "convlstm", "simvpv2"}
 
 
+# The dimensions of the evaluation
+
+
+def case(plan: Plan, dimension: str, model: str = "convlstm") -> list[str]:
+    """What one model is evaluated on in a dimension."""
+    cells = [m.cell for m in plan.cells if (m.cell.dimension, m.cell.model) == (dimension, model)]
+    return [f"{c.trained_on}->{c.tested_on} {c.subset} {c.setting}" for c in cells]
+
+
+def test_the_papers_other_dimensions_are_those_of_its_sections_4_2_to_4_4(paper):
+    # BridgeData and nuScenes to 30 frames, WeatherBench for 5 days of 6 hours
+    assert case(paper, "long_term") == [
+        "bridge->bridge extrapolation horizon-30",
+        "nuscenes->nuscenes extrapolation horizon-30",
+        "weatherbench->weatherbench extrapolation horizon-20",
+    ]
+    assert case(paper, "generalization") == [
+        "bridge->bridge original_scene_new_task horizon-10",
+        "bridge->bridge new_scene_original_task horizon-10",
+        "bridge->bridge new_scene_new_task horizon-10",
+        "kitti->caltech test horizon-10",
+        "nuscenes->caltech test horizon-10",
+        "nuscenes->kitti test horizon-10",
+        "traffic4cast->traffic4cast moscow horizon-3",
+    ]
+    robustness = case(paper, "robustness")
+    assert robustness[:3] == [
+        f"bridge->bridge robustness horizon-10,interval-{k}" for k in (1, 2, 3)
+    ]
+    assert len(robustness) == 9
+
+
+def test_training_is_shared_by_all_dimensions(paper):
+    models = {m.model.folder for m in paper.cells if m.cell.model == "convlstm"}
+    # Caltech is for tests only
+    assert len(models) == 14
+    found = {m.cell.dimension: m for m in paper.cells if m.cell.model == "convlstm"}
+    assert found["robustness"].predictions.recipe["interval"] == 3
+    assert found["long_term"].predictions.recipe["lead_times"] == 20
+    assert found["long_term"].predictions.recipe["horizon"] == 1
+    assert "interval" not in found["short_term"].predictions.recipe
+
+
+def test_across_datasets_the_test_reads_the_tested_data_and_the_trained_model(paper):
+    (made,) = [
+        m for m in paper.cells
+        if (m.cell.model, m.cell.trained_on, m.cell.tested_on) == ("convlstm", "kitti", "caltech")
+    ]  # fmt: skip
+    inputs = made.predictions.inputs
+    assert inputs["data"].label == "caltech"
+    assert inputs["model"].label == "convlstm on kitti, seed 42"
+    assert made.predictions.dataset == made.scores.dataset == "caltech"
+
+
+def test_a_cell_is_wanted_once():
+    twice = {"short_term": {"cells": [{"trained_on": "kth"}]}}
+    with pytest.raises(StpError, match=r"persistence on kth(.|\n)*is wanted twice"):
+        Plan(config.load(demo(dimensions=twice)))
+
+
+def test_dimensions_whose_code_is_to_come_are_known(paper):
+    to_come = {a.dimension for a in paper.artefacts.values() if paper.is_to_come(a)}
+    assert to_come == {"long_term", "generalization", "robustness"}
+
+
+def test_perceptual_scores_are_a_second_job_where_such_a_metric_is_available():
+    assert all(made.perceptual is None for made in Plan.load(DEMO).cells)
+    before = {made.scores.folder for made in Plan.load(DEMO).cells}
+    plan = Plan(config.load(demo(metrics={"lpips": {"available": True}}, runtime={"gpus": 4})))
+    by_dataset = {made.cell.tested_on: made for made in plan.cells}
+    assert by_dataset["enso"].perceptual is None
+    kth = by_dataset["kth"]
+    assert kth.perceptual.recipe["conventions"] == ["lpips.alex"]
+    assert kth.perceptual.rule == "score_perceptual_short_term"
+    assert plan.gpus(kth.perceptual) == 1 and plan.gpus(kth.scores) == 0
+    assert {made.scores.folder for made in plan.cells} == before, "the other scores stay"
+    assert len(plan.receipts("short_term")) == 15 + 10
+    assert plan.find(f"{plan.store}/{kth.perceptual.receipt}") is kth.perceptual
+
+
 def test_paths_are_unique_readable_and_hold_no_equals_sign(paper):
     folders = list(paper.artefacts)
     assert len(folders) == len(set(folders))
@@ -120,6 +202,7 @@ def test_paths_are_unique_readable_and_hold_no_equals_sign(paper):
 
 def test_settings_are_sorted_in_their_name():
     assert setting_name({"interval": 2, "horizon": 30}) == "horizon-30,interval-2"
+    assert setting_of("horizon-30,interval-2") == {"interval": 2, "horizon": 30}
 
 
 def test_unknown_conventions_are_refused(monkeypatch):

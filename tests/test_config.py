@@ -16,6 +16,11 @@ def demo(**changes):
     return config.merge(yaml.safe_load(DEMO.read_text()), changes)
 
 
+def long_term(**case):
+    """A scale with one case of long-term prediction."""
+    return {"dimensions": {"long_term": {"models": ["persistence"], "cells": [case]}}}
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_loads(scale):
     loaded = config.load(config.CONFIG_FOLDER / f"{scale}.yaml")
@@ -30,6 +35,13 @@ def test_every_scale_loads(scale):
         ({"models": {"simvp2": {}}}, "did you mean simvpv2?"),
         ({"datasets": {"ensoo": {}}}, "did you mean enso?"),
         ({"datasets": {"kth": {"release": "oficial"}}}, "did you mean official?"),
+        (long_term(trained_on="kht"), "did you mean kth?"),
+        (long_term(trained_on="kth", tested_on="ens"), "did you mean enso?"),
+        (long_term(trained_on="bridge", subset="extrapolate"), "did you mean extrapolation?"),
+        (long_term(trained_on="kth", setting={"horizn": 3}), "did you mean horizon?"),
+        ({"dimensions": {"longterm": {}}}, "long_term"),
+        ({"metrics": {"lpip": {}}}, "did you mean lpips?"),
+        ({"metrics": {"lpips": {"availabel": True}}}, "did you mean available?"),
         ({"seedz": [1]}, "did you mean seeds?"),
         ({"models": {"convlstm": {"option": {}}}}, "did you mean options?"),
         ({"datasets": {"kth": {"contex": 3}}}, "did you mean context?"),
@@ -45,6 +57,15 @@ def test_unknown_names_are_refused_with_the_nearest(changes, message):
     [
         ({"datasets": {"kth": {"context": 0}}}, ["datasets.kth", "context", "0", "greater than"]),
         ({"datasets": {"kth": {"shape": [1, 64]}}}, ["datasets.kth", "shape"]),
+        (long_term(trained_on="kth", setting={"horizon": 0}), ["horizon", "0", "greater than"]),
+        (
+            long_term(trained_on="kth", tested_on="enso"),
+            [
+                "dimensions.long_term.cells.0",
+                "enso has frames of C, H, W = [1, 24, 48]",
+                "[1, 64, 64]",
+            ],
+        ),
         ({"seeds": []}, ["seeds", "at least 1"]),
         ({"seeds": ["a"]}, ["seeds", "'a'", "integer"]),
         ({"bootstrap": {"resamples": 5}}, ["bootstrap.resamples", "5", "100"]),

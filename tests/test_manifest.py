@@ -1,5 +1,6 @@
 """What tables are made from, and which rows may be called the paper's."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import yaml
 
 from stp import config
 from stp.cells import Plan
-from stp.manifest import follows, manifest
+from stp.manifest import Paper, as_text, manifest
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
@@ -32,8 +33,41 @@ def entries(plan: Plan) -> dict[tuple[str, str], dict]:
 
 def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
     demo = Plan.load(DEMO)
-    assert not any(follows(demo, paper, made) for made in demo.cells)
-    assert all(follows(paper, paper, made) for made in paper.cells)
+    follows = Paper().is_followed
+    assert not any(follows(demo.recipes, made.cell) for made in demo.cells)
+    assert all(follows(paper.recipes, made.cell) for made in paper.cells)
+
+
+def test_an_evaluation_that_the_paper_has_not_is_not_its_protocol():
+    """Recipes alone cannot tell: a longer rollout uses the paper's data and trained model."""
+    changes = {"short_term": {"models": ["convlstm"], "datasets": [], "cells": []}}
+    for setting in ({}, {"horizon": 20}):
+        changes["short_term"]["cells"].append({"trained_on": "kth", "setting": setting})
+    as_trained, longer = manifest(overridden(dimensions=changes), "short_term")["cells"]
+    assert (as_trained["key"]["setting"], as_trained["protocol"]) == ("horizon-10", "paper")
+    assert (longer["key"]["setting"], longer["protocol"]) == ("horizon-20", "changed paper")
+
+
+def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on():
+    wanted = {"models": ["persistence"], "cells": [{"trained_on": "kitti", "tested_on": "caltech"}]}
+
+    def verified(*datasets: str) -> bool:
+        known = {"official": {"files": [{"path": "all.zip", "sha256": "0" * 64}]}}
+        plan = overridden(
+            dimensions={"generalization": wanted},
+            datasets={name: {"releases": known} for name in datasets},
+        )
+        return manifest(plan, "generalization")["cells"][0]["verified"]
+
+    assert not verified("caltech")
+    assert verified("caltech", "kitti")
+
+
+def test_a_manifest_has_a_line_for_each_cell(paper):
+    found = manifest(paper, "robustness")
+    assert json.loads(as_text(found)) == found
+    # 15 models, three datasets, three intervals
+    assert sum('"robustness", "model"' in line for line in as_text(found).splitlines()) == 135
 
 
 def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -154,3 +155,24 @@ def test_the_lease_of_another_machine_expires_with_its_heartbeat(tmp_path):
     old = time.time() - store.LEASE_SECONDS - 1
     os.utime(lease, (old, old))
     assert store._take_over(lease)
+
+
+def test_who_waits_for_a_lease_gets_it_also_when_the_state_is_removed_meanwhile(tmp_path):
+    """As at the end of a training: its state goes, and with it the folder of the lease."""
+    state = tmp_path / "state"
+    held = threading.Event()
+
+    def finish_and_clear():
+        with store.lease(state):
+            (state / "training.pt").write_text("weights")
+            held.set()
+            time.sleep(0.3)
+        shutil.rmtree(state)
+
+    thread = threading.Thread(target=finish_and_clear)
+    thread.start()
+    held.wait()
+    with store.lease(state, lambda text: None):
+        assert store.is_held(state)
+    thread.join()
+    assert not state.exists(), "an empty folder of state is not kept"

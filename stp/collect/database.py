@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.manifest import Manifest, load_manifest
-from stp.collect.receipts import again, read_receipt
 from stp.disk import beside
 from stp.errors import StpError
+from stp.receipts import again, require_receipt
 from stp.score.options import CELL_KEYS
 
 STAGES = ("data", "model", "predictions", "scores")
@@ -113,7 +113,7 @@ def _artefacts(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
         if cell.get(stage)
     }
     for _, folder in sorted(folders):
-        receipt = read_receipt(Path(folder))
+        receipt = require_receipt(Path(folder))
         provenance = receipt.get("provenance", {})
         files = receipt.get("files", {})
         yield {

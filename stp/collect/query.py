@@ -38,7 +38,8 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
         raise StpError(
             f"{database}: no such database",
             expected="the results of a finished run",
-            remedy="run the table command first: it builds the database",
+            remedy="run the table command first: it builds the database; one that was deleted "
+            f"comes back with `stp collect --database {database}`",
         )
     try:
         with duckdb.connect(str(database), read_only=True) as connection:

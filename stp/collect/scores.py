@@ -20,9 +20,9 @@ from stp.collect.manifest import (
     load_manifest,
     variable_of,
 )
-from stp.collect.receipts import again, check_file, read_receipt
 from stp.disk import beside
 from stp.errors import StpError
+from stp.receipts import again, check_file, require_receipt
 from stp.score.options import CELL_KEYS
 from stp.score.tables import SCORES
 
@@ -81,7 +81,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         StpError: the score artefact is missing, damaged, of another schema or of another cell.
     """
     folder = Path(cell["scores"])
-    receipt = read_receipt(folder)
+    receipt = require_receipt(folder)
     scores = _read_scores(folder, receipt, cell)
     absent = _unavailable_rows(plan, cell, set(scores["convention"].to_pylist()))
     rows = pa.concat_tables([scores, pa.Table.from_pylist(absent, SCORES)])

@@ -91,7 +91,7 @@ class Checkout:
         done = self.snakemake("-n", "--quiet", "host", *options)
         assert done.returncode == 0, done.stdout
         jobs: Counter[str] = Counter()
-        for block in re.split(r"\n(?=(?:local)?rule )", done.stdout):
+        for block in re.split(r"\n *(?=(?:local)?rule )", done.stdout):  # indented in a group
             rule = re.match(r"(?:local)?rule (\w+):", block)
             if rule:
                 words = dict(re.findall(r"(\w+)=([^,\s]+)", block.partition("wildcards: ")[2]))

@@ -1,7 +1,7 @@
 """Only what changed runs again: by dry runs of every kind, and one of each kind for real.
 
-Whatever happens to the checkout, the last steps (collect, database, table) may run: they are
-cheap and belong to the checkout, not to the store.
+Whatever happens to the checkout, the last steps (collect, table) may run: they are cheap and
+belong to the checkout, not to the store.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 from checkout import TABLE, Checkout
 
 pytestmark = pytest.mark.slow
-LAST = Counter(["collect_short_term", "database", "render_short_term"])
+LAST = Counter(["collect_short_term", "render_short_term"])
 STAGES = ("train", "predict_short_term", "score_short_term")
 
 
@@ -82,7 +82,7 @@ def test_an_edited_reader_reaches_everything_of_its_dataset(checkout):
         ("stp/metrics/ssim.py", "raise StpError(\n", "raise StpError(  # why\n"),
         ("stp/cli.py", "", "\nCHANGED = 1\n"),
         ("stp/runner.py", "", "\nCHANGED = 1\n"),
-        ("workflow/rules/train.smk", "mem_mb=16000", "mem_mb=17000"),
+        ("workflow/rules/render.smk", "mem_mb=2000", "mem_mb=3000"),
         ("README.md", "", "\nMore.\n"),
     ],
 )
@@ -100,7 +100,9 @@ def test_a_changed_error_message_re_runs_nothing(checkout):
 
 
 def test_a_changed_learning_rate_reaches_one_model(checkout):
-    checkout.edit("tests/workflow/tiny.yaml", "convlstm: {", "convlstm: {train: {lr: 0.002}, ")
+    checkout.edit(
+        "tests/workflow/tiny.yaml", "  convlstm:\n", "  convlstm:\n    train: {lr: 0.002}\n"
+    )
     assert checkout.planned() == LAST + Counter({f"{stage} convlstm": 2 for stage in STAGES})
 
 

@@ -1,21 +1,20 @@
 # what the rules of all stages share
 
 # the wildcards of a cell, in the order of its path in the store
-CELL = "/".join(
-    f"{{{key}}}"
-    for key in (
-        "suite",
-        "model",
-        "variant",
-        "trained_on",
-        "train_subset",
-        "tested_on",
-        "subset",
-        "setting",
-        "seed",
-        "fingerprint",
-    )
+_KEYS = (
+    "suite",
+    "model",
+    "variant",
+    "trained_on",
+    "train_subset",
+    "tested_on",
+    "subset",
+    "setting",
+    "seed",
 )
+_CELL = "/".join(f"{{{key}}}" for key in _KEYS)
+CELL = f"{_CELL}/{{fingerprint}}"
+PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 
 
 def needed_by(receipt):
@@ -23,9 +22,21 @@ def needed_by(receipt):
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
 
 
+def manifest_of(wildcards):
+    """What the table of a dimension is made from, if the scale has that dimension."""
+    if wildcards.dimension not in MANIFESTS:
+        raise StpError(
+            f"the scale {PLAN.config.scale.scale} has no dimension {wildcards.dimension}",
+            expected=f"one of {', '.join(MANIFESTS)}",
+            remedy="declare it under `dimensions:` in the scale file",
+        )
+    return MANIFESTS[wildcards.dimension]
+
+
 # Resources are functions, asked once per job and again before every retry (stp/resources.py). Names
 # that the site does not set are left out.
-ASKED = ["mem_mb", "runtime", "slurm_extra", "gpu", "gres"]
+ASKED = ["mem_mb", "runtime", "slurm_extra"]
+ASKED += ["gres" if SITE.gpu.request == "gres" else "gpu"]
 ASKED += [name for name in SITE_RESOURCES if RESOURCES.site_sets(name)]
 
 

@@ -1,5 +1,5 @@
 # trained model, prepared data -> predictions.zarr; one rule per evaluation dimension
-PREDICTED = f"{STORE}/predictions/short_term/{CELL}/artefact.json"
+PREDICTED = f"{STORE}/predictions/{{dimension}}/{CELL}/artefact.json"
 
 
 rule predict_short_term:
@@ -8,7 +8,9 @@ rule predict_short_term:
     output:
         receipt=PREDICTED,
     log:
-        f"results/logs/predict/short_term/{CELL}.log",
+        f"results/logs/predict/{{dimension}}/{CELL}.log",
+    wildcard_constraints:
+        dimension="short_term",
     group:
         group_of(PREDICTED)
     conda:
@@ -20,3 +22,18 @@ rule predict_short_term:
         config=CONFIG,
     shell:
         "stp predict {output.receipt} --configfile {params.config} --log {log}"
+
+
+use rule predict_short_term as predict_long_term with:
+    wildcard_constraints:
+        dimension="long_term",
+
+
+use rule predict_short_term as predict_generalization with:
+    wildcard_constraints:
+        dimension="generalization",
+
+
+use rule predict_short_term as predict_robustness with:
+    wildcard_constraints:
+        dimension="robustness",

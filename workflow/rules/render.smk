@@ -1,16 +1,18 @@
-# results.duckdb -> tables
+# results.duckdb -> tables; the collected rows say that the database has what the table needs
 
 
 rule render_short_term:
     input:
-        manifest=MANIFESTS["short_term"],
-        database="results/results.duckdb",
+        manifest=manifest_of,
+        rows="results/collected/{dimension}.parquet",
     output:
-        table="results/tables/short_term.csv",
-        markdown="results/tables/short_term.md",
-        intervals="results/tables/short_term_intervals.csv",
+        table="results/tables/{dimension}.csv",
+        markdown="results/tables/{dimension}.md",
+        intervals="results/tables/{dimension}_intervals.csv",
     log:
-        "results/logs/render/short_term.log",
+        "results/logs/render/{dimension}.log",
+    wildcard_constraints:
+        dimension="short_term",
     conda:
         "../../envs/stp.yaml"
     resources:
@@ -18,3 +20,18 @@ rule render_short_term:
         runtime=60,
     shell:
         "stp render {input.manifest} --out {output.table} --log {log}"
+
+
+use rule render_short_term as render_long_term with:
+    wildcard_constraints:
+        dimension="long_term",
+
+
+use rule render_short_term as render_generalization with:
+    wildcard_constraints:
+        dimension="generalization",
+
+
+use rule render_short_term as render_robustness with:
+    wildcard_constraints:
+        dimension="robustness",

@@ -1,5 +1,5 @@
 # predictions, prepared data -> scores.parquet; CPU metrics, so never on a GPU node
-SCORED = f"{STORE}/scores/short_term/{CELL}/artefact.json"
+SCORED = f"{STORE}/scores/{{dimension}}/{CELL}/artefact.json"
 
 
 rule score_short_term:
@@ -8,7 +8,9 @@ rule score_short_term:
     output:
         receipt=SCORED,
     log:
-        f"results/logs/score/short_term/{CELL}.log",
+        f"results/logs/score/{{dimension}}/{CELL}.log",
+    wildcard_constraints:
+        dimension="short_term",
     group:
         group_of(SCORED)
     conda:
@@ -20,3 +22,52 @@ rule score_short_term:
         config=CONFIG,
     shell:
         "stp score {output.receipt} --configfile {params.config} --log {log}"
+
+
+use rule score_short_term as score_long_term with:
+    wildcard_constraints:
+        dimension="long_term",
+
+
+use rule score_short_term as score_generalization with:
+    wildcard_constraints:
+        dimension="generalization",
+
+
+use rule score_short_term as score_robustness with:
+    wildcard_constraints:
+        dimension="robustness",
+
+
+# Scores that compare what networks see: a job of its own, with a GPU. Only cells with such a metric
+# have one (perceptual and available in config/conventions).
+PERCEIVED = f"{STORE}/scores/{{dimension}}/{PERCEPTUAL_CELL}/artefact.json"
+
+
+use rule score_short_term as score_perceptual_short_term with:
+    input:
+        ancient(needed_by(PERCEIVED)),
+    output:
+        receipt=PERCEIVED,
+    log:
+        f"results/logs/score/{{dimension}}/{PERCEPTUAL_CELL}.log",
+    group:
+        group_of(PERCEIVED)
+    threads: threads_of(PERCEIVED)
+    resources:
+        **asks(PERCEIVED),
+
+
+use rule score_perceptual_short_term as score_perceptual_long_term with:
+    wildcard_constraints:
+        dimension="long_term",
+
+
+use rule score_perceptual_short_term as score_perceptual_generalization with:
+    wildcard_constraints:
+        dimension="generalization",
+
+
+use rule score_perceptual_short_term as score_perceptual_robustness with:
+    wildcard_constraints:
+        dimension="robustness",

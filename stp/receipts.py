@@ -1,4 +1,8 @@
-"""Read the receipt that ends every artefact folder, and check files against it."""
+"""Receipts: what ends every artefact folder, and how files are checked against it.
+
+A finished folder holds the declared receipt ``artefact.json``, with size and checksum of every
+file, and a sealed copy of it: Snakemake may delete what a rule declares.
+"""
 
 import hashlib
 import json
@@ -8,6 +12,15 @@ from typing import Any
 from stp.errors import StpError
 
 RECEIPT = "artefact.json"
+SEALED = ".sealed.json"
+
+Json = dict[str, Any]
+
+
+def checksum(path: Path) -> str:
+    """Compute the sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def again(folder: Path) -> str:
@@ -18,15 +31,27 @@ def again(folder: Path) -> str:
     return f"delete the folder and run again, it is made anew: rm -r {folder}"
 
 
-def read_receipt(folder: Path) -> dict[str, Any]:
-    """Read ``artefact.json`` of an artefact folder ``.../<fingerprint>``.
+def read_receipt(folder: Path) -> Json | None:
+    """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
+    for name in (RECEIPT, SEALED):
+        try:
+            receipt = json.loads((folder / name).read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            continue
+        if isinstance(receipt, dict):
+            return receipt
+    return None
+
+
+def require_receipt(folder: Path) -> Json:
+    """Read the declared receipt of an artefact folder ``.../<fingerprint>``.
 
     Raises:
         StpError: the receipt is missing, damaged, or that of another artefact.
     """
     path = folder / RECEIPT
     try:
-        receipt = json.loads(path.read_text(encoding="utf-8"))
+        receipt: Json = json.loads(path.read_text(encoding="utf-8"))
         fingerprint = receipt["fingerprint"]
     except FileNotFoundError:
         raise StpError(
@@ -49,8 +74,11 @@ def read_receipt(folder: Path) -> dict[str, Any]:
     return receipt
 
 
-def check_file(folder: Path, receipt: dict[str, Any], name: str) -> Path:
+def check_file(folder: Path, receipt: Json, name: str) -> Path:
     """Check one file of an artefact against the receipt, by size and SHA-256.
+
+    Returns:
+        the file.
 
     Raises:
         StpError: the file is missing, unknown to the receipt, or has other bytes.
@@ -76,8 +104,7 @@ def check_file(folder: Path, receipt: dict[str, Any], name: str) -> Path:
             expected=f"{recorded['bytes']} bytes, as in the receipt",
             remedy=again(folder),
         )
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = checksum(path)
     if found != recorded["sha256"]:
         raise StpError(
             f"{path}: damaged, SHA-256 {found}",

@@ -1,0 +1,87 @@
+"""Keep results.duckdb up to date: it holds every dimension that has been collected.
+
+What a dimension was collected from, its manifest, is kept beside its rows; so the database can be
+built at any time, whatever the plan asks for by now, and no table waits for another.
+"""
+
+import fcntl
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stp.collect.database import STAGES, build
+from stp.collect.manifest import Manifest, load_manifest
+from stp.collect.scores import collect
+from stp.disk import beside
+from stp.errors import StpError
+from stp.receipts import RECEIPT
+
+
+def collect_dimension(manifest: Path, rows: Path) -> None:
+    """Collect the scores of one dimension, and keep what they were collected from.
+
+    Args:
+        manifest: the cells.
+        rows: Parquet file to write; the manifest is copied to the same name with ``.json``.
+    """
+    kept = rows.with_suffix(".json")
+    with _alone(rows.parent):
+        kept.unlink(missing_ok=True)  # rows without a manifest do not count
+        collect(manifest, rows)
+        with beside(kept) as temporary:
+            shutil.copyfile(manifest, temporary)
+
+
+def build_database(collected: Path, database: Path) -> tuple[list[str], dict[str, str]]:
+    """Build the database from all that was collected at the scale that was collected last.
+
+    Several may do so at once: one waits for the other, and the last finds the rows of both.
+
+    Args:
+        collected: the folder of rows and manifests.
+        database: the file to replace.
+
+    Returns:
+        the dimensions that it holds, and why others were left out.
+
+    Raises:
+        StpError: nothing was collected, or a file is damaged.
+    """
+    with _alone(collected):
+        kept = [path for path in collected.glob("*.json") if path.with_suffix(".parquet").is_file()]
+        kept.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
+        if not kept:
+            raise StpError(
+                f"nothing has been collected in {collected}",
+                expected="the rows of a dimension, and their manifest",
+                remedy="make a table, such as results/tables/short_term.csv",
+            )
+        plans = {path: load_manifest(path) for path in kept}
+        scale = plans[kept[-1]]["scale"]
+        left_out = {}
+        for path in kept[:-1]:
+            reason = _why_not(plans[path], scale)
+            if reason:
+                left_out[path.stem] = reason
+        used = sorted(path for path in kept if path.stem not in left_out)
+        build(used, [path.with_suffix(".parquet") for path in used], database)
+    return [path.stem for path in used], left_out
+
+
+def _why_not(plan: Manifest, scale: str) -> str | None:
+    """Say why an earlier collection does not belong into the database of now."""
+    if plan["scale"] != scale:
+        return f"it was collected at the scale {plan['scale']}"
+    folders = {cell[stage] for cell in plan["cells"] for stage in STAGES if cell.get(stage)}
+    gone = sum(not Path(folder, RECEIPT).is_file() for folder in folders)
+    return f"{gone} artefacts that it was made from are gone" if gone else None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until nobody else collects into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

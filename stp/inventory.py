@@ -1,0 +1,76 @@
+"""What lies in a store: a walk that looks at the names of folders only.
+
+Artefact folders are named by 16 hex digits; what killed or superseded work left has a name that
+begins with a dot and ends with why it is there.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from stp.cells import FOLDERS
+
+FINGERPRINT = re.compile("[0-9a-f]{16}")
+LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
+
+
+def artefacts(store: Path) -> Iterator[str]:
+    """Yield all artefact folders, finished or not, relative to the store."""
+    for folder in _walk(store, list(FOLDERS.values())):
+        if FINGERPRINT.fullmatch(folder.rpartition("/")[2]):
+            yield folder
+
+
+def states(store: Path) -> Iterator[str]:
+    """Yield the artefact folders that have a folder of state, relative to the store."""
+    for folder in _walk(store / "state", list(FOLDERS.values())):
+        if FINGERPRINT.fullmatch(folder.rpartition("/")[2]):
+            yield folder
+
+
+def leftovers(store: Path) -> Iterator[tuple[str, str]]:
+    """Yield what killed work left: its folder, and that of the artefact it was meant for."""
+    for folder in _walk(store, [*FOLDERS.values(), "state"]):
+        parent, _, name = folder.rpartition("/")
+        found = LEFTOVER.fullmatch(name)
+        if found:
+            yield folder, f"{parent}/{found[1]}"
+
+
+def _walk(root: Path, tops: list[str]) -> Iterator[str]:
+    """Yield the folders that are artefacts or leftovers; these are not looked into."""
+    waiting = tops[::-1]
+    while waiting:
+        here = waiting.pop()
+        try:
+            names = sorted(entry.name for entry in os.scandir(root / here) if entry.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        inner = []
+        for name in names:
+            if FINGERPRINT.fullmatch(name) or LEFTOVER.fullmatch(name):
+                yield f"{here}/{name}"
+            else:
+                inner.append(f"{here}/{name}")
+        waiting += inner[::-1]
+
+
+def size_of(folder: Path) -> tuple[int, int]:
+    """Count the bytes and files below a folder."""
+    sizes = [path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()]
+    return sum(sizes), len(sizes)
+
+
+def changed_at(folder: Path) -> float:
+    """When anything in a folder changed last, as Unix time."""
+    return max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])
+
+
+def size_text(size: float) -> str:
+    """Write a size as people say it: ``512 B``, ``3.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,175 @@
+"""Recipes: all that is set for each artefact, resolved from the configuration.
+
+Plain JSON values, of which every one may influence the artefact: they are part of its fingerprint.
+What is asked twice is answered with the same object, so recipes are read and never changed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from stp.config import Config, Json, Metric, check_known, merge
+from stp.errors import StpError
+from stp.predict.options import PredictOptions
+from stp.train.options import TrainOptions
+
+
+class Recipes:
+    """The recipes of a configuration.
+
+    Args:
+        config: the checked configuration.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self._settings: dict[tuple[str, str, str], Json] = {}
+        self._prepare: dict[str, Json] = {}
+        self._networks: dict[tuple[str, str], Json] = {}
+        self._conventions: dict[str, list[str]] = {}
+
+    def settings(self, model: str, dataset: str, key: str) -> Json:
+        """Resolve what a model sets for a dataset: options, train or predict.
+
+        The scale wins over the paper's facts, and the particular over the general.
+        """
+        found = self._settings.get((model, dataset, key))
+        if found is None:
+            found = self._settings[model, dataset, key] = self._resolve(model, dataset, key)
+        return found
+
+    def _resolve(self, model: str, dataset: str, key: str) -> Json:
+        facts = self.config.models[model]
+        scale = self.config.scale
+        layers: list[Json] = []
+        general: Json = {} if key == "options" else getattr(scale, key)
+        for settings, shared in ((facts, {}), (scale.models.get(model), general)):
+            layers.append(shared)
+            if settings is not None:
+                layers.append(getattr(settings, key))
+                if dataset in settings.datasets:
+                    layers.append(getattr(settings.datasets[dataset], key))
+        return merge({}, *layers)
+
+    def prepare(self, name: str) -> Json:
+        """The recipe of a prepared dataset."""
+        if name not in self._prepare:
+            dataset = self.config.datasets[name]
+            release = dataset.releases[dataset.release]
+            self._prepare[name] = {
+                "dataset": name,
+                "reader": dataset.reader or name,
+                "release": dataset.release,
+                "source": release.source,
+                "shape": list(dataset.shape),
+                "context": dataset.context,
+                "horizon": dataset.horizon,
+                "units": dataset.units,
+                "options": merge(dataset.prepare, release.prepare),
+            }
+        return self._prepare[name]
+
+    def _network(self, model: str, name: str) -> Json:
+        if (model, name) not in self._networks:
+            dataset = self.config.datasets[name]
+            self._networks[model, name] = {
+                "model": model,
+                "options": self.settings(model, name, "options"),
+                "shape": list(dataset.shape),
+                "context": dataset.context,
+                "horizon": dataset.horizon,
+            }
+        return self._networks[model, name]
+
+    def train(self, model: str, name: str, seed: int | None) -> Json:
+        """The recipe of a trained model."""
+        train = self.settings(model, name, "train")
+        fit = self.config.models[model].fit
+        if fit == "closed_form":  # one pass over the data: only how much of it and how
+            train = {key: train[key] for key in ("threads", "max_clips") if key in train}
+        return {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
+
+    def predict(self, model: str, trained_on: str, subset: str, setting: Mapping[str, int]) -> Json:
+        """The recipe of a cell's predictions.
+
+        Args:
+            model: its name.
+            trained_on: the dataset of its training.
+            subset: split or subset of the tested dataset.
+            setting: horizon, and interval where it is one.
+        """
+        recipe = {
+            **self._network(model, trained_on),
+            "lead_times": setting["horizon"],
+            "split": subset,
+            "predict": self.settings(model, trained_on, "predict"),
+        }
+        if "interval" in setting:
+            recipe["interval"] = setting["interval"]
+        return recipe
+
+    def conventions(self, dataset: str) -> list[str]:
+        """List the conventions that are scored on a dataset, the table's columns first.
+
+        Raises:
+            StpError: a convention is not declared in config/conventions.
+        """
+        if dataset in self._conventions:
+            return self._conventions[dataset]
+        row = self.config.evaluation.datasets[dataset]
+        wanted = [
+            *self.config.evaluation.columns[row].values(),
+            *self.config.evaluation.also.get(row, ()),
+        ]
+        for convention in wanted:
+            metric, _, choice = convention.partition(".")
+            where = "config/evaluation/predbench.yaml"
+            check_known(metric, self.config.metrics, "metric", where)
+            known = self.config.metrics[metric].conventions
+            check_known(choice, known, f"convention of {metric}", where)
+        self._conventions[dataset] = list(dict.fromkeys(wanted))
+        return self._conventions[dataset]
+
+    def metric(self, convention: str) -> Metric:
+        """What is known about the metric of a convention, such as ``ssim.range2``."""
+        return self.config.metrics[convention.partition(".")[0]]
+
+    def scored(self, dataset: str, perceptual: bool) -> list[str]:
+        """List the conventions of one of a cell's two score jobs.
+
+        Args:
+            dataset: of the test.
+            perceptual: those that a GPU computes, or all others.
+        """
+        metrics = {name: self.metric(name) for name in self.conventions(dataset)}
+        return [n for n, m in metrics.items() if m.available and m.perceptual == perceptual]
+
+    def score(self, cell: Json, conventions: list[str]) -> Json:
+        """The recipe of a cell's scores.
+
+        Args:
+            cell: its keys.
+            conventions: to compute.
+        """
+        return {
+            "cell": cell,
+            "conventions": conventions,
+            "split": cell["subset"],
+            "bootstrap": self.config.scale.bootstrap.model_dump(),
+            "threads": 1,
+        }
+
+
+def check_options(
+    kind: type[TrainOptions] | type[PredictOptions], given: dict[str, Any], label: str
+) -> None:
+    """Refuse a recipe now, in seconds, that its job would refuse after hours of waiting.
+
+    Raises:
+        StpError: a key is unknown, or its value out of range.
+    """
+    try:
+        kind.from_recipe(given)
+    except StpError as error:
+        raise StpError(
+            f"{label}: {error.what}", expected=error.expected, remedy=error.remedy
+        ) from None

@@ -1,0 +1,107 @@
+"""results.duckdb holds every dimension that has been collected, and no table waits for another."""
+
+import shutil
+import threading
+from pathlib import Path
+
+import duckdb
+import pytest
+from small_store import SmallStore
+
+from stp.collect.everything import build_database, collect_dimension
+from stp.errors import StpError
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """The results of a checkout."""
+    return tmp_path / "results"
+
+
+def collected(results: Path, dimension: str, scale: str = "demo") -> SmallStore:
+    """Score one cell of a dimension, and collect it."""
+    store = SmallStore(results.parent / dimension)
+    store.folder.mkdir(exist_ok=True)
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6}}, seed=0, dimension=dimension)
+    store.manifest |= {"dimension": dimension, "scale": scale}
+    store.manifest["tables"] = {dimension: store.manifest["tables"]["short_term"]}
+    collect_dimension(store.write(), results / "collected" / f"{dimension}.parquet")
+    return store
+
+
+def build(results: Path) -> tuple[list[str], dict[str, str]]:
+    return build_database(results / "collected", results / "results.duckdb")
+
+
+def held(results: Path) -> list[str]:
+    """The dimensions in the database."""
+    sql = "SELECT DISTINCT s.dimension FROM scores s JOIN cells USING (dimension) ORDER BY ALL"
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
+        return [name for (name,) in database.execute(sql).fetchall()]
+
+
+def test_the_database_grows_with_every_dimension(results: Path) -> None:
+    collected(results, "short_term")
+    assert build(results) == (["short_term"], {})
+    collected(results, "robustness")
+    assert build(results) == (["robustness", "short_term"], {})
+    assert held(results) == ["robustness", "short_term"]
+
+
+def test_what_a_dimension_was_collected_from_counts_not_what_the_plan_asks_for_now(
+    results: Path,
+) -> None:
+    store = collected(results, "short_term")
+    store.add("simvpv2", "enso", {}, seed=0, scored=False)
+    store.write()  # a new manifest, with a cell that is still to be scored
+    assert build(results) == (["short_term"], {})
+
+
+def test_dimensions_of_another_scale_are_left_out(results: Path) -> None:
+    collected(results, "short_term", scale="demo")
+    collected(results, "robustness", scale="paper")
+    reason = "it was collected at the scale demo"
+    assert build(results) == (["robustness"], {"short_term": reason})
+    assert held(results) == ["robustness"]
+
+
+def test_an_older_dimension_whose_artefacts_were_cleaned_away_hinders_no_other(
+    results: Path,
+) -> None:
+    old = collected(results, "short_term")
+    collected(results, "robustness")
+    shutil.rmtree(old.cells[0]["predictions"])
+    reason = "1 artefacts that it was made from are gone"
+    assert build(results) == (["robustness"], {"short_term": reason})
+
+
+def test_the_dimension_that_was_collected_last_has_to_be_whole(results: Path) -> None:
+    collected(results, "short_term")
+    last = collected(results, "robustness")
+    shutil.rmtree(last.cells[0]["predictions"])
+    with pytest.raises(StpError, match="missing"):
+        build(results)
+
+
+def test_rows_whose_collection_failed_do_not_count(results: Path) -> None:
+    store = collected(results, "short_term")
+    shutil.rmtree(store.cells[0]["scores"])
+    with pytest.raises(StpError):
+        collect_dimension(store.write(), results / "collected" / "short_term.parquet")
+    with pytest.raises(StpError, match="nothing has been collected"):
+        build(results)
+
+
+def test_two_that_build_at_once_leave_a_database_with_the_rows_of_both(results: Path) -> None:
+    dimensions = ["generalization", "long_term", "robustness", "short_term"]
+
+    def work(dimension: str) -> None:
+        collected(results, dimension)
+        build(results)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in dimensions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert held(results) == dimensions

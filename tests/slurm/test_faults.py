@@ -1,0 +1,279 @@
+"""What goes wrong on clusters, one scenario each, and the results are those of a quiet run.
+
+Every scenario begins with a copy of the finished store in which one training, and what was made
+from it, is missing.
+"""
+
+import errno
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import wait
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from checkout import TABLE
+from conftest import name, play
+from scenario import MODEL, Scenario
+
+pytestmark = [pytest.mark.slow, pytest.mark.slurm]
+SIMVP = "simvpv2"
+
+
+# A training that ends before its time
+
+
+def cancelled_training(run: Scenario, quiet: Scenario) -> None:
+    """scancel: Snakemake submits it again, and it goes on where it was."""
+    run.take_all_but(quiet, MODEL)
+    driver = run.start()
+    run.cluster.ask("scancel", run.wait_for_training())
+    assert "Trying to restart job" in driver.succeed()
+    assert run.receipt("models")["extras"]["resumes"], "it began again"
+    assert len(run.attempts()) == 2 and run.attempts()[-1] == "done"
+    assert run.same_results(quiet)
+
+
+def time_limit(run: Scenario, quiet: Scenario) -> None:
+    """A limit of a minute for a training of more: it saves and requeues itself, twice or more."""
+    run.take_all_but(quiet, MODEL)
+    # 48 s of steps, of which at most 30 s fit between the start and the warning.
+    run.configure(
+        site={"warning_seconds": 30},
+        gpu={"partition": "short", "max_hours": 0.017},
+        gpus=1,
+        slow_step_s=4,
+    )
+    driver = run.start()
+    printed = driver.succeed()
+    ends = run.attempts()
+    assert ends.count("requeued") >= 2 and ends[-1] == "done", ends
+    assert set(ends) == {"requeued", "done"}, ends
+    assert len(run.jobs("rule_train_")) == 1, "one job, restarted by Slurm"
+    assert "restart job" not in printed, "Snakemake's retries are for failures"
+    assert run.same_results(quiet)
+
+
+def preempted(run: Scenario, quiet: Scenario) -> None:
+    """More important work takes the GPU: the training saves, waits, and goes on."""
+    run.take_all_but(quiet, MODEL)
+    run.configure(gpu={"request": "gres", "type": "small"}, gpus=1, slow_step_s=1)
+    driver = run.start()
+    job = run.wait_for_training()
+    urgent = ["--partition=urgent", "--gres=gpu:small:1", "--time=5", "--mem=100"]
+    run.cluster.ask("sbatch", *urgent, "--output=/dev/null", "--wrap=sleep 3")
+    assert "restart job" not in driver.succeed()
+    assert run.attempts() == ["requeued", "done"]
+    assert [job] == run.jobs("rule_train_")
+    assert run.same_results(quiet)
+
+
+def out_of_memory(run: Scenario, quiet: Scenario) -> None:
+    """Killed for its memory: the next attempt has twice as much."""
+    run.take_all_but(quiet, MODEL)
+    run.configure(hog_memory_mb=1200, slow_step_s=1)
+    assert "Trying to restart job" in run.start().succeed()
+    first, second = run.receipt("models")["attempts"]
+    assert first["how"] == "out of memory" and second["how"] == "done"
+    assert second["memory_mb"] == 2 * first["memory_mb"] == 3000
+    assert run.same_results(quiet)
+
+
+def gpu_types(run: Scenario, quiet: Scenario) -> None:
+    """No fault, but another kind of site: GPU types are generic resources there."""
+    run.take_all_but(quiet)
+    for stage in ("predictions", "scores"):
+        run.forget(stage, MODEL)
+    run.configure(gpu={"request": "gres", "type": "large"}, gpus=1)
+    run.start().succeed()
+    (job,) = run.jobs("rule_predict_")
+    assert run.cluster.visible_gpus()[job] == {"1"}, "the large one is the second"
+    assert run.same_results(quiet)
+
+
+# The driver and the cluster
+
+
+def killed_driver(run: Scenario, quiet: Scenario) -> None:
+    """kill -9 of Snakemake: its jobs live on, and the next run waits for them and adopts."""
+    run.take_all_but(quiet, MODEL)
+    run.configure(gpus=0, slow_step_s=2)
+    driver = run.start()
+    job = run.wait_for_training()
+    driver.kill()
+    assert "LockException" in run.start().fail()
+    second = run.go_on()
+    run.wait(lambda: len(run.jobs("rule_train_")) == 2, "the second run submits no job")
+    assert run.cluster.jobs()[job]["JobState"] == "RUNNING"
+    second.succeed()
+    (attempt,) = run.receipt("models")["attempts"]
+    assert attempt["slurm_job"] == job, "it was computed twice"
+    assert run.same_results(quiet)
+
+
+def controller_outage(run: Scenario, quiet: Scenario) -> None:
+    """slurmctld is away while a job is submitted, and again while one ends."""
+    run.take_all_but(quiet, MODEL)
+    run.cluster.stop_controller()
+    try:
+        driver = run.start()
+        run.wait(lambda: "rule train:" in driver.text, "no job is ready")
+        time.sleep(10)
+    finally:
+        run.cluster.start_controller()
+    run.wait_for_training()
+    run.cluster.stop_controller()
+    try:
+        run.wait(lambda: list(run.store.glob(f"models/*/{MODEL}/**/artefact.json")), "not made")
+        time.sleep(30)  # several questions fail
+    finally:
+        run.cluster.start_controller()
+    driver.succeed()
+    assert run.attempts() == ["done"]
+    assert run.same_results(quiet)
+
+
+def drained_node(run: Scenario, quiet: Scenario) -> None:
+    """The node takes no more jobs for a while; what runs goes on, what waits is not lost."""
+    run.take_all_but(quiet, MODEL)
+    driver = run.start()
+    job = run.wait_for_training()
+    run.cluster.drain()
+    run.wait(lambda: run.jobs("rule_predict_", "PENDING"), "the next job does not wait")
+    assert run.cluster.jobs()[job]["JobState"] == "COMPLETED"
+    run.cluster.resume()
+    driver.succeed()
+    assert run.attempts() == ["done"]
+    assert run.same_results(quiet)
+
+
+# What people and disks do
+
+
+def failing_cell(run: Scenario, quiet: Scenario) -> None:
+    """One model cannot be trained: the others finish, the gap is explained, and mended."""
+    run.take_all_but(quiet, MODEL, SIMVP)
+    run.configure(site={"retries": 0}, gpus=0)
+    loss = "def loss(self, clip: Tensor, step: int) -> Tensor:\n"
+    run.edit(f"stp/models/{SIMVP}.py", loss, loss + "        raise ValueError('hopeless')\n")
+    driver = run.start()
+    driver.fail()
+    assert not (run.folder / TABLE).exists()
+    partial = (run.folder / "results" / "partial" / "short_term.csv").read_text().splitlines()
+    (gap,) = [line for line in partial if "hopeless" in line]
+    assert "SimVP" in gap and len(partial) == 1 + 4
+    assert run.receipt("scores", MODEL), "the other network is there"
+    assert SIMVP in driver.summary and "hopeless" in driver.summary, "it names the cell"
+    (log,) = (run.folder / "results/logs/train").rglob(f"{SIMVP}/**/*.log")
+    assert str(log.relative_to(run.folder)) in driver.summary, "it names the log"
+
+    run.restore(f"stp/models/{SIMVP}.py")
+    run.start().succeed()
+    assert not (run.folder / "results" / "partial" / "short_term.csv").exists()
+    assert run.same_results(quiet)
+
+
+def damaged_artefact(run: Scenario, quiet: Scenario) -> None:
+    """A file is cut off after it was made: the error says what to delete; then all is well."""
+    run.take_all_but(quiet)
+    (model,) = run.store.glob(f"models/*/{MODEL}/**/model.pt")
+    model.write_bytes(model.read_bytes()[:1000])
+    for stage in ("predictions", "scores"):
+        run.forget(stage, MODEL)
+    run.configure(site={"retries": 0}, gpus=0)
+    driver = run.start()
+    driver.fail()
+    assert f"rm -r {model.parent}" in run.logs(), "the remedy is to delete this folder"
+    assert str(model.parent) in driver.summary
+    run.forget("models", MODEL)
+    run.start().succeed()
+    assert run.same_results(quiet)
+
+
+def edited_checkout(run: Scenario, quiet: Scenario) -> None:
+    """Somebody edits the model while it is trained: nothing is published under a wrong name."""
+    run.take_all_but(quiet, MODEL)
+    run.configure(site={"retries": 0}, gpus=0, slow_step_s=1)
+    driver = run.start()
+    run.wait_for_training()
+    run.edit(f"stp/models/{MODEL}.py")
+    driver.fail()
+    assert "the code changed while" in run.logs()
+    assert f"stp.models.{MODEL}" in driver.summary
+    assert not list(run.store.glob(f"models/*/{MODEL}/**/artefact.json"))
+    run.restore(f"stp/models/{MODEL}.py")
+    run.start().succeed()
+    assert run.same_results(quiet)
+
+
+def full_store(run: Scenario, quiet: Scenario) -> None:
+    """The file system of the store is full: a clear error, nothing half-written, then room."""
+    with small_disk(run.shared):
+        run.take_all_but(quiet, MODEL)
+        run.configure(site={"retries": 0}, gpus=0)
+        filler = run.shared / "filler"
+        fill(filler)
+        run.start().fail()
+        assert "No space left on device" in run.logs()
+        assert not list(run.store.glob(f"models/*/{MODEL}/**/artefact.json"))
+        assert not list(run.store.rglob("*.partial"))
+        filler.unlink()
+        run.start().succeed()
+    assert run.same_results(quiet)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """Mount a small file system; what is on it in the end stays in the folder."""
+    folder.mkdir(parents=True)
+    command = ["mount", "-t", "tmpfs", "-o", "size=32m", "stp-test", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr}")
+    try:
+        yield
+    finally:
+        kept = folder.with_name("kept")
+        shutil.copytree(folder, kept, symlinks=True)
+        # A process may still look at it: it goes when that one does.
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+        kept.rename(folder)
+
+
+def fill(path: Path) -> None:
+    """Write a file until its file system has no more room."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1 << 14))
+        except OSError as error:
+            assert error.errno == errno.ENOSPC
+
+
+SCENARIOS = [
+    time_limit,
+    killed_driver,
+    cancelled_training,
+    preempted,
+    out_of_memory,
+    gpu_types,
+    failing_cell,
+    damaged_artefact,
+    edited_checkout,
+    full_store,
+]
+OUTAGES = [controller_outage, drained_node]
+"""These disturb everybody, so they run alone."""
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=name)
+def test_fault(scenario, played):
+    played[scenario].result()
+
+
+@pytest.mark.parametrize("outage", OUTAGES, ids=name)
+def test_outage(outage, played, undisturbed, tmp_path):
+    wait(played.values())
+    play(outage, Scenario.on(undisturbed.cluster, tmp_path), undisturbed)

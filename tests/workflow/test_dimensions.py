@@ -1,0 +1,92 @@
+"""Several dimensions in one scale: each with its own table, and none waits for another."""
+
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+import yaml
+from checkout import TABLE, Checkout
+
+pytestmark = pytest.mark.slow
+LONG_TERM = "results/tables/long_term.csv"
+DATABASE = "results/results.duckdb"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """A checkout whose tiny scale asks for long-term prediction as well."""
+    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+    path = checkout.folder / "tests/workflow/tiny.yaml"
+    scale = yaml.safe_load(path.read_text())
+    scale["dimensions"] = {
+        "short_term": {"models": ["persistence", "climatology"], "datasets": ["enso"]},
+        "long_term": {"models": ["persistence"], "cells": [{"trained_on": "enso"}]},
+    }
+    path.write_text(yaml.safe_dump(scale))
+    return checkout
+
+
+def make(checkout: Checkout, *targets: str) -> str:
+    """Ask for targets; return what was printed."""
+    done = run(checkout, *targets)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def run(checkout: Checkout, *targets: str):
+    scale = "tests/workflow/tiny.yaml"
+    return checkout.run("snakemake", "--profile", "local", "--configfile", scale, "--", *targets)
+
+
+def held(checkout: Checkout) -> list[str]:
+    """The dimensions in the database."""
+    with duckdb.connect(str(checkout.folder / DATABASE), read_only=True) as database:
+        found = database.execute("SELECT DISTINCT dimension FROM cells ORDER BY ALL").fetchall()
+    return [name for (name,) in found]
+
+
+def test_a_dimension_that_is_to_come_refuses_and_hinders_no_other(checkout: Checkout):
+    done = run(checkout)  # everything
+    assert done.returncode != 0
+    assert "error: long_term is declared but not built yet" in done.stdout
+    assert (checkout.folder / TABLE).is_file()
+    assert not (checkout.folder / LONG_TERM).exists()
+    assert not (checkout.folder / "results/partial").exists(), "no table has gaps to show"
+    assert held(checkout) == ["short_term"]
+    assert not [path for path in checkout.receipts() if "/long_term/" in path]
+    assert not (checkout.store / "state/predictions/long_term").exists(), "nothing was begun"
+    status = checkout.run("stp", "status", "--configfile", "tests/workflow/tiny.yaml").stdout
+    # enso: prepared; climatology: fitted, predicted, scored; persistence: predicted, scored
+    assert "[6/6] tiny scale" in status and "nothing left to do" in status
+    assert "long_term: 1 cells, declared but not built yet" in status
+
+
+def test_tables_are_made_one_by_one_and_the_database_holds_them_all(checkout: Checkout):
+    checkout.edit(
+        "config/evaluation/predbench.yaml", "to_come: [long_term, ", "to_come: ["
+    )  # long-term prediction, with the horizon of the training, has code
+    make(checkout, LONG_TERM)
+    kinds = Counter(path.partition("/")[0] for path in checkout.receipts())
+    assert kinds == {"data": 1, "predictions": 1, "scores": 1}, "the other table's cells must wait"
+    assert held(checkout) == ["long_term"]
+
+    make(checkout, TABLE)
+    assert held(checkout) == ["long_term", "short_term"]
+    before = [(checkout.folder / name).stat().st_mtime_ns for name in (LONG_TERM, TABLE)]
+    make(checkout)
+    after = [(checkout.folder / name).stat().st_mtime_ns for name in (LONG_TERM, TABLE)]
+    assert after == before, "a table is not made again because another one was"
+
+    (checkout.folder / DATABASE).unlink()
+    make(checkout, DATABASE)
+    assert held(checkout) == ["long_term", "short_term"]
+
+
+def test_a_table_that_a_scale_does_not_have_is_refused(checkout: Checkout):
+    scale = "tests/workflow/tiny.yaml"
+    done = checkout.run(
+        "snakemake", "-n", "--configfile", scale, "--", "results/tables/robustness.csv"
+    )
+    assert done.returncode != 0
+    assert "the scale tiny has no dimension robustness" in done.stdout

@@ -1,0 +1,66 @@
+"""kill -9 of Snakemake in the middle of a run, and `stp resume`: for real, on this machine."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+import yaml
+from checkout import TABLE, Checkout
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
+    checkout = Checkout.create(tmp_path / "work", tmp_path / "shared")
+    scale = yaml.safe_load((checkout.folder / "tests/workflow/tiny.yaml").read_text())
+    scale["dimensions"]["short_term"] = {
+        "datasets": ["enso"],
+        "models": ["persistence", "convlstm"],
+    }
+    scale["runtime"] |= {"slow_step_s": 4, "checkpoint_every_s": 0}
+    config = checkout.folder / "slow.yaml"
+    config.write_text(yaml.safe_dump(scale))
+    command = ["snakemake", "--profile", "local", "--configfile", str(config), "--", TABLE]
+    driver = subprocess.Popen(
+        command,
+        cwd=checkout.folder,
+        env=checkout.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not list((checkout.store / "state").rglob("training.pt")):
+        assert driver.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
+
+    # while it lives it is left alone
+    done = checkout.run("stp", "resume")
+    assert done.returncode == 1
+    assert f"process {driver.pid} on this machine" in done.stdout
+    assert driver.poll() is None
+
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    (lease,) = (checkout.store / "state").rglob("lease.json")
+    training = json.loads(lease.read_text())["pid"]
+    os.kill(training, 0)  # the job of the old driver lives on
+    done = checkout.run("snakemake", *command[1:])
+    assert done.returncode == 1, "Snakemake alone does not go on: its lock is still there"
+
+    done = checkout.run("stp", "resume")
+    assert done.returncode == 0, done.stdout
+    assert "train of convlstm on enso, seed 0 on " in done.stdout
+    assert "unlocking" in done.stdout
+    assert f"--configfile {config} -- {TABLE}" in done.stdout
+    assert (checkout.folder / TABLE).is_file()
+    (receipt,) = (checkout.store / "models/enso/convlstm").rglob("artefact.json")
+    (attempt,) = json.loads(receipt.read_text())["attempts"]
+    assert attempt["pid"] == training and attempt["how"] == "done", "made by the old job, once"
+
+    # nothing is locked now, and nothing is left to do
+    done = checkout.run("stp", "resume")
+    assert done.returncode == 0, done.stdout
+    assert "unlocking" not in done.stdout
