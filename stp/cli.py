@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+from stp.cluster.launch import SAVED
+from stp.cluster.signals import Terminated
 from stp.disk import disk_error
 from stp.errors import StpError
 from stp.job import Interrupted
-from stp.launch import SAVED
-from stp.signals import Terminated
 
 app = typer.Typer(
     name="stp",
@@ -249,7 +249,8 @@ def plan(
     """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions."""
     from rich.console import Console
 
-    from stp import costs_summary, costs_table
+    from stp.costs import summary as costs_summary
+    from stp.costs import table as costs_table
 
     found = costs_summary.entries(_plan(configfile))
     if as_json:
@@ -271,9 +272,11 @@ def status(
     ] = False,
 ) -> None:
     """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
-    from stp import claims, driver, progress
-    from stp import status as standing
-    from stp.status_text import lines
+    from stp import progress
+    from stp.cluster import driver
+    from stp.upkeep import claims
+    from stp.upkeep import status as standing
+    from stp.upkeep.status_text import lines
 
     planned = _plan(configfile)
     if start:
@@ -318,7 +321,7 @@ def gc(
     run on this store. What is being made stays in any case. Of predictions, the data go and the
     receipts stay, so that tables can still be made; a score that needs them has them made again.
     """
-    from stp import garbage
+    from stp.upkeep import garbage
 
     garbage.collect(configfile, predictions, older_than, forget_after, yes)
 
@@ -348,7 +351,7 @@ def why(
     computes the same as before, an entry in config/equivalent.yaml saves making it again: --prove
     makes one artefact of each kind again, in a temporary folder, and writes the entry.
     """
-    from stp.why_text import tell
+    from stp.upkeep.why_text import tell
 
     planned = _plan(configfile)
     runtime = {"device": device} if device else {}
@@ -378,9 +381,9 @@ def export(
     ] = False,
 ) -> None:
     """Pack artefacts, with all that they are made from, receipts and checksums, for others."""
-    from stp.inventory import size_text
-    from stp.meter import Meter
-    from stp.sharing import export as pack
+    from stp.upkeep.inventory import size_text
+    from stp.upkeep.meter import Meter
+    from stp.upkeep.sharing import export as pack
 
     meter = Meter("export")
     packed = pack(_plan(configfile), words or [], out, scores_only, meter)
@@ -405,8 +408,8 @@ def import_(
     Every file is compared with its receipt, and every receipt with its path. What the store has
     stays as it is; what is damaged is refused by name, and the rest is taken.
     """
-    from stp.meter import Meter
-    from stp.receiving import receive
+    from stp.upkeep.meter import Meter
+    from stp.upkeep.receiving import receive
 
     meter = Meter("import")
     received = receive(_plan(configfile), source, meter)
@@ -445,7 +448,7 @@ def resume(
     Snakemake that lives is left alone. Its jobs on a cluster are not cancelled: new jobs wait for
     them and take over what they made.
     """
-    from stp.resume import resume as go_on
+    from stp.cluster.resume import resume as go_on
 
     # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
     given = sys.argv[sys.argv.index("resume") + 1 :]
@@ -463,8 +466,8 @@ def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from stp.resources import JobResources
-    from stp.site import Site
+    from stp.cluster.resources import JobResources
+    from stp.cluster.site import Site
 
     settings = Site.load()
     print(yaml.safe_dump(settings.model_dump(), sort_keys=False))

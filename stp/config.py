@@ -149,7 +149,7 @@ class Size(Strict):
     """What a network costs, for estimates of time, memory and storage only: in no recipe.
 
     All figures are those of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
-    options beside them; other datasets are converted (stp/work.py).
+    options beside them; other datasets are converted (stp/costs/work.py).
 
     Attributes:
         parameters: their number.

@@ -12,8 +12,8 @@ from typing import IO
 
 from stp import store
 from stp.cells import Artefact, Plan
-from stp.costs import Costs
-from stp.durations import Durations
+from stp.costs.durations import Durations
+from stp.costs.estimate import Costs
 
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0

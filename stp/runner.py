@@ -16,15 +16,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from stp import attempts, bytecode, launch, provenance, slurm, store
+from stp import bytecode, provenance, store
 from stp import progress as progress_lines
 from stp.cells import Artefact, Plan, Raw
+from stp.cluster import attempts, launch, slurm
+from stp.cluster.signals import WARNING, Stop, listening
+from stp.cluster.site import Site
 from stp.disk import disk_error, write_text
 from stp.errors import StpError
 from stp.fingerprint import definitions_of
 from stp.job import Interrupted, Job, Report
-from stp.signals import WARNING, Stop, listening
-from stp.site import Site
 
 CORES = {
     "prepare": "stp.prepare.{reader}",

@@ -1,6 +1,7 @@
 """One set of pins serves pip, conda and containers."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -36,10 +37,12 @@ def test_constraints_name_no_place_of_one_machine():
 
 def test_every_rule_names_its_environment_and_its_log():
     rules = [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
-    text = "\n".join(rules)
     assert len(rules) == 8
-    assert text.count("\nrule ") == text.count("    conda:") == text.count("    log:")
-    assert "    run:" not in text
+    blocks = re.findall(r"(?m)^rule .*\n(?:(?: .*)?\n)+", "\n".join(rules))
+    assert len(blocks) == 8
+    for block in blocks:  # rules made by `use rule` have those of the rule that they use
+        assert "    conda:" in block and "    log:" in block, block
+    assert "    run:" not in "".join(rules)
 
 
 def test_importing_the_package_and_its_command_line_loads_nothing_heavy():

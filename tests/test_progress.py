@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from stp.durations import Durations
+from stp.costs.durations import Durations
 from stp.progress import duration
 
 

@@ -12,7 +12,7 @@ import torch
 from moving_bar import job, recipe, simvp_recipe
 from torch import nn
 
-from stp import launch
+from stp.cluster import launch
 from stp.errors import StpError
 from stp.job import Interrupted
 from stp.train.run import run
@@ -71,11 +71,11 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (
         "import json, sys; sys.path[:0] = json.loads(sys.argv[1])\n"
-        "from pathlib import Path; from moving_bar import job; from stp import launch\n"
+        "from pathlib import Path; from moving_bar import job; from stp.cluster import launch\n"
         "launch.run('stp.train.run', job(Path(sys.argv[2]), Path(sys.argv[3]), "
         "json.loads(sys.argv[4])), ranks=2)"
     )
-    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parent.parent)]
+    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[2])]
     parent = subprocess.Popen(
         [sys.executable, "-c", script, json.dumps(paths), tmp_path, data, json.dumps(what)],
         stderr=subprocess.PIPE,

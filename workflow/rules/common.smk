@@ -33,7 +33,7 @@ def manifest_of(wildcards):
     return MANIFESTS[wildcards.dimension]
 
 
-# Resources are functions, asked once per job and again before every retry (stp/resources.py). Names
+# Resources are functions, asked once per job and again before every retry (stp/cluster/resources.py). Names
 # that the site does not set are left out.
 ASKED = ["mem_mb", "runtime", "slurm_extra"]
 ASKED += ["gres" if SITE.gpu.request == "gres" else "gpu"]

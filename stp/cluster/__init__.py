@@ -1,0 +1,1 @@
+"""What is between a job and its cluster: requests, signals, attempts, and the driver."""

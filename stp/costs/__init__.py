@@ -1,0 +1,1 @@
+"""What jobs are expected to cost: work, rates, and the assumptions behind them."""

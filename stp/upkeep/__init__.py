@@ -1,0 +1,1 @@
+"""Looking after the store: how it stands, why work is repeated, cleaning up, sharing."""

@@ -1,0 +1,226 @@
+"""What differs between an artefact that was made and the one that the plan asks for now.
+
+A receipt holds the recipe, the inputs and the meaning of every module and definition at its time;
+the plan has the same of now. Comparing the two names the change that asks for new work.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stp.cells import Artefact, Plan, Raw, fingerprint_of
+from stp.fingerprint import definitions_of
+from stp.receipts import read_receipt
+from stp.upkeep.inventory import FINGERPRINT
+
+Json = dict[str, Any]
+LONGEST = 60
+"""Longer values of a recipe are cut."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One reason why an artefact has another fingerprint.
+
+    Attributes:
+        kind: code, recipe, input or raw.
+        text: the reason in words.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A planned artefact beside an older one.
+
+    Attributes:
+        folder: of the older artefact, relative to the store.
+        receipt: of it.
+        own: differences of its own code and recipe.
+        inputs: by name, why what it is made from is another one.
+    """
+
+    folder: str
+    receipt: Json
+    own: list[Difference]
+    inputs: dict[str, list[Difference]]
+
+    @property
+    def all(self) -> list[Difference]:
+        """All differences, the root causes first, each once."""
+        found = [difference for inner in self.inputs.values() for difference in inner]
+        return list(dict.fromkeys(found + self.own))
+
+    @property
+    def only_code(self) -> bool:
+        """Does its own code differ, and neither its recipe nor anything but code before it?"""
+        return bool(self.own) and {difference.kind for difference in self.all} == {"code"}
+
+
+class Past:
+    """The older artefacts of a store, beside a plan.
+
+    Args:
+        plan: what is asked for now.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._receipts: dict[str, Json | None] = {}
+        self._comparisons: dict[tuple[str, str], Comparison] = {}
+
+    def receipt(self, folder: str) -> Json | None:
+        """Read the receipt of a folder of the store, once."""
+        if folder not in self._receipts:
+            self._receipts[folder] = read_receipt(self.plan.store / folder)
+        return self._receipts[folder]
+
+    def nearest(self, artefact: Artefact) -> Comparison | None:
+        """Compare with the nearest older sibling: fewest differences, then newest.
+
+        Returns:
+            None if nothing of this path was ever made.
+        """
+        parent = str(PurePosixPath(artefact.folder).parent)
+        try:
+            names = sorted(path.name for path in (self.plan.store / parent).iterdir())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        found = []
+        for name in names:
+            folder = f"{parent}/{name}"
+            if name != artefact.fingerprint and FINGERPRINT.fullmatch(name):
+                receipt = self.receipt(folder)
+                if receipt is not None:
+                    found.append(self.compare(artefact, folder, receipt))
+        return min(found, key=lambda c: (len(c.all), -finished(c.receipt)), default=None)
+
+    def compare(self, artefact: Artefact, folder: str, receipt: Json) -> Comparison:
+        """Compare a planned artefact with one that was made."""
+        place = artefact.folder, folder
+        if place not in self._comparisons:
+            own = list(_code(self.plan, artefact, receipt["code"]))
+            own += _recipe(artefact, receipt["recipe"])
+            inputs = {}
+            for name in sorted({*artefact.inputs, *receipt["inputs"]}):
+                differences = self._input(artefact, name, folder, receipt)
+                if differences:
+                    inputs[name] = differences
+            self._comparisons[place] = Comparison(folder, receipt, own, inputs)
+        return self._comparisons[place]
+
+    def _input(self, artefact: Artefact, name: str, folder: str, receipt: Json) -> list[Difference]:
+        """Say why an input is another one, down to the roots."""
+        now, then = artefact.inputs.get(name), receipt["inputs"].get(name)
+        if now is None or then is None:
+            what = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
+            return [Difference("input", what)]
+        if isinstance(now, Raw):
+            return list(_raw(now, then, folder, receipt))
+        if now.folder == then:
+            return []
+        older = self.receipt(then)
+        if older is None:
+            return [Difference("input", f"its {name} changed; {then} is gone, so nobody knows how")]
+        return self.compare(now, then, older).all
+
+
+def finished(receipt: Json) -> float:
+    """When an artefact was finished, as Unix time; 0 if its receipt does not say."""
+    time: float = receipt.get("provenance", {}).get("finished", 0.0)
+    return time
+
+
+def _raw(now: Raw, then: str, folder: str, receipt: Json) -> Iterator[Difference]:
+    what = f"the raw files of {now.dataset} changed"
+    if now.lock != then:
+        names = f"{PurePosixPath(then).name} -> {PurePosixPath(now.lock).name}"
+        yield Difference("raw", f"{what}: {names} (release, or its generator and options)")
+        return
+    # The declared files stand in no receipt; but with the same ones, the old fingerprint follows.
+    made_of = {"raw": now.identity}
+    code, recipe = receipt["code"]["fingerprint"], receipt["recipe"]
+    if fingerprint_of(receipt["stage"], code, recipe, made_of) != Path(folder).name:
+        declared = f"config/datasets/{now.dataset}.yaml, release {now.release}"
+        yield Difference(
+            "raw", f"{what}: other paths, sizes or checksums are declared ({declared})"
+        )
+
+
+def _code(plan: Plan, artefact: Artefact, then: Json) -> Iterator[Difference]:
+    """Say which modules changed, and which definitions in them."""
+    if artefact.code.fingerprint == then["fingerprint"]:  # the same, or declared equivalent
+        return
+    now, before = artefact.code.modules, then["modules"]
+    for module in sorted({*now, *before}):
+        if now.get(module) == before.get(module):
+            continue
+        if module not in before:
+            yield Difference("code", f"module {module} is used now, and was not")
+        elif module not in now:
+            yield Difference("code", f"module {module} was used, and is not any more")
+        else:
+            old = then.get("definitions", {}).get(module)
+            new = definitions_of([module], plan.source).get(module, {})
+            names = "" if old is None else f": {', '.join(changed_names(old, new))}"
+            yield Difference("code", f"module {module} changed{names}")
+
+
+def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Name the definitions of a module that were changed, added or removed.
+
+    Args:
+        old: hash by name, from `stp.fingerprint.definitions`.
+        new: the same of now.
+    """
+    names = []
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            note = "" if name in old and name in new else " (new)" if name in new else " (removed)"
+            names.append(name + note)
+    return names or ["the order of its definitions"]
+
+
+def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
+    """Say which keys of the recipe changed."""
+    now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
+    new, old = dict(_flat(now)), dict(_flat(then))
+    of = artefact.recipe.get("cell", artefact.recipe)
+    name = of.get("model") or of.get("dataset")
+    for key in sorted({*new, *old}):
+        if key in new and key in old and new[key] == old[key]:
+            continue
+        if isinstance(new.get(key), list) and isinstance(old.get(key), list):
+            values = _members(old[key], new[key])
+        else:
+            values = " -> ".join(
+                _value(side[key]) if key in side else "unset" for side in (old, new)
+            )
+        yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {values}")
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of nested mappings with dotted keys."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+    else:
+        yield prefix, value
+
+
+def _members(old: list[Any], new: list[Any]) -> str:
+    """Say what a list lost and gained, or how it changed otherwise."""
+    lost, gained = ([str(x) for x in a if x not in b] for a, b in ((old, new), (new, old)))
+    if len(lost) + len(gained) == 0 or len(lost) == len(old):
+        return f"{_value(old)} -> {_value(new)}"
+    parts = [("without", lost), ("with", gained)]
+    return "now " + " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+
+
+def _value(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,245 @@
+"""Take artefacts that were made elsewhere: checked file by file, replacing nothing.
+
+What is taken is copied beside first, compared with its receipt on the way, and gets its name in
+one step; so an import that is interrupted leaves whole artefacts and can be started again.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import tarfile
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from stp import store
+from stp.cells import FOLDERS, Plan, fingerprint_of
+from stp.disk import write_text_once, writing
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.receipts import RECEIPT, SEALED, checksum, read_receipt, require_receipt
+from stp.upkeep.inventory import artefacts
+from stp.upkeep.sharing import SUMS
+
+GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
+"""The lock file of generated raw bytes is named by what generates them."""
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Received:
+    """What became of the artefacts of an import.
+
+    Attributes:
+        taken: those that the store did not have.
+        present: those that it has; they stay as they are.
+        refused: why others were not taken, by folder.
+    """
+
+    taken: list[str] = field(default_factory=list)
+    present: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
+    """Take all artefacts of a folder, or of a tar file, into the store of a plan.
+
+    Args:
+        plan: names the store.
+        source: written by `stp export`; or another store.
+        report: progress, in artefacts.
+
+    Raises:
+        StpError: there are no artefacts, or their raw bytes are not those of this store.
+    """
+    scratch = plan.store / "state" / f".import.{uuid.uuid4().hex[:8]}.partial"
+    with writing(plan.store), store.lease(scratch):
+        try:
+            folder = _unpack(source, scratch) if source.is_file() else source
+            folders = list(artefacts(folder))
+            if not folders:
+                raise StpError(
+                    f"{source} holds no artefacts",
+                    expected="a folder or tar file of `stp export`, or a store",
+                    remedy="name the folder that has data, models, predictions or scores in it",
+                )
+            _compare_locks(folder, plan.store)
+            return _receive_all(plan, folder, folders, scratch, report)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _receive_all(
+    plan: Plan, source: Path, folders: list[str], scratch: Path, report: Report
+) -> Received:
+    sums = _read_sums(source)
+    received = Received()
+    for done, folder in enumerate(folders):
+        report("artefacts", done, len(folders))
+        final = plan.store / folder
+        if store.is_complete(final):
+            received.present.append(folder)
+            continue
+        try:
+            receipt = _check_receipt(source, folder, sums)
+            if store.is_dropped(source / folder) and read_receipt(final):
+                received.present.append(folder)  # with data, or without them as well
+                continue
+            copy = scratch / f"artefact-{done}"
+            _copy(source / folder, copy, receipt)
+        except StpError as error:
+            received.refused[folder] = str(error)
+            continue
+        _take_lock(source, plan.store, receipt)
+        (received.taken if store.place(copy, final) else received.present).append(folder)
+    for folder in sorted(set(_listed(sums)) - set(folders)):
+        received.refused[folder] = f"it is in {SUMS}, and not in {source}"
+    return received
+
+
+def _unpack(source: Path, scratch: Path) -> Path:
+    try:
+        with tarfile.open(source) as tar:
+            tar.extractall(scratch / "tar", filter="data")
+    except tarfile.TarError as error:
+        raise StpError(
+            f"{source} cannot be unpacked: {error}",
+            expected="a tar file that `stp export` wrote",
+            remedy="copy it again",
+        ) from None
+    inner = list((scratch / "tar").iterdir())
+    return inner[0] if len(inner) == 1 else scratch / "tar"
+
+
+def _compare_locks(source: Path, ours: Path) -> None:
+    """Refuse everything where a release has other raw bytes than here."""
+    for path in sorted((source / "raw").glob("*/*.lock.json")):
+        name = path.relative_to(source)
+        if not (ours / name).is_file():
+            continue
+        theirs, here = _lock(path), _lock(ours / name)
+        for file in sorted({*theirs, *here}):
+            if theirs.get(file) != here.get(file):
+                raise StpError(
+                    f"{path}: the raw file {file} is {_bytes(theirs.get(file))}, and in this store "
+                    f"it is {_bytes(here.get(file))}",
+                    expected="the same raw bytes under the same name of a release: numbers made "
+                    "from other bytes must not stand in one table",
+                    remedy="find out which of the two is the official file; where the bytes were "
+                    "meant to change, they need a release of their own (config/datasets)",
+                )
+
+
+def _lock(path: Path) -> Json:
+    """Read what a lock file says of each raw file."""
+    try:
+        files: Json = json.loads(path.read_bytes())["files"]
+    except (ValueError, KeyError, TypeError):
+        raise StpError(
+            f"{path} is not a lock file of raw bytes",
+            expected="what `stp fetch` wrote",
+            remedy="copy it again",
+        ) from None
+    return files
+
+
+def _bytes(entry: Json | None) -> str:
+    return f"{entry['bytes']} bytes with SHA-256 {entry['sha256'][:16]}..." if entry else "absent"
+
+
+def _read_sums(source: Path) -> dict[str, str]:
+    """Read the list of checksums, by file; a store has none."""
+    if not (source / SUMS).is_file():
+        return {}
+    lines = (source / SUMS).read_text().splitlines()
+    return {name: value for value, _, name in (line.partition("  ") for line in lines)}
+
+
+def _listed(sums: dict[str, str]) -> list[str]:
+    """List the artefact folders of a list of checksums."""
+    return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
+
+
+def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Json:
+    """Read a receipt, and refuse one that does not belong to its path."""
+    path = source / folder / RECEIPT
+    receipt = require_receipt(source / folder)
+    name = f"{folder}/{RECEIPT}"
+    if name in sums and checksum(path) != sums[name]:
+        _refuse(path, "it differs from its checksum", f"SHA-256 {sums[name]}")
+    stage = str(receipt.get("stage"))
+    if receipt.get("path") != folder or FOLDERS.get(stage) != folder.partition("/")[0]:
+        _refuse(path, f"it is that of {receipt.get('path')} ({stage})", folder)
+    if not all(isinstance(receipt.get(key), dict) for key in ("files", "inputs", "recipe", "code")):
+        _refuse(path, "it is not whole", "files, inputs, recipe and code")
+    made_of = {key: _identity(value) for key, value in receipt["inputs"].items()}
+    known = {key: value for key, value in made_of.items() if value is not None}
+    if len(known) == len(made_of):
+        code = receipt["code"]["fingerprint"]
+        found = fingerprint_of(stage, code, receipt["recipe"], known)
+        if found != receipt["fingerprint"]:
+            _refuse(path, f"its code, recipe and inputs make the fingerprint {found}", folder)
+    for file in receipt["files"]:
+        if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
+            _refuse(path, f"it lists {file}", "files of its own folder")
+    return receipt
+
+
+def _refuse(path: Path, what: str, expected: str) -> None:
+    raise StpError(f"{path}: {what}", expected=expected, remedy="export it again where it was made")
+
+
+def _identity(given: str) -> str | None:
+    """The fingerprint of an input; that of declared raw files is known to their own plan only."""
+    if not given.endswith(".json"):
+        return PurePosixPath(given).name
+    generated = GENERATED.search(given)
+    return generated[1] if generated else None
+
+
+def _copy(source: Path, target: Path, receipt: Json) -> None:
+    """Copy an artefact and compare every file with the receipt on the way.
+
+    Raises:
+        StpError: a file is missing or differs; nothing of the copy is left.
+    """
+    target.mkdir()
+    names = [] if store.is_dropped(source) else list(receipt["files"])
+    try:
+        for name in names:
+            _copy_file(source / name, target / name, receipt["files"][name])
+        if store.is_dropped(source):
+            shutil.copyfile(source / store.DROPPED, target / store.DROPPED)
+        for name in (SEALED, RECEIPT):
+            shutil.copyfile(source / RECEIPT, target / name)
+    except StpError:
+        shutil.rmtree(target)
+        raise
+
+
+def _copy_file(source: Path, target: Path, entry: Json) -> None:
+    if not source.is_file():
+        _refuse(source, "missing", f"{entry['bytes']} bytes, as in the receipt")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    found = hashlib.sha256()
+    with source.open("rb") as reader, target.open("xb") as writer:
+        while block := reader.read(1 << 20):
+            found.update(block)
+            writer.write(block)
+    if found.hexdigest() != entry["sha256"]:
+        size = source.stat().st_size
+        _refuse(
+            source,
+            f"damaged, {size} bytes with SHA-256 {found.hexdigest()}",
+            f"{entry['bytes']} bytes with SHA-256 {entry['sha256']}, as in the receipt",
+        )
+
+
+def _take_lock(source: Path, ours: Path, receipt: Json) -> None:
+    """Take over what locks the raw bytes of prepared data, where this store has no lock yet."""
+    lock = receipt["inputs"].get("raw")
+    if lock and (source / lock).is_file():
+        write_text_once(ours / lock, (source / lock).read_text())

@@ -1,0 +1,218 @@
+"""Pack artefacts for others: a folder or a tar file with receipts and a list of checksums.
+
+The paths inside are those of a store, so `stp import` takes it, and so would `cp`.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from stp import store
+from stp.cells import Artefact, Plan, Raw
+from stp.disk import writing
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.receipts import RECEIPT, SEALED, again, read_receipt
+from stp.upkeep.inventory import FINGERPRINT
+from stp.upkeep.why import chosen
+
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What was exported.
+
+    Attributes:
+        whole: artefacts with their data.
+        receipts: artefacts of which only the receipt is packed.
+        absent: chosen artefacts, or what they are made from, that are not there.
+        bytes: of all files.
+    """
+
+    whole: list[Artefact]
+    receipts: list[Artefact]
+    absent: list[Artefact]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to pack: from the disk, or with a given content."""
+
+    name: str
+    source: Path | None = None
+    content: bytes = b""
+    sha256: str | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.content) if self.source is None else self.source.stat().st_size
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator["_Hashing"]:
+        with self.source.open("rb") if self.source else io.BytesIO(self.content) as file:
+            yield _Hashing(cast(BinaryIO, file))
+
+
+class _Hashing:
+    """A file that is hashed while it is read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.hash = file, hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.file.read(size)
+        self.hash.update(data)
+        return data
+
+
+def export(
+    plan: Plan, words: list[str], out: Path, scores_only: bool = False, report: Report = silent
+) -> Packed:
+    """Pack artefacts and all that they are made from.
+
+    Args:
+        plan: the plan that has them.
+        words: of their paths; none for all.
+        out: a new folder, or a new file that ends with ``.tar``.
+        scores_only: pack scores, and of what they are made from only the receipts; enough for
+            tables and questions.
+        report: progress, in bytes.
+
+    Raises:
+        StpError: nothing of it is there, ``out`` exists, or a file is damaged.
+    """
+    if out.exists():
+        raise StpError(f"{out} exists", expected="a new name", remedy="choose another one")
+    wanted = [a for a in chosen(plan, words) if not scores_only or a.stage.startswith("score")]
+    packed = _sort(plan, wanted, scores_only)
+    if not {a.folder for a in wanted} & {a.folder for a in packed.whole}:
+        raise StpError(
+            f"none of the {len(wanted)} chosen artefacts is there",
+            expected="at least one that is finished",
+            remedy="`stp status` tells what is there",
+        )
+    files = list(_files(plan, packed))
+    total = sum(file.size for file in files)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        temporary = out.with_name(f".{out.name}.{uuid.uuid4().hex[:8]}.partial")
+        try:
+            if out.suffix == ".tar":
+                _pack_tar(temporary, out.stem, files, total, report)
+            else:
+                _pack_folder(temporary, files, total, report)
+            temporary.rename(out)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError, IsADirectoryError):
+                temporary.unlink()
+    return Packed(packed.whole, packed.receipts, packed.absent, total)
+
+
+def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Packed:
+    """Tell what is packed whole, as a receipt, or not at all; inputs before what needs them."""
+    needed: dict[Artefact, None] = {}
+
+    def add(artefact: Artefact) -> None:
+        for value in artefact.inputs.values():
+            if isinstance(value, Artefact):
+                add(value)
+        needed[artefact] = None
+
+    asked = set()
+    for artefact in wanted:
+        asked.add(artefact.folder)
+        add(artefact)
+    packed = Packed([], [], [], 0)
+    for artefact in needed:
+        folder = plan.store / artefact.folder
+        if scores_only and artefact.folder not in asked:
+            (packed.receipts if read_receipt(folder) else packed.absent).append(artefact)
+        else:
+            (packed.whole if store.is_complete(folder) else packed.absent).append(artefact)
+    return packed
+
+
+def _files(plan: Plan, packed: Packed) -> Iterator[_File]:
+    locks = {
+        value.lock
+        for artefact in (*packed.whole, *packed.receipts)
+        for value in artefact.inputs.values()
+        if isinstance(value, Raw)
+    }
+    for lock in sorted(locks):
+        if (plan.store / lock).is_file():
+            yield _File(lock, plan.store / lock)
+    why = json.dumps({"time": time.time(), "why": "exported with --scores-only"}).encode()
+    for artefact in packed.receipts:
+        yield _File(f"{artefact.folder}/{store.DROPPED}", content=why)
+        yield from _receipts(plan, artefact)
+    for artefact in packed.whole:
+        receipt: dict[str, Any] = read_receipt(plan.store / artefact.folder) or {}
+        for name, entry in sorted(receipt["files"].items()):
+            path = f"{artefact.folder}/{name}"
+            yield _File(path, plan.store / path, sha256=entry["sha256"])
+        yield from _receipts(plan, artefact)
+
+
+def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
+    """Both copies of a receipt, also where the declared one was deleted."""
+    receipt = read_receipt(plan.store / artefact.folder)
+    content = json.dumps(receipt, indent=1, sort_keys=True).encode()
+    for name in (SEALED, RECEIPT):
+        yield _File(f"{artefact.folder}/{name}", content=content)
+
+
+def _check(file: _File, found: str) -> str:
+    """Refuse to hand on what is damaged; return the line of the list of checksums."""
+    if file.sha256 not in (None, found):
+        assert file.source is not None
+        raise StpError(
+            f"{file.source}: damaged, SHA-256 {found}",
+            expected=f"{file.sha256}, as in the receipt",
+            remedy=again(next(f for f in file.source.parents if FINGERPRINT.fullmatch(f.name))),
+        )
+    return f"{found}  {file.name}\n"
+
+
+def _pack_folder(out: Path, files: list[_File], total: int, report: Report) -> None:
+    lines, done = [], 0
+    for file in files:
+        target = out / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with file.open() as reader, target.open("xb") as writer:
+            shutil.copyfileobj(cast(BinaryIO, reader), writer, 1 << 20)
+        lines.append(_check(file, reader.hash.hexdigest()))
+        done += file.size
+        report("bytes", done, total)
+    (out / SUMS).write_text("".join(lines))
+
+
+def _pack_tar(out: Path, name: str, files: list[_File], total: int, report: Report) -> None:
+    lines, done = [], 0
+    with tarfile.open(out, "x") as tar:
+        for file in files:
+            with file.open() as reader:
+                tar.addfile(_member(f"{name}/{file.name}", file.size), cast(BinaryIO, reader))
+            lines.append(_check(file, reader.hash.hexdigest()))
+            done += file.size
+            report("bytes", done, total)
+        text = "".join(lines).encode()
+        tar.addfile(_member(f"{name}/{SUMS}", len(text)), io.BytesIO(text))
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime = size, int(time.time())
+    return info

@@ -1,0 +1,129 @@
+"""Why an artefact would be made, or was not: in words, from receipts, records and the plan."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stp import store
+from stp.cells import Artefact, Plan
+from stp.errors import StpError, nearest
+from stp.progress import duration
+from stp.receipts import RECEIPT, again, read_receipt
+from stp.runner import state_folder
+from stp.upkeep.differences import Comparison, Past, finished
+from stp.upkeep.status import DONE, FAILED, RUNNING, Standing, look
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an artefact would be made, or not.
+
+    Attributes:
+        artefact: it.
+        verdict: what would happen, in a few words.
+        because: the reasons, one a line.
+        older: the nearest older artefact, where there is one and this one is not there.
+    """
+
+    artefact: Artefact
+    verdict: str
+    because: list[str]
+    older: Comparison | None = None
+
+
+def chosen(plan: Plan, words: list[str]) -> list[Artefact]:
+    """Find the artefacts that words of their path, or paths of receipts, name.
+
+    Raises:
+        StpError: there is none.
+    """
+    paths = [word for word in words if "/" in word]
+    found = [plan.find(path) for path in paths]
+    rest = [word for word in words if word not in paths]
+    if rest or not paths:
+        found += [a for f, a in plan.artefacts.items() if set(rest) <= {*f.split("/"), a.stage}]
+    if not found:
+        known = {part for f, a in plan.artefacts.items() for part in (*f.split("/"), a.stage)}
+        unknown = [word for word in rest if word not in known]
+        raise StpError(
+            f"the plan has nothing for {' '.join(words)!r}",
+            expected="words that a path holds, such as `convlstm kth`, or the path of a receipt",
+            remedy=nearest(unknown[0], known) if unknown else "use fewer words",
+        )
+    return list(dict.fromkeys(found))
+
+
+def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> Reason:
+    """Say why an artefact would be made, or would not.
+
+    Args:
+        plan: the plan that has it.
+        artefact: it.
+        past: the older artefacts of the store.
+        standing: how it stands (stp.upkeep.status.look).
+    """
+    folder = plan.store / artefact.folder
+    receipt = read_receipt(folder)
+    if receipt is not None:
+        return _explain_present(plan, artefact)
+    tried = [f"attempt {a['attempt']}: {a['how']} ({a['detail']})" for a in standing.attempts
+             if a["how"]]  # fmt: skip
+    if (state_folder(plan, artefact.folder) / "training.pt").exists():
+        tried.append("goes on from its checkpoint")
+    if standing.state == RUNNING:
+        percent = "" if standing.percent is None else f", {standing.percent} %"
+        return Reason(artefact, f"is being made {standing.where}{percent}", tried)
+    older = past.nearest(artefact)
+    because = [d.text for d in older.all] if older else ["nothing like it was ever made"]
+    if older and not because:
+        because = ["an older artefact of the same code, recipe and inputs has another fingerprint"]
+    if standing.state == FAILED:
+        failure = standing.failure
+        because = [f"it failed: {failure['error']}", f"log: {failure['log']}", *because]
+    return Reason(artefact, "would be made", because + tried, older)
+
+
+def _explain_present(plan: Plan, artefact: Artefact) -> Reason:
+    """Explain an artefact that has a receipt."""
+    folder = plan.store / artefact.folder
+    receipt = read_receipt(folder) or {}
+    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(receipt)))
+    took = duration(receipt.get("provenance", {}).get("seconds", 0))
+    host = receipt.get("provenance", {}).get("host", "?")
+    if store.is_dropped(folder):
+        text = "its data were deleted to make room, its receipt is kept: tables need no more"
+        return Reason(artefact, "is made again only where a score needs it", [text])
+    missing = store.missing_files(folder, receipt)
+    if missing:
+        names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+        text = f"{len(missing)} of {len(receipt['files'])} files are missing or cut short: {names}"
+        return Reason(artefact, "is damaged", [text, again(folder)])
+    because = [f"made {made} in {took} on {host}"]
+    if not (folder / RECEIPT).exists():
+        text = "its receipt was deleted; the sealed copy is put back and nothing is computed"
+        return Reason(artefact, "would be adopted", [text, *because])
+    return Reason(artefact, "is done", because)
+
+
+def undone(plan: Plan) -> list[Reason]:
+    """Explain everything that would be made."""
+    past, standing = Past(plan), look(plan)
+    return [
+        explain(plan, artefact, past, standing[folder])
+        for folder, artefact in plan.artefacts.items()
+        if standing[folder].state != DONE
+    ]
+
+
+def equivalents(reasons: Iterable[Reason]) -> dict[tuple[str, str], Reason]:
+    """Find where nothing but code changed.
+
+    Returns:
+        by fingerprints of the code (older, now), the first artefact that was made by the older.
+    """
+    found: dict[tuple[str, str], Reason] = {}
+    for reason in reasons:
+        if reason.older and reason.older.only_code:
+            pair = reason.older.receipt["code"]["fingerprint"], reason.artefact.code.fingerprint
+            found.setdefault(pair, reason)
+    return found

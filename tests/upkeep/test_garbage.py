@@ -1,0 +1,206 @@
+"""Only what nobody needs goes: not what a plan, another checkout or a living process has."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fake_store import DAY, TINY, finish, finish_all, grow_old, hold, pick, small_plan
+
+from stp import config, runner, store
+from stp.cells import Plan
+from stp.errors import StpError
+from stp.upkeep import garbage
+from stp.upkeep.claims import claim, read_claims
+from stp.upkeep.inventory import artefacts
+
+STP = Path(sys.executable).parent / "stp"
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch) -> Plan:
+    return small_plan(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def other() -> Plan:
+    """The same cells after a change of a learning rate: other trainings, forecasts and scores."""
+    return Plan(config.load(config.merge(config.read_yaml(TINY), {"train": {"lr": 0.5}})))
+
+
+def needs(plan: Plan) -> garbage.Wanted:
+    return garbage.needed([plan], [])
+
+
+def folders(found: garbage.Found) -> set[str]:
+    return {item.folder for item in found.rubbish}
+
+
+def test_what_no_plan_needs_is_found_and_what_a_plan_needs_stays(plan, other):
+    finish_all(plan, days_old=10)
+    for folder, artefact in other.artefacts.items():
+        if folder not in plan.artefacts:
+            finish(other, artefact, days_old=10)
+    superseded = set(other.artefacts) - set(plan.artefacts)
+    # 2 datasets x 2 networks x (train, predict, score)
+    assert len(superseded) == 12
+    found = garbage.find(plan.store, needs(plan))
+    assert folders(found) == superseded
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert set(artefacts(plan.store)) == set(plan.artefacts)
+    assert not list(plan.store.rglob("*.garbage"))
+
+
+def test_the_young_stay(plan):
+    finish(plan, pick(plan, "train", "convlstm"), days_old=6.9)
+    found = garbage.find(plan.store, {})
+    assert folders(found) == set() and found.young == 1
+    assert len(folders(garbage.find(plan.store, {}, older_than=6 * DAY))) == 1
+
+
+def test_another_checkout_keeps_what_it_claimed(plan, other, tmp_path):
+    finish_all(plan, days_old=10)
+    path = claim(other, tmp_path / "theirs" / "results")
+    (theirs,) = read_claims(plan.store)
+    assert theirs.checkout == str(tmp_path / "theirs") and theirs.scale == "tiny"
+    found = garbage.find(plan.store, garbage.needed([], [theirs]))
+    assert folders(found) == set(plan.artefacts) - set(other.artefacts)
+    # started again there, with our settings: the claim is replaced, not added to
+    assert claim(plan, tmp_path / "theirs" / "results") == path
+    assert garbage.needed([], read_claims(plan.store)) == needs(plan)
+    # a second checkout, and a second machine's checkout at the same path, are others
+    claim(plan, tmp_path / "ours" / "results")
+    shutil.rmtree(tmp_path / "theirs")
+    claim(plan, tmp_path / "theirs" / "results")
+    assert len(read_claims(plan.store)) == 3
+
+
+def test_an_unreadable_claim_stops_everything(plan, tmp_path):
+    path = claim(plan, tmp_path / "results")
+    path.write_text("{")
+    with pytest.raises(StpError, match=r"cannot be read(.|\n)*delete the file"):
+        read_claims(plan.store)
+
+
+def test_what_is_being_made_stays_and_so_does_what_it_may_need(plan):
+    running, old = pick(plan, "train", "convlstm"), pick(plan, "prepare")
+    finish(plan, old, days_old=100)
+    hold(plan.store / "state" / running.folder)
+    found = garbage.find(plan.store, {})
+    assert folders(found) == set()
+    assert found.running == [running.folder]
+    # a plan that has it tells what it needs: the rest may go
+    wanted = {running.folder: []}
+    assert folders(garbage.find(plan.store, wanted)) == {old.folder}
+
+
+def test_leftovers_of_killed_processes_go_after_a_day(plan):
+    artefact = pick(plan, "train", "convlstm")
+    partial = store.temporary_folder(plan.store / artefact.folder)
+    (partial / "half.pt").write_text("half")
+    grow_old(partial, 0.9)
+    assert folders(garbage.find(plan.store, {}, older_than=0)) == set()
+    grow_old(partial, 1.1)
+    hold(plan.store / "state" / artefact.folder)
+    assert folders(garbage.find(plan.store, {artefact.folder: []}, older_than=0)) == set()
+    (plan.store / "state" / artefact.folder / "lease.json").unlink()
+    found = garbage.find(plan.store, {artefact.folder: []}, older_than=0)
+    assert folders(found) == {str(partial.relative_to(plan.store))}
+
+
+def test_state_goes_when_its_artefact_is_finished_or_not_planned(plan):
+    finished, planned, dropped = (
+        pick(plan, "train", model) for model in ("convlstm", "simvpv2", "climatology")
+    )
+    finish(plan, finished, days_old=10)
+    for artefact in (finished, planned, dropped):
+        state = plan.store / "state" / artefact.folder
+        state.mkdir(parents=True)
+        (state / "training.pt").write_text("weights")
+        grow_old(state, 10)
+    found = garbage.find(plan.store, {finished.folder: [], planned.folder: []})
+    assert {item.folder: item.why for item in found.rubbish} == {
+        f"state/{finished.folder}": "its artefact is finished",
+        f"state/{dropped.folder}": "no plan needs its artefact",
+    }
+
+
+def test_predictions_go_once_their_cell_is_scored_and_receipts_stay(plan):
+    predictions, scores = pick(plan, "predict", "convlstm"), pick(plan, "score", "convlstm")
+    folder = finish(plan, predictions, days_old=10)
+    wanted = needs(plan)
+    assert folders(garbage.find_predictions(plan.store, wanted)) == set()
+    finish(plan, scores, days_old=10)
+    # another plan needs a second family of scores of this cell, and has not got it yet
+    second = "perceptual" + scores.folder.removeprefix("scores")
+    assert (
+        folders(garbage.find_predictions(plan.store, wanted | {second: [predictions.folder]}))
+        == set()
+    )
+    found = garbage.find_predictions(plan.store, wanted)
+    assert folders(found) == {predictions.folder}
+    assert found.rubbish[0].bytes == len(predictions.label)
+
+    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".sealed.json", "artefact.json", "dropped.json",
+    ]  # fmt: skip
+    assert not store.is_complete(folder) and not store.adopt(folder)
+    assert folders(garbage.find_predictions(plan.store, wanted)) == set()
+
+
+def test_dropped_data_that_are_needed_again_are_called_back_with_their_inputs(plan):
+    predictions, model = pick(plan, "predict", "convlstm"), pick(plan, "train", "convlstm")
+    for artefact in (predictions, model, pick(plan, "prepare")):
+        finish(plan, artefact)
+    store.drop(plan.store / predictions.folder, "to make room")
+    store.drop(plan.store / model.folder, "to make room")
+    store.call_back(plan.store, predictions.folder)
+    # Snakemake makes again what is declared and missing; the data of the dataset are there
+    assert not (plan.store / predictions.receipt).exists()
+    assert not (plan.store / model.receipt).exists()
+    assert (plan.store / pick(plan, "prepare").receipt).exists()
+    folder = finish(plan, predictions)
+    assert store.is_complete(folder)
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_score_that_needs_dropped_predictions_says_what_happens_next(plan):
+    for artefact in (pick(plan, "prepare"), pick(plan, "predict", "persistence")):
+        folder = finish(plan, artefact)
+    store.drop(folder, "to make room")
+    with pytest.raises(StpError, match=r"deleted to make room(.|\n)*run snakemake again"):
+        runner.make(plan, pick(plan, "score", "persistence"))
+    assert not (folder / "artefact.json").exists()
+
+
+def stp(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [STP, *words], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+
+
+def test_the_verb_lists_and_deletes_only_with_yes(plan, other):
+    finish_all(plan, days_old=10)
+    old = finish(other, pick(other, "train", "convlstm"), days_old=10)
+    listed = stp("gc", "--configfile", str(TINY))
+    assert listed.returncode == 0, listed.stderr
+    assert str(old.relative_to(plan.store)) in listed.stdout
+    assert "artefact 1" in listed.stdout and "nothing was deleted" in listed.stdout
+    assert old.exists()
+    done = stp("gc", "--configfile", str(TINY), "--yes")
+    assert f"deleted {old.relative_to(plan.store)}" in done.stdout
+    assert not old.exists() and set(artefacts(plan.store)) == set(plan.artefacts)
+
+
+def test_scale_files_that_name_several_stores_are_refused(tmp_path):
+    paths = []
+    for name in ("a", "b"):
+        scale = config.merge(config.read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
+        paths.append(tmp_path / f"{name}.yaml")
+        paths[-1].write_text(json.dumps(scale))
+    done = stp("gc", "--configfile", str(paths[0]), "--configfile", str(paths[1]), STP_STORE_DIR="")
+    assert done.returncode == 1 and "several stores" in done.stderr

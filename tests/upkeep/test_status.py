@@ -1,0 +1,178 @@
+"""How a plan stands, as a grid that needs no colours, and for machines."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_plan, tried
+
+from stp import config, progress, runner
+from stp.cells import Plan
+from stp.cluster.driver import Driver
+from stp.disk import write_text
+from stp.upkeep import status_text
+from stp.upkeep.status import look
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch) -> Plan:
+    monkeypatch.chdir(tmp_path)
+    return small_plan(tmp_path, monkeypatch)
+
+
+def shown(plan: Plan, width: int = 100, driver: Driver | None = None) -> list[str]:
+    return list(status_text.lines(plan, look(plan), driver, width))
+
+
+def grid_of(lines: list[str]) -> list[list[str]]:
+    """The words of the rows of the first grid."""
+    begin = next(i for i, line in enumerate(lines) if line.startswith("short_term: "))
+    end = next(i for i, line in enumerate(lines) if line.startswith("  + done"))
+    return [line.split() for line in lines[begin + 1 : end]]
+
+
+def fail(plan: Plan, artefact, error: str) -> None:
+    record = {"error": f"{error}\nremedy: ...", "log": "results/logs/train.log"}
+    write_text(runner.state_folder(plan, artefact.folder) / "failure.json", json.dumps(record))
+
+
+def test_each_state_has_a_symbol(plan):
+    finish(plan, pick(plan, "prepare"))
+    for stage in ("predict", "score"):
+        finish(plan, pick(plan, stage, "persistence"))
+    finish(plan, pick(plan, "train", "climatology"))
+    fail(plan, pick(plan, "train", "convlstm"), "loss is NaN")
+    running = runner.state_folder(plan, pick(plan, "train", "simvpv2").folder)
+    hold(running, slurm_job="17")
+    write_text(running / "now.json", json.dumps({"what": "epoch 1", "done": 3, "total": 7}))
+    lines = shown(plan)
+    # 2 datasets x (1 data + 3 fitted models + 4 forecasts + 4 scores)
+    assert lines[0] == "[4/24] tiny scale: prepare 1/2, predict 1/8, score 1/8, train 1/6"
+    assert grid_of(lines) == [
+        ["moving_mnist", "enso"],
+        ["persistence", ".", "+"],
+        ["climatology", ".", "~"],
+        ["convlstm", ".", "x"],
+        ["simvpv2", ".", ">42%"],  # 3 of 7
+    ]
+    assert (
+        "  failed: train of convlstm on enso, seed 0: loss is NaN (log: results/logs/train.log)"
+        in lines
+    )
+    host = os.uname().nodename
+    assert f"  running: train of simvpv2 on enso, seed 0 on {host}, Slurm job 17, 42 %" in lines
+
+
+def test_all_done_says_so(plan):
+    finish_all(plan)
+    total = len(plan.artefacts)
+    assert shown(plan)[0].startswith(f"[{total}/{total}] tiny scale: ")
+    assert shown(plan)[0].endswith("; nothing left to do")
+
+
+def test_a_dataset_that_failed_stops_its_cells_and_only_them(plan):
+    fail(plan, pick(plan, "prepare"), "no such file")
+    assert [row[-2:] for row in grid_of(shown(plan))[1:]] == [[".", "x"]] * 4
+
+
+def test_several_seeds_are_counted(plan):
+    three = Plan(config.load(config.merge(config.read_yaml(TINY), {"seeds": [0, 1, 2]})))
+    finish_all(three)
+    seeds = [
+        a for a in three.artefacts.values() if a.kind == "score convlstm" and a.dataset == "enso"
+    ]
+    for artefact in seeds[1:]:
+        (three.store / artefact.receipt).unlink()
+    fail(three, seeds[2], "disk full")
+    lines = shown(three)
+    # models without randomness have one cell
+    assert grid_of(lines)[1] == ["persistence", "+", "+"]
+    assert grid_of(lines)[3:] == [["convlstm", "+3/3", "x1/3"], ["simvpv2", "+3/3", "+3/3"]]
+    assert any("of three cells" in line for line in lines)
+
+
+def test_a_grid_is_cut_into_blocks_where_lines_are_short(plan):
+    wide = config.read_yaml(TINY)
+    wide["dimensions"]["short_term"]["datasets"] = ["moving_mnist", "kth", "enso", "weatherbench"]
+    plan = Plan(config.load(wide))
+    for width in (80, 40, 30, 10):
+        lines = shown(plan, width)
+        rows = grid_of(lines)
+        heads = [row for row in rows if "moving_mnist" in row or "enso" in row or "kth" in row
+                 or "weatherbench" in row]  # fmt: skip
+        assert [name for row in heads for name in row] == [
+            "moving_mnist",
+            "kth",
+            "enso",
+            "weatherbench",
+        ]
+        assert len(rows) == 5 * len(heads)
+        if width >= 30:
+            begin = lines.index(next(line for line in lines if line.startswith("short_term")))
+            grid = lines[begin + 1 : begin + 1 + len(rows)]
+            assert all(len(line) <= width for line in grid)
+    assert len(grid_of(shown(plan, 80))) == 5
+    assert len(grid_of(shown(plan, 40))) > 5
+
+
+def test_attempts_that_ended_badly_are_shown_and_the_rest_counted(plan):
+    artefact = pick(plan, "train", "convlstm")
+    state = runner.state_folder(plan, artefact.folder)
+    tried(state, "requeued", "SIGURG, restart 1 of 100")  # no bad end
+    for _ in range(22):
+        tried(state, "out of memory", "Slurm says OUT_OF_MEMORY", slurm_job="5")
+    lines = shown(plan)
+    bad = [line for line in lines if "attempt " in line]
+    assert len(bad) == 20
+    assert bad[0].endswith(
+        "train of convlstm on enso, seed 0, attempt 23 on node7, job 5: out of memory: "
+        "Slurm says OUT_OF_MEMORY"
+    )
+    assert "    and 2 more (`stp status --json` has all)" in lines
+
+
+def test_receipts_of_this_run_tell_of_bad_ends_before_success(plan):
+    ended = {"attempt": 1, "how": "time limit", "detail": "", "host": "node7", "time": 1.0,
+             "ended": time.time(), "slurm_job": None}  # fmt: skip
+    old = finish(plan, pick(plan, "train", "simvpv2"), attempts=[ended])
+    grow_old(old, 1)
+    progress.mark_start(plan)
+    time.sleep(0.01)
+    finish(plan, pick(plan, "train", "convlstm"), attempts=[ended])
+    (line,) = [line for line in shown(plan) if "time limit" in line]
+    assert "convlstm" in line and line.endswith("(made since)")
+
+
+def test_the_run_is_named_and_whether_it_lives(plan):
+    gone = Driver("elsewhere", "", 12, 34, None, 0.0, ["all"], {}, "x.json")
+    (line,) = [line for line in shown(plan, driver=gone) if line.startswith("  run: ")]
+    assert "process 12 on elsewhere" in line and "cannot be seen from this machine" in line
+    here = Driver(os.uname().nodename, "another boot", 12, 34, None, 0.0, ["all"], {}, "x.json")
+    (line,) = [line for line in shown(plan, driver=here) if line.startswith("  run: ")]
+    assert "`stp resume`" in line
+
+
+def stp(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [Path(sys.executable).parent / "stp", *words, "--configfile", TINY],
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_verb_prints_json_and_notes_a_start(plan):
+    finish(plan, pick(plan, "score", "persistence"))
+    done = stp("status", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    states = {(cell["model"], cell["tested_on"]): cell["state"] for cell in found["cells"]}
+    assert states["persistence", "enso"] == "done"
+    assert states["persistence", "moving_mnist"] == "missing"
+    assert len(found["artefacts"]) == len(plan.artefacts)
+    assert stp("status", "--start").stdout == ""
+    assert progress.run_started(plan) > 0
+    assert len(list((plan.store / "state" / "plans").glob("*.json"))) == 1
