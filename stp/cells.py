@@ -13,7 +13,7 @@ from typing import Any
 from stp import config as configuration
 from stp.config import Config, Json
 from stp.errors import StpError, nearest
-from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest
+from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
 from stp.recipes import Recipes, check_options
@@ -300,6 +300,7 @@ class Plan:
         else:
             files = [[f.path, f.bytes, f.sha256, f.md5_uncompressed] for f in release.files]
             identity = digest([name, dataset.release, release.source, files])
+            identity = original(identity, self.config.equivalent)
             lock = f"raw/{name}/{dataset.release}.lock.json"
             generated = None
         self._raws[name] = Raw(name, dataset.release, lock, identity, generated)

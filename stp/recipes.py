@@ -152,7 +152,8 @@ class Recipes:
         """
         return {
             "cell": cell,
-            "conventions": conventions,
+            # The order of a table's columns is no matter of the scores.
+            "conventions": sorted(conventions),
             "split": cell["subset"],
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,

@@ -120,7 +120,7 @@ def _make(
         core = importlib.import_module(core_name(artefact))
         bytecode.refuse_stale(artefact.code.modules)
         job = Job(
-            recipe=artefact.recipe,
+            recipe=canonical_recipe(artefact),
             inputs=inputs,
             out=temporary,
             state=state,
@@ -263,6 +263,12 @@ def core_name(artefact: Artefact) -> str:
                 remedy="write it, or take the model or dataset out of the scale file",
             )
     return name
+
+
+def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
+    """What a core is handed: exactly what is hashed and recorded, keys in the receipt's order."""
+    recipe: dict[str, Any] = json.loads(json.dumps(artefact.recipe, sort_keys=True))
+    return recipe
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:

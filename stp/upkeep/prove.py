@@ -16,7 +16,7 @@ from stp.cells import Artefact, Plan
 from stp.cluster import launch
 from stp.errors import StpError
 from stp.job import Job, Report, silent
-from stp.runner import core_name, raw_roots
+from stp.runner import canonical_recipe, core_name, raw_roots
 from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 
@@ -74,7 +74,7 @@ def _make(
         (scratch / name).mkdir()
     core = importlib.import_module(core_name(artefact))
     job = Job(
-        recipe=artefact.recipe,
+        recipe=canonical_recipe(artefact),
         inputs=inputs,
         out=scratch / "out",
         state=scratch / "state",
