@@ -37,6 +37,20 @@ def last_driver(checkout: Path) -> Driver | None:
     return noted
 
 
+def tell_of_dead_owner(checkout: Path) -> None:
+    """Name the way out where a killed run has left its lock.
+
+    Snakemake's own words about the lock are lost with `quiet: all` of profiles/local.
+    """
+    if is_locked(checkout):
+        owner = last_driver(checkout)
+        if owner is not None and owner.is_alive() is False:
+            print(
+                f"stp: {owner}, was killed and has left its lock; `stp resume` goes on from there",
+                file=sys.stderr,
+            )
+
+
 def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
     """Refuse to take a checkout from a driver that lives, or may.
 

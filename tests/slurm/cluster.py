@@ -112,8 +112,8 @@ class Cluster:
         self,
         folder: Path,
         gpus: dict[str, int] | None = None,
-        cpus: int = 8,
-        memory_mb: int = 32000,
+        cpus: int = 16,
+        memory_mb: int = 64000,
     ) -> None:
         self.folder = folder
         self.host = socket.gethostname().partition(".")[0]

@@ -18,10 +18,10 @@ from scenario import Scenario
 LOGS = Path(__file__).parents[2] / "results" / "slurm-tests"
 """Where the logs of failed scenarios are kept."""
 AT_A_TIME = 5
-"""Scenarios mostly wait, so that a few can share two cores."""
+"""Scenarios mostly wait, so that many can share two cores."""
 
-Act = Callable[[Scenario, Scenario], None]
-"""What happens in a scenario: called with its checkout and the undisturbed one."""
+Act = Callable[..., None]
+"""What happens in a scenario: called with its checkout, and the undisturbed one if it needs it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -55,30 +55,28 @@ def cluster() -> Iterator[Cluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def undisturbed(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scenario]:
-    """The whole line, from nothing to the table, with nobody in its way."""
-    scenario = Scenario.on(cluster, tmp_path_factory.mktemp("undisturbed"))
-    try:
-        scenario.start().succeed()
-    except BaseException:
-        scenario.saved_logs(LOGS / "undisturbed")
-        scenario.clean_up()
-        raise
-    yield scenario
-    scenario.clean_up()
-
-
 def name(act: Act) -> str:
     """Name a test after its scenario."""
     return act.__name__
 
 
-def play(act: Act, run: Scenario, quiet: Scenario) -> None:
+def run_undisturbed(cluster: Cluster, folder: Path) -> Scenario:
+    """Make the table, from nothing."""
+
+    def from_nothing(run: Scenario) -> None:
+        run.configure()
+        run.start().succeed()
+
+    run = Scenario.on(cluster, folder)
+    return play(from_nothing, run)
+
+
+def play(act: Act, run: Scenario, *needed: Future[Scenario]) -> Scenario:
     """Play one scenario; keep its logs if it fails, and leave nothing running."""
+    others = [future.result() for future in needed]
     run.configure(gpus=0, slow_step_s=1)
     try:
-        act(run, quiet)
+        act(run, *others)
     except BaseException as error:
         if not isinstance(error, pytest.skip.Exception):
             run.saved_logs(LOGS / act.__name__)
@@ -86,21 +84,33 @@ def play(act: Act, run: Scenario, quiet: Scenario) -> None:
         raise
     finally:
         run.clean_up()
+    return run
 
 
 @pytest.fixture(scope="session")
-def played(
-    request: pytest.FixtureRequest,
-    undisturbed: Scenario,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[dict[Act, Future[None]]]:
-    """Start all scenarios that were asked for, a few at a time; tests wait for their own."""
+def started(
+    request: pytest.FixtureRequest, cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[Act | None, Future[Scenario]]]:
+    """Start all scenarios that were asked for; under None, the undisturbed run before them.
+
+    Those that tests take as ``early`` do not wait for it.
+    """
     pool = ThreadPoolExecutor(AT_A_TIME)
-    futures = {}
+    quiet = pool.submit(run_undisturbed, cluster, tmp_path_factory.mktemp("undisturbed"))
+    futures: dict[Act | None, Future[Scenario]] = {None: quiet}
     for item in request.session.items:
-        act = getattr(item, "callspec", None) and item.callspec.params.get("scenario")
-        if act:
-            run = Scenario.on(undisturbed.cluster, tmp_path_factory.mktemp(act.__name__))
-            futures[act] = pool.submit(play, act, run, undisturbed)
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        for key in ("early", "scenario"):
+            if key in params:
+                act = params[key]
+                run = Scenario.on(cluster, tmp_path_factory.mktemp(act.__name__))
+                needed = [quiet] if key == "scenario" else []
+                futures[act] = pool.submit(play, act, run, *needed)
     yield futures
     pool.shutdown(cancel_futures=True)
+
+
+@pytest.fixture
+def undisturbed(started: dict[Act | None, Future[Scenario]]) -> Scenario:
+    """The whole line, from nothing to the table, with nobody in its way."""
+    return started[None].result()

@@ -18,5 +18,5 @@ def random_kills(run: Scenario, quiet: Scenario) -> None:
 
 
 @pytest.mark.parametrize("scenario", [random_kills], ids=name)
-def test_chaos(scenario, played):
-    played[scenario].result()
+def test_chaos(scenario, started):
+    started[scenario].result()

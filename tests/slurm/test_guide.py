@@ -30,7 +30,7 @@ def commands() -> list[str]:
     return [line for line in lines if line]
 
 
-def guide(run: Scenario, quiet: Scenario) -> None:
+def guide(run: Scenario) -> None:
     """From a fresh checkout to the small table, and a look at the plan of the paper."""
     printed = {}
     for command in commands():
@@ -62,6 +62,6 @@ def test_the_guide_has_no_command_that_is_not_tried():
     assert set(NOT_HERE) <= set(commands())
 
 
-@pytest.mark.parametrize("scenario", [guide], ids=name)
-def test_guide(scenario, played):
-    played[scenario].result()
+@pytest.mark.parametrize("early", [guide], ids=name)
+def test_guide(early, started):
+    started[early].result()

@@ -74,5 +74,5 @@ def scramble_times(*folders: Path) -> None:
 
 
 @pytest.mark.parametrize("scenario", [two_people], ids=name)
-def test_sharing(scenario, played):
-    played[scenario].result()
+def test_sharing(scenario, started):
+    started[scenario].result()

@@ -20,7 +20,7 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
         "datasets": ["enso"],
         "models": ["persistence", "convlstm"],
     }
-    scale["runtime"] |= {"slow_step_s": 4, "checkpoint_every_s": 0}
+    scale["runtime"] |= {"slow_step_s": 8, "checkpoint_every_s": 0}
     config = checkout.folder / "slow.yaml"
     config.write_text(yaml.safe_dump(scale))
     command = ["snakemake", "--profile", "local", "--configfile", str(config), "--", TABLE]
@@ -49,6 +49,7 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
     os.kill(training, 0)  # the job of the old driver lives on
     done = checkout.run("snakemake", *command[1:])
     assert done.returncode == 1, "Snakemake alone does not go on: its lock is still there"
+    assert "was killed and has left its lock; `stp resume` goes on" in done.stdout
 
     done = checkout.run("stp", "resume")
     assert done.returncode == 0, done.stdout
