@@ -145,7 +145,7 @@ class Scenario(Checkout):
         """Run again after a driver was killed, by the command of the README."""
         return self._start("stp", "resume", *options)
 
-    def wait(self, true: Callable[[], object], complaint: str, seconds: float = 120) -> None:
+    def wait(self, true: Callable[[], object], complaint: str, seconds: float = 300) -> None:
         """Wait until something is true, and stop waiting when Snakemake has ended.
 
         Raises:
