@@ -154,6 +154,6 @@ def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = p
                 f"Snakemake does not unlock {checkout}: {(done.stderr or done.stdout).strip()}",
                 remedy="mend what it says and try again",
             )
-    say(f"snakemake --rerun-incomplete {' '.join(arguments)}")
+    say(f"snakemake {' '.join(arguments)}")
     sys.stdout.flush()
-    os.execv(sys.executable, [*SNAKEMAKE, "--rerun-incomplete", *arguments])
+    os.execv(sys.executable, [*SNAKEMAKE, *arguments])

@@ -59,7 +59,7 @@ def time_limit(run: Scenario, quiet: Scenario) -> None:
 def preempted(run: Scenario, quiet: Scenario) -> None:
     """More important work takes the GPU: the training saves, waits, and goes on."""
     run.take_all_but(quiet, MODEL)
-    run.configure(gpu={"request": "gres", "type": "small"}, gpus=1, slow_step_s=1)
+    run.configure(gpu={"request": "gres", "type": "small"}, gpus=1, slow_step_s=2)
     driver = run.start()
     job = run.wait_for_training()
     urgent = ["--partition=urgent", "--gres=gpu:small:1", "--time=5", "--mem=100"]
@@ -112,6 +112,20 @@ def killed_driver(run: Scenario, quiet: Scenario) -> None:
     second.succeed()
     (attempt,) = run.receipt("models")["attempts"]
     assert attempt["slurm_job"] == job, "it was computed twice"
+    assert run.same_results(quiet)
+
+
+def late_resume(run: Scenario, quiet: Scenario) -> None:
+    """The same, but the run goes on after its job has ended, with nobody there to see it."""
+    run.take_all_but(quiet, MODEL)
+    driver = run.start()
+    job = run.wait_for_training()
+    driver.kill()
+    run.cluster.wait(
+        lambda: run.cluster.jobs()[job]["JobState"] == "COMPLETED", "the job does not end", 300
+    )
+    run.go_on().succeed()
+    assert run.jobs("rule_train_") == [job], "there was nothing left to train"
     assert run.same_results(quiet)
 
 
@@ -263,6 +277,7 @@ def fill(path: Path) -> None:
 SCENARIOS = [
     time_limit,
     killed_driver,
+    late_resume,
     cancelled_training,
     preempted,
     out_of_memory,

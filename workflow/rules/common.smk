@@ -12,7 +12,7 @@ _KEYS = (
     "setting",
     "seed",
 )
-_CELL = "/".join(f"{{{key}}}" for key in _KEYS)
+_CELL = str(Path(*[f"{{{key}}}" for key in _KEYS]))
 CELL = f"{_CELL}/{{fingerprint}}"
 PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 

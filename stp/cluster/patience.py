@@ -1,0 +1,52 @@
+"""Patience with a Slurm controller that does not answer for a while (a restart, an upgrade).
+
+Snakemake's plugin asks five times at once, and then forgets all jobs that it was watching, so that
+it waits for ever; it also takes a missing answer for a reason to ask ``sacct``, which knows nothing
+where there is no accounting; and a job that cannot be submitted counts as one that has failed.
+"""
+
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+ASK_AGAIN_SECONDS = 10
+
+
+def be_patient() -> None:
+    """Let this process wait for the controller instead. Only the driver needs it."""
+    import snakemake_executor_plugin_slurm as plugin
+
+    executor: Any = plugin.Executor
+    min_job_age, query = plugin.get_min_job_age, plugin.query_job_status
+    check, submit = executor.check_active_jobs, executor.run_job
+    answered = {"now": True}
+
+    async def remember_answer(command: str, logger: Any) -> Any:
+        found = await query(command, logger)
+        answered["now"] = found[0] is not None
+        return found
+
+    async def check_or_keep(self: Any, jobs: list[Any]) -> AsyncIterator[Any]:
+        answered["now"] = True
+        async for job in check(self, jobs):
+            yield job
+        if not answered["now"]:  # nothing is known about any job: all are still watched
+            self.logger.warning("Slurm does not answer; its jobs are looked at again later.")
+            for job in jobs:
+                yield job
+
+    def submit_when_it_answers(self: Any, job: Any) -> None:
+        while not _answers():
+            time.sleep(ASK_AGAIN_SECONDS)
+        submit(self, job)
+
+    plugin.query_job_status = remember_answer
+    plugin.get_min_job_age = lambda: min_job_age() or 10**6
+    executor.check_active_jobs = check_or_keep
+    executor.run_job = submit_when_it_answers
+
+
+def _answers() -> bool:
+    done = subprocess.run(["scontrol", "ping"], capture_output=True, text=True)
+    return "UP" in done.stdout
