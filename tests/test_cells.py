@@ -1,5 +1,6 @@
 """The plan: cells, recipes, paths, and what a change of code or configuration reaches."""
 
+import cProfile
 import shutil
 import subprocess
 import sys
@@ -318,3 +319,28 @@ def test_a_learning_rate_reaches_one_models_training_on_all_datasets():
 def test_threads_of_prediction_reach_predictions_but_runtime_settings_reach_nothing():
     scale = config.merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
     assert changed(ROOT, scale) == set()
+
+
+# What planning costs: counted in calls, which do not depend on the machine
+
+
+def calls_and_artefacts(seeds: int) -> tuple[int, int]:
+    """Calls of Python functions that a plan takes, with all questions that Snakemake asks."""
+    loaded = config.load(demo(seeds=list(range(seeds))))
+    profile = cProfile.Profile()
+    with profile:
+        plan = Plan(loaded)
+        for artefact in plan.artefacts.values():
+            plan.inputs(plan.find(f"{plan.store}/{artefact.receipt}"))
+    return sum(entry.callcount for entry in profile.getstats()), len(plan.artefacts)
+
+
+def test_the_work_of_planning_an_artefact_does_not_grow_with_their_number():
+    calls, artefacts = zip(*(calls_and_artefacts(seeds) for seeds in (1, 11, 41)), strict=True)
+    # From 1 to 11 seeds and from 11 to 41: the same for each artefact more, and not much.
+    each = [
+        (calls[i + 1] - calls[i]) / (artefacts[i + 1] - artefacts[i]) for i in range(2)
+    ]  # fmt: skip
+    assert artefacts[2] > 700
+    assert each[1] < 1.05 * each[0]
+    assert each[1] < 150

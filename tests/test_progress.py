@@ -2,11 +2,15 @@
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
+from stp.cells import Plan
 from stp.costs.durations import Durations
-from stp.progress import duration
+from stp.progress import Progress, duration
+
+TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 
 
 @pytest.mark.parametrize(
@@ -66,3 +70,21 @@ def test_a_torn_line_is_passed_over(tmp_path):
     path.write_text(path.read_text() + '{"kind": "tra')
     assert Durations(path).left(["train"], begun) == pytest.approx(5)
     assert json.loads(path.read_text().splitlines()[0])["kind"] == "train"
+
+
+def test_while_it_works_a_job_looks_at_all_receipts_only_now_and_then(
+    tmp_path, monkeypatch, capsys
+):
+    """Hundreds of jobs that look at thousands of receipts every ten seconds would be too many."""
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    plan = Plan.load(TINY)
+    lines = Progress("train", "convlstm on enso", plan, None)
+    lines.say("starts")
+    receipt = plan.store / next(iter(plan.artefacts.values())).receipt
+    receipt.parent.mkdir(parents=True)
+    receipt.touch()
+    lines.shown = 0.0  # long enough ago to print again
+    lines.report("step 1", 1, 2)
+    lines.say("is saved")
+    counts = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()]
+    assert counts == ["[ 0/24", "[ 0/24", "[ 1/24"]
