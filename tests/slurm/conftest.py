@@ -26,7 +26,7 @@ Act = Callable[..., None]
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the mark of these tests."""
-    config.addinivalue_line("markers", "slurm: starts a real Slurm on this machine")
+    config.addinivalue_line("markers", "real_slurm: starts a real Slurm on this machine")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -35,7 +35,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         report
         for outcome in ("passed", "failed")
         for report in terminalreporter.stats.get(outcome, [])
-        if "slurm" in report.keywords and report.when == "call"
+        if "real_slurm" in report.keywords and report.when == "call"
     ]
     terminalreporter.write_line(f"slurm tests run: {len(ran)}")
 
@@ -60,15 +60,10 @@ def name(act: Act) -> str:
     return act.__name__
 
 
-def run_undisturbed(cluster: Cluster, folder: Path) -> Scenario:
-    """Make the table, from nothing."""
-
-    def from_nothing(run: Scenario) -> None:
-        run.configure()
-        run.start().succeed()
-
-    run = Scenario.on(cluster, folder)
-    return play(from_nothing, run)
+def undisturbed_run(run: Scenario) -> None:
+    """Make the table from nothing, on as many GPUs and as fast as the plan says."""
+    run.configure()
+    run.start().succeed()
 
 
 def play(act: Act, run: Scenario, *needed: Future[Scenario]) -> Scenario:
@@ -96,7 +91,8 @@ def started(
     Those that tests take as ``early`` do not wait for it.
     """
     pool = ThreadPoolExecutor(AT_A_TIME)
-    quiet = pool.submit(run_undisturbed, cluster, tmp_path_factory.mktemp("undisturbed"))
+    runs = [Scenario.on(cluster, tmp_path_factory.mktemp("undisturbed"))]
+    quiet = pool.submit(play, undisturbed_run, runs[0])
     futures: dict[Act | None, Future[Scenario]] = {None: quiet}
     for item in request.session.items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
@@ -106,7 +102,10 @@ def started(
                 run = Scenario.on(cluster, tmp_path_factory.mktemp(act.__name__))
                 needed = [quiet] if key == "scenario" else []
                 futures[act] = pool.submit(play, act, run, *needed)
+                runs.append(run)
     yield futures
+    for run in runs:  # where the tests were interrupted; otherwise there is nothing to end
+        run.clean_up()
     pool.shutdown(cancel_futures=True)
 
 

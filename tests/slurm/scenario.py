@@ -94,10 +94,12 @@ class Scenario(Checkout):
     Attributes:
         cluster: where.
         drivers: every Snakemake that was started, oldest first.
+        over: whether it was cleaned up; nothing is started any more.
     """
 
     cluster: Cluster
     drivers: list[Driver] = field(default_factory=list)
+    over: bool = False
 
     @classmethod
     def on(cls, cluster: Cluster, folder: Path, shared: Path | None = None) -> "Scenario":
@@ -127,6 +129,7 @@ class Scenario(Checkout):
         return self._start(*SNAKEMAKE, *options, "--", TABLE)
 
     def _start(self, *command: str) -> Driver:
+        assert not self.over, "the scenario was ended"
         log = self.folder / f"printed-{len(self.drivers)}.txt"
         with log.open("wb") as file:
             process = subprocess.Popen(
@@ -172,6 +175,7 @@ class Scenario(Checkout):
 
     def clean_up(self) -> None:
         """End what this scenario has started and what still runs."""
+        self.over = True
         for driver in self.drivers:
             if driver.process.poll() is None:
                 driver.kill()

@@ -18,7 +18,7 @@ from checkout import TABLE
 from conftest import name, play
 from scenario import MODEL, Scenario
 
-pytestmark = [pytest.mark.slow, pytest.mark.slurm]
+pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 SIMVP = "simvpv2"
 HOG = """
 import os, pathlib, threading, time
@@ -109,6 +109,24 @@ def gpu_types(run: Scenario, quiet: Scenario) -> None:
     (job,) = run.jobs("rule_predict_")
     assert run.cluster.visible_gpus()[job] == {"1"}, "the large one is the second"
     assert run.same_results(quiet)
+
+
+def several_gpus(run: Scenario, quiet: Scenario) -> None:
+    """One training on both GPUs: two processes, started by srun inside one job, saved and resumed.
+
+    Its results are those of one process up to rounding, so they are not compared.
+    """
+    run.take_all_but(quiet, MODEL)
+    run.configure(gpus=2, slow_step_s=1)
+    driver = run.start()
+    job = run.wait_for_training()
+    run.cluster.ask("scancel", job)
+    driver.succeed()
+    extras = run.receipt("models")["extras"]
+    assert extras["processes"] == 2 and extras["resumes"]
+    visible = run.cluster.visible_gpus()
+    for training in run.jobs("rule_train_"):
+        assert visible[training] == {"0,1"}
 
 
 # The driver and the cluster
@@ -298,6 +316,7 @@ SCENARIOS = [
     preempted,
     out_of_memory,
     gpu_types,
+    several_gpus,
     drained_node,
     failing_cell,
     damaged_artefact,

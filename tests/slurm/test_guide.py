@@ -9,7 +9,7 @@ from checkout import ROOT, TABLE
 from conftest import name
 from scenario import Scenario
 
-pytestmark = [pytest.mark.slow, pytest.mark.slurm]
+pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 GUIDE = ROOT / "docs" / "cluster.md"
 
 NOT_HERE = {

@@ -10,7 +10,7 @@ import pytest
 from conftest import name
 from scenario import MODEL, Scenario, contents
 
-pytestmark = [pytest.mark.slow, pytest.mark.slurm]
+pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 SIMVP = "simvpv2"
 
 

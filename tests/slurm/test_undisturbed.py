@@ -6,7 +6,7 @@ import pytest
 from checkout import TABLE
 from scenario import SNAKEMAKE
 
-pytestmark = [pytest.mark.slow, pytest.mark.slurm]
+pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 
 
 def test_the_literal_command_makes_the_table_and_leaves_nothing_to_do(undisturbed):
