@@ -227,7 +227,7 @@ def enumerate_cells(config: Config) -> Iterator[Cell]:
                         model=model,
                         variant="default",
                         trained_on=case.trained_on,
-                        train_subset="all",
+                        train_subset=case.train_subset,
                         tested_on=tested_on,
                         subset=case.subset,
                         setting=name,
@@ -264,8 +264,10 @@ class Plan:
         self._raws: dict[str, Raw] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
-        self._trained: dict[tuple[str, str, int | None], Artefact | None] = {}
+        self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
         self.recipes = Recipes(config)
+        for name in config.scale.prepared:
+            self.data(name)
         self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
 
     @classmethod
@@ -345,23 +347,26 @@ class Plan:
             self._data[name] = self._artefact("prepare", folder, name, recipe, inputs, code)
         return self._data[name]
 
-    def trained(self, model: str, name: str, seed: int | None) -> Artefact | None:
+    def trained(
+        self, model: str, name: str, seed: int | None, subset: str = "all"
+    ) -> Artefact | None:
         """The trained model of a cell, or None where there is nothing to fit."""
-        key = (model, name, seed)
+        key = (model, name, seed, subset)
         if key not in self._trained:
             fits = self.config.models[model].fit != "none"
             self._trained[key] = self._train(*key) if fits else None
         return self._trained[key]
 
-    def _train(self, model: str, name: str, seed: int | None) -> Artefact:
+    def _train(self, model: str, name: str, seed: int | None, subset: str) -> Artefact:
         code = self.code("train", *self._virtual(name), model=model)
-        recipe = self.recipes.train(model, name, seed)
+        recipe = self.recipes.train(model, name, seed, subset)
+        part = "" if subset == "all" else f", {subset}"
         if recipe["fit"] == "sgd" and "missing" not in code.modules.values():
             check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
         return self._artefact(
             "train",
             f"{FOLDERS['train']}/{name}/{model}/default/{seed_name(seed)}",
-            f"{model} on {name}" + ("" if seed is None else f", seed {seed}"),
+            f"{model} on {name}{part}" + ("" if seed is None else f", seed {seed}"),
             recipe,
             {"data": self.data(name)},
             code,
@@ -369,7 +374,7 @@ class Plan:
 
     def _make(self, cell: Cell) -> Made:
         data = self.data(cell.tested_on)
-        model = self.trained(cell.model, cell.trained_on, cell.seed)
+        model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
         folder, label = f"{cell.dimension}/{cell.path}", str(cell)
         recipe = self.recipes.predict(
             cell.model, cell.trained_on, cell.subset, setting_of(cell.setting)

@@ -85,14 +85,24 @@ class Release(Strict):
         )
 
 
+class Published(Strict):
+    """Clips of each split in the paper's Table 1."""
+
+    train: int | None = Field(default=None, ge=0)
+    val: int | None = Field(default=None, ge=0)
+    test: int | None = Field(default=None, ge=0)
+
+
 class Counts(Strict):
-    """Clips of each split, for estimates of time and storage only: in no recipe.
+    """Clips of each split, for estimates of time and storage and for `stp data`: in no recipe.
 
     What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
 
     Attributes:
         frames: that are stored for all of them, where clips share frames.
         source: who counted them.
+        published: what the paper's table says.
+        explained: for a split where ours differ from the published ones, why.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -100,6 +110,8 @@ class Counts(Strict):
     test: int | None = Field(default=None, ge=0)
     frames: int | None = Field(default=None, ge=0)
     source: str = ""
+    published: Published = Published()
+    explained: dict[str, str] = {}
 
 
 class Subset(Strict):
@@ -123,6 +135,12 @@ class Dataset(Strict):
         horizon: number of frames to predict in training and in the short-term table.
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
+        subsets: parts of the test clips, or clips that only an evaluation uses.
+        train_subsets: other training and validation clips, such as those of a split without
+            leakage; the index calls their splits ``<name>-train`` and ``<name>-val``.
+        conventions: choices where the paper, its code and correctness disagree, each with its
+            reason.
+        problems: what is known to be wrong with the data, or with getting them.
     """
 
     title: str
@@ -141,6 +159,9 @@ class Dataset(Strict):
     prepare: Json = {}
     counts: Counts = Counts()
     subsets: dict[str, Subset] = {}
+    train_subsets: dict[str, Subset] = {}
+    conventions: dict[str, str] = {}
+    problems: tuple[str, ...] = ()
     release: str
     releases: dict[str, Release]
 
@@ -259,10 +280,12 @@ class Case(Strict):
     Attributes:
         trained_on: the dataset of training.
         tested_on: the dataset of the test; that of training unless set.
+        train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
     """
 
     trained_on: str
+    train_subset: str = "all"
     tested_on: str | None = None
     subset: str = "test"
     setting: Setting = Setting()
@@ -304,13 +327,18 @@ class Bootstrap(Strict):
 
 
 class Scale(Strict):
-    """A scale file: which cells, how much of everything, and where."""
+    """A scale file: which cells, how much of everything, and where.
+
+    Attributes:
+        prepared: datasets that `results/data/all` prepares, besides those of the cells.
+    """
 
     scale: str = Field(pattern="^[a-z0-9-]+$")
     suite: Literal["predbench"] = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
     dimensions: dict[Dimension, Wanted]
+    prepared: tuple[str, ...] = ()
     datasets: dict[str, Json] = {}
     models: dict[str, ModelSettings] = {}
     metrics: dict[str, Json] = {}
@@ -433,6 +461,13 @@ def _check_wanted(
         check_known(case.trained_on, datasets, "dataset", f"{label}.trained_on")
         tested_on = case.tested_on or case.trained_on
         check_known(tested_on, datasets, "dataset", f"{label}.tested_on")
+        known = ["all", *datasets[case.trained_on].train_subsets]
+        check_known(
+            case.train_subset,
+            known,
+            f"training subset of {case.trained_on}",
+            f"{label}.train_subset",
+        )
         known = ["test", *datasets[tested_on].subsets]
         check_known(case.subset, known, f"subset of {tested_on}", label)
         trained, tested = datasets[case.trained_on].shape, datasets[tested_on].shape
@@ -467,6 +502,8 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
         check_known(name, models, "model", f"{where}: models")
         for dataset_name in settings.datasets:
             check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
+    for name in wanted.prepared:
+        check_known(name, datasets, "dataset", f"{where}: prepared")
     for dimension, cells in wanted.dimensions.items():
         _check_wanted(cells, datasets, models, f"{where}: dimensions.{dimension}")
     equivalent = read_yaml(folder / "equivalent.yaml") or []

@@ -80,13 +80,14 @@ class Recipes:
             }
         return self._networks[model, name]
 
-    def train(self, model: str, name: str, seed: int | None) -> Json:
+    def train(self, model: str, name: str, seed: int | None, subset: str = "all") -> Json:
         """The recipe of a trained model."""
         train = self.settings(model, name, "train")
         fit = self.config.models[model].fit
         if fit == "closed_form":  # one pass over the data: only how much of it and how
             train = {key: train[key] for key in ("threads", "max_clips") if key in train}
-        return {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
+        recipe = {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
+        return recipe if subset == "all" else {**recipe, "train_subset": subset}
 
     def predict(self, model: str, trained_on: str, subset: str, setting: Mapping[str, int]) -> Json:
         """The recipe of a cell's predictions.

@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from stp.data.random_stream import uniform
+
 
 def render(
     digits: np.ndarray,
@@ -41,7 +43,8 @@ def render(
     Returns:
         uint8 (B, T, 1, size, size).
     """
-    draws = _uniform(rows, n_digits * 4, seed, stream, epoch).reshape(-1, n_digits, 4)
+    draws = uniform(rows, n_digits * 4, seed=seed, stream=stream, epoch=epoch)
+    draws = draws.reshape(-1, n_digits, 4)
     chosen = (draws[..., 0] * len(digits)).astype(np.int64)
     x, y = _paths(draws[..., 1], draws[..., 2], draws[..., 3] * (2 * math.pi), length, step)
     height, width = digits.shape[1:]
@@ -58,31 +61,6 @@ def render(
         at = (clip, time, top[:, k], left[:, k])
         places[at] = np.maximum(places[at], digits[chosen[:, k]][:, None])
     return frames[:, :, None]
-
-
-def _uniform(rows: np.ndarray, count: int, seed: int, stream: int, epoch: int) -> np.ndarray:
-    """`count` numbers in [0, 1) for each row, (B, count).
-
-    The generator is Philox with key (seed, stream) and a counter that starts at (0, 0, row, epoch).
-    Its raw integers, unlike NumPy's distributions, are promised never to change.
-    """
-    generator = np.random.Philox(0)
-    raw = np.empty((len(rows), count), np.uint64)
-    for i, row in enumerate(rows):
-        # Setting the state costs a third of a new generator.
-        generator.state = {
-            "bit_generator": "Philox",
-            "state": {
-                "counter": np.array([0, 0, row, epoch], np.uint64),
-                "key": np.array([seed, stream], np.uint64),
-            },
-            "buffer": np.zeros(4, np.uint64),
-            "buffer_pos": 4,
-            "has_uint32": 0,
-            "uinteger": 0,
-        }
-        raw[i] = generator.random_raw(count)
-    return (raw >> np.uint64(11)) * 2.0**-53
 
 
 def _paths(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.data.random_stream import uniform
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.errors import StpError
 
@@ -54,10 +55,21 @@ class Prepared:
             )
         self.index = self._read_index()
 
-    def clips(self, split: str) -> "Clips":
-        """The clips of "train", "val" or "test"."""
-        if split not in SPLITS:
-            raise StpError(f"there is no split {split!r}", expected=", ".join(SPLITS))
+    def clips(self, split: str, subset: str = "all") -> "Clips":
+        """The clips of a split ("train", "val", "test") or of a subset that the index names.
+
+        Args:
+            split: its name.
+            subset: of the training and validation clips: "all", or other ones for the same purpose,
+                which the index calls ``<subset>-<split>``.
+
+        Raises:
+            StpError: nothing has this name.
+        """
+        split = split if subset == "all" else f"{subset}-{split}"
+        known = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
+        if split not in known:
+            raise StpError(f"{self.folder}: there is no split {split!r}", expected=", ".join(known))
         return Clips(self, split)
 
     def _read_index(self) -> pd.DataFrame:
@@ -96,6 +108,10 @@ class Clips:
         index: the rows of the split (columns in ``COLUMNS``), numbered from 0; without rows where
             the clips are rendered on demand.
         virtual: whether they are.
+
+    A row of the index usually is one clip. Splits that the attribute ``random_windows`` names
+    (``{split: seed}``) have one row per video instead, and a clip is a window of it that is drawn
+    anew in each epoch.
     """
 
     def __init__(self, prepared: Prepared, split: str) -> None:
@@ -108,6 +124,7 @@ class Clips:
         self._starts = self.index["start"].to_numpy(np.int64)
         self._strides = self.index["stride"].to_numpy(np.int64)
         self._lengths = self.index["length"].to_numpy(np.int64)
+        self._window_seed: int | None = prepared.attrs.get("random_windows", {}).get(split)
         # value = stored * scale + offset; dividing by 1 / scale rounds v / 255 correctly.
         self._divisor = np.float32(1.0 / prepared.attrs.get("stored_scale", 1.0))
         self._offset = np.float32(prepared.attrs.get("stored_offset", 0.0))
@@ -129,8 +146,8 @@ class Clips:
         Args:
             rows: B clip numbers, 0..len-1, in any order.
             length: number of frames T; by default context + horizon.
-            epoch: chooses other clips in each epoch where they are rendered on demand; without
-                influence otherwise.
+            epoch: chooses other clips in each epoch where they are rendered on demand, and other
+                windows where those are random; without influence otherwise.
 
         Returns:
             float32 (B, T, C, H, W) in the dataset's units.
@@ -154,9 +171,9 @@ class Clips:
                 remedy="shorten the horizon, or prepare longer windows (option span)",
             )
         clips = np.empty((len(numbers), n_frames, *self.prepared.shape), np.float32)
-        for clip, start, stride in zip(
-            clips, self._starts[numbers], self._strides[numbers], strict=True
-        ):
+        strides = self._strides[numbers]
+        starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
+        for clip, start, stride in zip(clips, starts, strides, strict=True):
             stop = start + (n_frames - 1) * stride + 1
             self._in_units(self.prepared.frames.read(int(start), int(stop))[::stride], clip)
         return clips
@@ -167,6 +184,13 @@ class Clips:
         if self.virtual:
             return np.zeros(len(numbers), np.int64)
         return self.index["phase"].to_numpy(np.int64)[numbers]
+
+    def _skipped(self, numbers: np.ndarray, n_frames: int, epoch: int) -> np.ndarray | int:
+        """Frames of each row before the window of this epoch."""
+        if self._window_seed is None:
+            return 0
+        drawn = uniform(numbers, 1, seed=self._window_seed, epoch=epoch)[:, 0]
+        return (drawn * (self._lengths[numbers] - n_frames + 1)).astype(np.int64)
 
     def _checked(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         numbers = np.asarray(rows, np.int64).reshape(-1)

@@ -6,10 +6,14 @@ tool that knows Zarr can read it, and the bytes of a shard lie in row order, so 
 times faster than going through the Zarr library.
 """
 
+import math
+import os
+import struct
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import zarr
 
@@ -70,40 +74,100 @@ def create_array(
     )
 
 
+class RowWriter:
+    """Writes rows of an array made by `create_array` at any place, in any order, from any process.
+
+    Where every chunk of a shard will lie is known beforehand. So the files are created whole, with
+    their indices, and rows are put straight where they belong: no shard is ever held in memory.
+    Until all rows are written the others are zero.
+
+    Args:
+        array: all axes but the first must be whole in a chunk.
+        create: make the shard files; other processes then open them with ``create=False``.
+    """
+
+    def __init__(self, array: zarr.Array[Any], *, create: bool = True) -> None:
+        assert array.shards is not None and array.chunks[1:] == tuple(
+            max(1, n) for n in array.shape[1:]
+        ), (array.shards, array.chunks, array.shape)
+        self.array = array
+        self._row_bytes = math.prod(array.shape[1:]) * array.dtype.itemsize
+        self._shard_rows = array.shards[0]
+        folder = Path(str(array.store_path).removeprefix("file://"))
+        count = -(-array.shape[0] // self._shard_rows)
+        tail = ["0"] * (len(array.shape) - 1)
+        self._paths = [folder.joinpath("c", str(i), *tail) for i in range(count)]
+        if create:
+            for i, path in enumerate(self._paths):
+                self._create(path, min(array.shape[0] - i * self._shard_rows, self._shard_rows))
+        self._files = [os.open(path, os.O_WRONLY) for path in self._paths]
+
+    def write(self, start: int, rows: np.ndarray) -> None:
+        """Put rows, shape (any number, *array.shape[1:]), at ``start`` and the places after it."""
+        stop = start + len(rows)
+        assert rows.shape[1:] == self.array.shape[1:], (rows.shape, self.array.shape)
+        assert 0 <= start <= stop <= self.array.shape[0], (start, stop, self.array.shape)
+        values = np.ascontiguousarray(rows, self.array.dtype)
+        while start < stop:
+            shard, row = divmod(start, self._shard_rows)
+            n = min(stop - start, self._shard_rows - row)
+            part = values[len(values) - (stop - start) :][:n].data.cast("B")
+            position = row * self._row_bytes
+            while len(part):  # the system may write less than it is asked to
+                written = os.pwrite(self._files[shard], part, position)
+                part, position = part[written:], position + written
+            start += n
+
+    def close(self) -> None:
+        """Close the files."""
+        while self._files:
+            os.close(self._files.pop())
+
+    def _create(self, path: Path, rows: int) -> None:
+        chunks, slots = -(-rows // self.array.chunks[0]), self._shard_rows // self.array.chunks[0]
+        chunk_bytes = self.array.chunks[0] * self._row_bytes
+        index = np.full((slots, 2), 2**64 - 1, "<u8")  # what the specification says of no chunk
+        index[:chunks, 0] = np.arange(chunks, dtype=np.uint64) * np.uint64(chunk_bytes)
+        index[:chunks, 1] = chunk_bytes
+        content = index.tobytes()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            file.truncate(chunks * chunk_bytes)
+            file.seek(chunks * chunk_bytes)
+            file.write(content + struct.pack("<I", google_crc32c.value(content)))
+
+    def __enter__(self) -> "RowWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
 class SequentialWriter:
-    """Fills an array from its first row to its last, one whole shard at a time.
+    """Fills an array from its first row to its last.
 
     Use it as a context manager, or call `close` at the end.
     """
 
     def __init__(self, array: zarr.Array[Any]) -> None:
-        rows = array.shards[0] if array.shards else array.chunks[0]
         self.array = array
         self.written = 0
-        self._buffer = np.empty((min(rows, max(array.shape[0], 1)), *array.shape[1:]), array.dtype)
-        self._filled = 0
+        self._rows = RowWriter(array)
 
     def append(self, rows: np.ndarray) -> None:
         """Add rows, shape (any number, *array.shape[1:])."""
-        assert rows.shape[1:] == self.array.shape[1:], (rows.shape, self.array.shape)
-        while len(rows):
-            n = min(len(rows), len(self._buffer) - self._filled)
-            self._buffer[self._filled : self._filled + n] = rows[:n]
-            self._filled += n
-            rows = rows[n:]
-            if self._filled == len(self._buffer):
-                self._flush()
+        self._rows.write(self.written, rows)
+        self.written += len(rows)
 
     def close(self) -> None:
-        """Write what is left; every row of the array must have been appended by now."""
-        self._flush()
+        """Close the files; every row of the array must have been appended by now."""
+        self._rows.close()
         assert self.written == self.array.shape[0], (self.written, self.array.shape)
-
-    def _flush(self) -> None:
-        if self._filled:
-            end = self.written + self._filled
-            self.array[self.written : end] = self._buffer[: self._filled]
-            self.written, self._filled = end, 0
 
     def __enter__(self) -> "SequentialWriter":
         return self
@@ -116,3 +180,5 @@ class SequentialWriter:
     ) -> None:
         if error is None:
             self.close()
+        else:
+            self._rows.close()

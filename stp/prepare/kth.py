@@ -6,29 +6,29 @@ Schuldt, Laptev and Caputo 2004, "Recognizing human actions: a local SVM approac
 
 import io
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts_from_the_end
-from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.errors import StpError
 from stp.job import Job
 from stp.options import build, require, whole
+from stp.prepare.frames import Decoded, Piece, write_frames
+from stp.prepare.members import Member, find, read, where
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.planned import Lists, Planned
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
 
 SEQUENCES = "kth/00sequences.txt"
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
+VIDEO_NAME = r"person\d\d_[a-z]+_d\d"
 VIDEO = re.compile(r"person(?P<person>\d\d)_(?P<action>[a-z]+)_d(?P<scenario>\d)")
+FPS = 25
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def run(job: Job) -> dict[str, Any]:
 
     text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
     annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
-    videos = find_videos(raw)
+    videos = {video: member for (video,), member in find(raw, rf"({VIDEO_NAME})[^/]*\.avi").items()}
     missing = sorted(set(annotated) - set(videos))
     if missing and options.require_all:
         raise StpError(
@@ -202,87 +202,59 @@ def run(job: Job) -> dict[str, Any]:
         )
     parts = deal({v: r for v, r in annotated.items() if v in videos}, options.splits)
 
-    group = create_group(job.out / "frames.zarr", attributes(recipe, raw, **PIXELS))
-    frames = create_array(
-        group,
-        "frames",
-        (sum(len(part.numbers) for part in parts), 1, height, width),
-        np.uint8,
-        ("frame", "channel", "y", "x"),
-        (10, 1, height, width),
+    pieces = [
+        Piece(
+            f"{part.video} ({part.split})",
+            len(part.numbers),
+            (videos[part.video], part, height, width),
+            videos[part.video].bytes,
+        )
+        for part in parts
+    ]
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        decode_part,
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        dtype=np.uint8,
+        unit="videos",
     )
-    lengths: dict[str, int] = {}
-    names = sorted({part.video for part in parts})
-    with SequentialWriter(frames) as writer:
-        for done, (video, its_parts) in enumerate(groupby(parts, lambda part: part.video), 1):
-            decoded = _decode(raw, *videos[video])
-            lengths[video] = len(decoded)
-            for part in its_parts:
-                writer.append(_select(decoded, part, height, width)[:, None])
-            job.report("videos", done, len(names))
-
-    extras = write_index(job.out, cut(parts, options, span, lengths))
+    lengths = {part.video: n for part, n in zip(parts, written.notes, strict=True)}
     short = {v: n for v, n in lengths.items() if n < max(last for _, last in annotated[v])}
     return {
-        **extras,
-        "videos": len(names),
+        **write_index(job.out, cut(parts, options, span, lengths)),
+        **written.extras,
+        "videos": len(lengths),
         "videos missing": len(missing),
         "videos shorter than annotated": short,
         "videos without annotation": sorted(set(videos) - set(annotated)),
     }
 
 
-def find_videos(raw: RawFiles) -> dict[str, tuple[str, str | None]]:
-    """For every video the raw file it is in, and its name in there if that file is an archive.
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the annotation promises; see stp.prepare.planned.
 
     Raises:
-        StpError: an archive is damaged.
+        StpError: an option or the annotation is wrong, or it is missing.
     """
-    videos: dict[str, tuple[str, str | None]] = {}
-    for name in raw.names:
-        path = PurePosixPath(name)
-        if path.suffix == ".avi":
-            members: list[str | None] = [None]
-        elif path.suffix == ".zip":
-            with _archive(raw, name) as archive:
-                members = [m for m in archive.namelist() if m.endswith(".avi")]
-        else:
-            continue
-        for member in members:
-            if match := VIDEO.match(PurePosixPath(member or name).name):
-                videos.setdefault(match[0], (name, member))
-    return videos
+    options = build(KthOptions, recipe["options"], "prepare options")
+    text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
+    annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
+    span = options.span or recipe["context"] + recipe["horizon"]
+    return Planned(cut(deal(annotated, options.splits), options, span))
 
 
-def _archive(raw: RawFiles, name: str) -> zipfile.ZipFile:
-    path = raw.find(name)
-    try:
-        return zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise StpError(
-            f"{path}: damaged archive ({error})",
-            expected="a complete zip file",
-            remedy="fetch it again",
-        ) from error
+def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
+    """The frames of one part, resized, (T, 1, H, W); black where the video has none.
 
+    The note is the number of frames that the video has.
 
-def _decode(raw: RawFiles, name: str, member: str | None) -> np.ndarray:
-    if member is None:
-        return decode_grey(raw.find(name), str(raw.find(name)))
-    with _archive(raw, name) as archive:
-        try:
-            content = archive.read(member)
-        except (zipfile.BadZipFile, zlib.error) as error:
-            raise StpError(
-                f"{raw.find(name)}: {member} in it is damaged ({error})",
-                expected="a complete zip file",
-                remedy="fetch it again",
-            ) from error
-    return decode_grey(io.BytesIO(content), f"{raw.find(name)}: {member}")
-
-
-def _select(decoded: np.ndarray, part: Part, height: int, width: int) -> np.ndarray:
-    """The frames of one part, resized, (T, H, W); black where a frame does not exist."""
+    Raises:
+        StpError: the video is damaged, or ends before the part begins.
+    """
+    member, part, height, width = task
+    decoded = decode_grey(io.BytesIO(read(raw, member)), where(raw, member))
     at = np.array(part.numbers) - 1
     exists = at < len(decoded)
     if not exists.any():
@@ -291,6 +263,6 @@ def _select(decoded: np.ndarray, part: Part, height: int, width: int) -> np.ndar
             expected=f"frames {min(part.numbers)}..{max(part.numbers)}",
             remedy=f"fetch the video again, or correct {SEQUENCES}",
         )
-    selected = np.zeros((len(at), height, width), np.uint8)
-    selected[exists] = bilinear(decoded[at[exists]], height, width)
-    return selected
+    selected = np.zeros((len(at), 1, height, width), np.uint8)
+    selected[exists, 0] = bilinear(decoded[at[exists]], height, width)
+    return Decoded(selected, len(decoded))

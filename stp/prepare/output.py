@@ -1,4 +1,4 @@
-"""What every reader writes besides frames: group attributes and the index of clips."""
+"""What every reader writes besides frames: group attributes, coordinates, the index of clips."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import zarr
 
 from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import create_array
 from stp.errors import StpError
 
 SPLITS = ("train", "val", "test")
@@ -27,7 +29,7 @@ class Clip(NamedTuple):
     """One row of the index.
 
     Attributes:
-        split: train, val or test.
+        split: train, val, test, or the name of a subset. A clip in several has several rows.
         clip: readable and unique within the split.
         start: first frame, counted through all frames in the store.
         stride: frames from one frame of the clip to the next.
@@ -51,36 +53,69 @@ def attributes(recipe: dict[str, Any], raw: RawFiles, **of_the_data: Any) -> dic
     return {**{k: recipe[k] for k in named}, "raw": raw.checksums(), **of_the_data}
 
 
-def write_index(out: Path, clips: Iterable[Clip], *, virtual: Sequence[str] = ()) -> dict[str, Any]:
-    """Write ``index.parquet``, ordered by split and then as given.
+def write_coordinate(
+    group: zarr.Group, name: str, dim: str, values: np.ndarray, **attrs: Any
+) -> None:
+    """Write a coordinate, such as ``lat`` along y, as the CF conventions describe it.
+
+    Name it in the attribute ``coordinates`` of the array that it belongs to
+    (``frames.attrs["coordinates"] = "lat lon"``) and xarray opens it as a coordinate.
+
+    Args:
+        group: of the prepared data.
+        name: lat, lon, time, level, variable, ...
+        dim: the axis that it runs along: frame, channel, y or x.
+        values: one for each place of that axis; numbers or text.
+        attrs: units, standard_name, calendar, ...
+    """
+    if values.dtype.kind in "OU":
+        array = group.create_array(
+            name, shape=values.shape, dtype="str", chunks=values.shape, dimension_names=(dim,)
+        )
+    else:
+        array = create_array(group, name, values.shape, values.dtype, (dim,), values.shape)
+    array[:] = values
+    array.attrs.update(attrs)
+
+
+def write_index(
+    out: Path,
+    clips: Iterable[Clip],
+    *,
+    virtual: Sequence[str] = (),
+    required: Sequence[str] = SPLITS,
+) -> dict[str, Any]:
+    """Write ``index.parquet``, ordered by split (subsets last) and then as given.
 
     Args:
         out: folder of the prepared data.
         clips: all clips.
         virtual: splits whose clips are rendered on demand and so have no rows.
+        required: splits that must have clips.
 
     Returns:
         Number of clips and of clusters in each split that has rows.
 
     Raises:
-        StpError: a split has no clips.
+        StpError: a required split has no clips.
     """
     table = pd.DataFrame(list(clips), columns=list(Clip._fields))
-    table["split"] = pd.Categorical(table["split"], SPLITS, ordered=True)
+    order = list(dict.fromkeys([*SPLITS, *table["split"]]))
+    table["split"] = pd.Categorical(table["split"], order, ordered=True)
     table = table.sort_values("split", kind="stable", ignore_index=True)
     types = {"start": np.int64, "stride": np.int32, "length": np.int32, "phase": np.int32}
     table = table.astype({"split": "str", "clip": "str", "cluster": "str", **types})
     counts: dict[str, Any] = {"clips": {}, "clusters": {}}
-    for split in SPLITS:
-        if split in virtual:
-            continue
+    for split in order:
         rows = table[table["split"] == split]
         if rows.empty:
-            raise StpError(
-                f"the {split} split has no clips",
-                expected="at least one window of the required length in every split",
-                remedy="change the splits, the window length (span) or the raw files",
-            )
+            if split in required and split not in virtual:
+                raise StpError(
+                    f"the {split} split has no clips",
+                    expected="at least one window of the required length in every split",
+                    remedy="change the splits, the window length (span) or the raw files",
+                )
+            continue
         assert rows["clip"].is_unique, f"clip names in {split} repeat"
         counts["clips"][split] = len(rows)
         counts["clusters"][split] = int(rows["cluster"].nunique())

@@ -86,7 +86,9 @@ class GradientDescent:
         self.recipe = job.recipe
         self.seed = self.recipe["seed"]
         self.context, self.horizon = self.recipe["context"], self.recipe["horizon"]
-        self.train_clips, self.val_clips = data.clips("train"), data.clips("val")
+        subset = self.recipe.get("train_subset", "all")
+        self.train_clips = data.clips("train", subset)
+        self.val_clips = data.clips("val", subset)
         self.train_rows = _rows(self.train_clips, "train", options.max_clips, data.folder)
         self.val_rows = _rows(self.val_clips, "val", options.max_val_clips, data.folder)
         # An incomplete batch is left out unless there is no other.

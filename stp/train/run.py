@@ -42,10 +42,11 @@ def run(job: Job) -> dict[str, Any]:
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
-            ("sgd" or "closed_form"), ``seed`` and ``train`` (see `TrainOptions`); the input is
-            ``data``. Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s`` (60),
-            ``slow_step_s`` (0; a pause after each step, for tests), ``ranks`` (where the
-            processes that share this training meet, see stp.train.distributed).
+            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`) and perhaps
+            ``train_subset``; the input is ``data``. Runtime: ``device`` (auto, cpu, cuda),
+            ``checkpoint_every_s`` (60), ``slow_step_s`` (0; a pause after each step, for tests),
+            ``ranks`` (where the processes that share this training meet, see
+            stp.train.distributed).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
@@ -102,7 +103,7 @@ def _closed_form(
     job: Job, options: TrainOptions, data: Prepared, normalisation: Normalisation
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Fit in one pass over the training clips, on the CPU."""
-    clips = data.clips("train")
+    clips = data.clips("train", job.recipe.get("train_subset", "all"))
     rows = spread(len(clips), options.max_clips)
     length = data.context + data.horizon
     clip_bytes = 4 * length * data.shape[0] * data.shape[1] * data.shape[2]

@@ -27,6 +27,8 @@ def make_job(tmp_path: Path) -> Callable[..., Job]:
     """make_job(reader, shape, options, context=2, horizon=1, root=..., names=None) -> Job.
 
     `names` are the raw files in the lock file; by default all below `root` (tmp_path / "raw").
+    `lock_root` has the bytes that were locked, if they are not those of `root`. What else is named
+    goes into the job's runtime.
     """
 
     def make(
@@ -38,17 +40,24 @@ def make_job(tmp_path: Path) -> Callable[..., Job]:
         horizon: int = 1,
         root: Path | None = None,
         names: list[str] | None = None,
+        lock_root: Path | None = None,
+        units: str = "1",
+        **runtime: Any,
     ) -> Job:
         root = root or tmp_path / "raw"
+        lock_root = lock_root or root
         if names is None:
-            names = [p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()]
+            files = (p for p in lock_root.rglob("*") if p.is_file())
+            names = [p.relative_to(lock_root).as_posix() for p in files]
         recipe = {
             **{"dataset": reader, "reader": reader, "release": "tiny", "source": "synthetic"},
             **{"shape": shape, "context": context, "horizon": horizon, "options": options},
+            "units": units,
         }
         out = tmp_path / f"out-{len(list(tmp_path.glob('out-*')))}"
         out.mkdir()
-        lock = write_lock(tmp_path / "lock.json", root, names)
-        return Job(recipe, {"raw": lock}, out, tmp_path / "state", {"raw_roots": [str(root)]})
+        lock = write_lock(tmp_path / "lock.json", lock_root, names)
+        settings = {"raw_roots": [str(root)], **runtime}
+        return Job(recipe, {"raw": lock}, out, tmp_path / "state", settings)
 
     return make

@@ -1,0 +1,347 @@
+"""From raw files to ``frames.zarr``: in pieces, by several processes, and from where it stopped.
+
+A reader says which pieces there are (a video, a trajectory, some hours of a field), how many frames
+each has, and how one is decoded. Where its frames lie in the store follows from that, so pieces can
+be made in any order and by anybody, and the result is the same. What is done is written down beside
+the unfinished store, in the job's state; a run that was killed goes on from there.
+"""
+
+import hashlib
+import json
+import os
+import pickle
+import resource
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import RowWriter, create_array, create_group
+from stp.errors import StpError
+from stp.job import Job
+
+DONE = "pieces.jsonl"
+STORE = "frames.zarr"
+CHUNK_BYTES = 1 << 20
+
+
+class Piece(NamedTuple):
+    """Frames that are decoded at once and lie one after the other in the store.
+
+    Attributes:
+        name: readable; no two pieces have the same. Errors and the record of what is done use it.
+        frames: their number. All of them must fit into memory, so at most about 256 MB.
+        task: what the decoder needs to know: plain values that can be sent to another process.
+        raw_bytes: that are read for it, as far as known; for the throughput.
+    """
+
+    name: str
+    frames: int
+    task: Any
+    raw_bytes: int = 0
+
+
+class Decoded(NamedTuple):
+    """The frames of a piece, and what else was found out about it."""
+
+    frames: np.ndarray
+    note: Any
+
+
+Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
+"""``decode(raw, task)`` -> the frames of a piece, (frames, C, H, W), perhaps with a note (JSON). A
+function of a module, so that other processes find it; or a `functools.partial` of one."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the frames of each piece look like, for normalisation and checks.
+
+    Attributes:
+        count: values per channel, (pieces,).
+        sum: (pieces, C) float64, of the stored values.
+        squares: of their squares.
+        low: smallest values.
+        high: largest values.
+    """
+
+    count: np.ndarray
+    sum: np.ndarray
+    squares: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def of(self, pieces: np.ndarray | list[int]) -> dict[str, list[float]]:
+        """``mean``, ``std``, ``min`` and ``max`` of each channel over some pieces, by number."""
+        at = np.asarray(pieces, np.int64)
+        n = self.count[at].sum()
+        mean = self.sum[at].sum(axis=0) / n
+        # Never negative but for rounding.
+        variance = np.maximum(self.squares[at].sum(axis=0) / n - mean**2, 0)
+        return {
+            "mean": mean.tolist(),
+            "std": np.sqrt(variance).tolist(),
+            "min": self.low[at].min(axis=0).tolist(),
+            "max": self.high[at].max(axis=0).tolist(),
+        }
+
+
+class Written(NamedTuple):
+    """The finished store.
+
+    Attributes:
+        group: open for coordinates and further attributes.
+        statistics: of the pieces, in the order in which they were given.
+        notes: what the decoder noted about each piece, in the same order.
+        extras: how it went, for the receipt.
+    """
+
+    group: zarr.Group
+    statistics: Statistics
+    notes: list[Any]
+    extras: dict[str, Any]
+
+
+def write_frames(
+    job: Job,
+    raw: RawFiles,
+    pieces: Sequence[Piece],
+    decode: Decode,
+    *,
+    attrs: dict[str, Any],
+    dtype: Any,
+    unit: str,
+) -> Written:
+    """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
+
+    Args:
+        job: its runtime may say ``prepare_workers``, the number of processes (1: this one).
+        raw: the raw files.
+        pieces: in the order of the store.
+        decode: makes the frames of a piece; values must be finite and fit the type.
+        attrs: attributes of the group, with ``shape``.
+        dtype: of the stored values.
+        unit: what pieces are, in the plural, for progress: "videos".
+
+    Raises:
+        StpError: a piece cannot be decoded, or has another number or shape of frames than expected,
+            or values that are not finite.
+    """
+    shape = tuple(attrs["shape"])
+    names = [piece.name for piece in pieces]
+    assert len(set(names)) == len(names), "pieces with the same name"
+    total = sum(piece.frames for piece in pieces)
+    if not total:
+        raise StpError(
+            f"{job.recipe['dataset']}: no frames at all in its raw files",
+            expected=f"some {unit}",
+            remedy="see `stp fetch --check`, and the options of the reader",
+        )
+    folder = job.state / STORE
+    done = _resume(job, pieces, attrs, dtype)
+    if done is None:
+        done = _start(job, pieces, attrs, dtype, total, shape)
+    group = zarr.open_group(str(folder), mode="r+", zarr_format=3)
+    starts = np.concatenate([[0], np.cumsum([piece.frames for piece in pieces])]).tolist()
+    todo = [i for i in range(len(pieces)) if i not in done]
+    resumed = len(done)
+    begun = time.monotonic()
+    if todo:
+        context = _Context(str(folder), raw, decode, np.dtype(dtype), shape)
+        workers = min(int(job.runtime.get("prepare_workers", 1)), len(todo))
+        work = [(i, pieces[i], starts[i]) for i in todo]
+        with (job.state / DONE).open("a", encoding="utf-8") as record:
+            for i, found in _results(context, work, workers):
+                done[i] = found
+                record.write(json.dumps({"piece": i, **found}) + "\n")
+                record.flush()
+                job.report(unit, len(done), len(pieces))
+    seconds = time.monotonic() - begun
+    statistics = Statistics(
+        np.array([done[i]["count"] for i in range(len(pieces))], np.int64),
+        *(
+            np.array([done[i][key] for i in range(len(pieces))], np.float64)
+            for key in ("sum", "squares", "low", "high")
+        ),
+    )
+    final = job.out / STORE
+    del group
+    shutil.move(folder, final)
+    (job.state / DONE).unlink()
+    read = sum(pieces[i].raw_bytes for i in todo)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    extras = {
+        unit: len(pieces),
+        "frames": total,
+        "pieces resumed": resumed,
+        "raw MB/s": round(read / 1e6 / seconds, 3) if todo and read and seconds else None,
+        "peak memory MB": round(max(peak, children) * 1024 / 1e6),
+    }
+    return Written(
+        zarr.open_group(str(final), mode="r+", zarr_format=3),
+        statistics,
+        [done[i]["note"] for i in range(len(pieces))],
+        extras,
+    )
+
+
+def _digest(pieces: Sequence[Piece], attrs: dict[str, Any], dtype: Any) -> str:
+    text = json.dumps([attrs["shape"], str(np.dtype(dtype)), attrs.get("raw")], sort_keys=True)
+    digest = hashlib.sha256(text.encode())
+    for piece in pieces:
+        digest.update(pickle.dumps((piece.name, piece.frames), protocol=4))
+    return digest.hexdigest()
+
+
+def _resume(
+    job: Job, pieces: Sequence[Piece], attrs: dict[str, Any], dtype: Any
+) -> dict[int, dict[str, Any]] | None:
+    """What an earlier run has done, if it was about the same pieces of the same files."""
+    try:
+        lines = (job.state / DONE).read_text(encoding="utf-8").splitlines(keepends=True)
+        first = json.loads(lines[0])
+    except (OSError, ValueError, IndexError):
+        return None
+    if first.get("digest") != _digest(pieces, attrs, dtype) or not (job.state / STORE).is_dir():
+        return None
+    done: dict[int, dict[str, Any]] = {}
+    for line in lines[1:]:
+        if line.endswith("\n"):  # else it was cut off
+            entry = json.loads(line)
+            done[entry.pop("piece")] = entry
+    # A new record of what is certain: nothing is appended to half a line.
+    text = lines[0] + "".join(json.dumps({"piece": i, **d}) + "\n" for i, d in done.items())
+    (job.state / DONE).write_text(text, encoding="utf-8")
+    return done
+
+
+def _start(
+    job: Job,
+    pieces: Sequence[Piece],
+    attrs: dict[str, Any],
+    dtype: Any,
+    total: int,
+    shape: tuple[int, ...],
+) -> dict[int, dict[str, Any]]:
+    folder = job.state / STORE
+    (job.state / DONE).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    job.state.mkdir(parents=True, exist_ok=True)
+    group = create_group(folder, attrs)
+    frame_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    rows = max(1, min(10, CHUNK_BYTES // frame_bytes))
+    dims = ("frame", "channel", "y", "x")
+    array = create_array(group, "frames", (total, *shape), dtype, dims, (rows, *shape))
+    RowWriter(array).close()
+    first = json.dumps({"digest": _digest(pieces, attrs, dtype)})
+    (job.state / DONE).write_text(first + "\n", encoding="utf-8")
+    return {}
+
+
+class _Context:
+    """What a process needs to make pieces; opens the store when it is first used."""
+
+    def __init__(
+        self, folder: str, raw: RawFiles, decode: Decode, dtype: np.dtype[Any], shape: Any
+    ) -> None:
+        self.folder, self.raw, self.decode = folder, raw, decode
+        self.dtype, self.shape = dtype, shape
+        self.writer: RowWriter | None = None
+
+    def make(self, number: int, piece: Piece, start: int) -> tuple[int, dict[str, Any]]:
+        """Decode a piece, check it, write it, describe it."""
+        decoded = self.decode(self.raw, piece.task)
+        frames, note = decoded if isinstance(decoded, Decoded) else (decoded, None)
+        if frames.shape != (piece.frames, *self.shape) or frames.dtype != self.dtype:
+            raise StpError(
+                f"{piece.name}: {frames.dtype} frames of shape {frames.shape}",
+                expected=f"{self.dtype} {(piece.frames, *self.shape)}",
+                remedy="the raw file contradicts itself or the configuration: fetch it again",
+            )
+        if frames.dtype.kind == "f" and not np.isfinite(frames).all():
+            bad = int((~np.isfinite(frames)).sum())
+            raise StpError(
+                f"{piece.name}: {bad} values that are missing or not finite",
+                expected="numbers everywhere",
+                remedy="fetch the raw file again; what is known to be missing must be configured",
+            )
+        if self.writer is None:
+            array = zarr.open_group(self.folder, mode="r+", zarr_format=3)["frames"]
+            assert isinstance(array, zarr.Array)
+            self.writer = RowWriter(array, create=False)
+        self.writer.write(start, frames)
+        return number, {**_describe(frames), "note": note}
+
+
+def _describe(frames: np.ndarray) -> dict[str, Any]:
+    channels = frames.shape[1]
+    sums, squares = np.zeros(channels), np.zeros(channels)
+    for frame in frames:  # one by one: float64 copies of all would be large
+        values = frame.reshape(channels, -1).astype(np.float64)
+        sums += values.sum(axis=1)
+        squares += np.einsum("cn,cn->c", values, values)
+    return {
+        "count": frames.size // max(channels, 1),
+        "sum": sums.tolist(),
+        "squares": squares.tolist(),
+        "low": frames.min(axis=(0, 2, 3)).astype(np.float64).tolist(),
+        "high": frames.max(axis=(0, 2, 3)).astype(np.float64).tolist(),
+    }
+
+
+_context: _Context | None = None  # of a worker process
+
+
+def _enter(context: _Context) -> None:
+    global _context
+    os.environ["OMP_NUM_THREADS"] = "1"
+    _context = context
+
+
+def _make(number: int, piece: Piece, start: int) -> tuple[int, dict[str, Any]]:
+    assert _context is not None
+    return _context.make(number, piece, start)
+
+
+def _results(
+    context: _Context, work: list[tuple[int, Piece, int]], workers: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Make all pieces; a few are under way at a time, so memory does not grow with their number."""
+    if workers <= 1:
+        for args in work:
+            yield context.make(*args)
+        return
+    # Forked processes would inherit threads that hold locks.
+    with ProcessPoolExecutor(
+        workers, get_context("forkserver"), initializer=_enter, initargs=(context,)
+    ) as pool:
+        try:
+            waiting = iter(work)
+            running: set[Future[tuple[int, dict[str, Any]]]] = set()
+            while True:
+                for args in waiting:
+                    running.add(pool.submit(_make, *args))
+                    if len(running) >= 2 * workers:
+                        break
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    yield future.result()
+        except BrokenExecutor as error:
+            raise StpError(
+                f"a process that prepared data was killed ({error})",
+                expected="enough memory for all of them",
+                remedy="set runtime.prepare_workers lower, or ask for more memory; it goes on "
+                "from where it stopped",
+            ) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,123 @@
+"""Raw files wherever they lie: as files, or inside zip and tar archives, which stay packed.
+
+Archives that cannot be entered in the middle (.tar.gz, .tgz) are unpacked when they are fetched.
+"""
+
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+
+REMEDY = "fetch it again"
+
+
+class Member(NamedTuple):
+    """One file, packed or not.
+
+    Attributes:
+        file: the raw file (the archive, if it is in one).
+        inside: its name in the archive, or None.
+        offset: where its bytes begin in a tar archive.
+        bytes: how many they are there.
+    """
+
+    file: str
+    inside: str | None = None
+    offset: int = 0
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        return self.file if self.inside is None else f"{self.file}: {self.inside}"
+
+
+def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
+    """All files whose path ends with a pattern.
+
+    Args:
+        raw: the raw files of a release.
+        pattern: a regular expression with groups, matched against the end of the path of a file, or
+            of its name in an archive: ``r"(train|val)/(\\w+)/(\\w+)\\.png"``.
+
+    Returns:
+        by the texts of the groups, sorted; of equal ones the first is kept, in the order of the raw
+        files' names, files before archives.
+
+    Raises:
+        StpError: an archive is damaged.
+    """
+    wanted = re.compile(r"(?:.*/)?" + pattern)
+    found: dict[tuple[str, ...], Member] = {}
+    for name in sorted(raw.names, key=lambda name: (_is_archive(name), name)):
+        for member in _members(raw, name):
+            if match := wanted.fullmatch(member.inside or member.file):
+                found.setdefault(match.groups(), member)
+    return dict(sorted(found.items()))
+
+
+def read(raw: RawFiles, member: Member) -> bytes:
+    """The bytes of a member.
+
+    Raises:
+        StpError: it is missing or damaged.
+    """
+    path = raw.find(member.file)
+    try:
+        if member.inside is None:
+            return path.read_bytes()
+        if member.file.endswith(".zip"):
+            return _zip(path).read(member.inside)
+        with path.open("rb") as file:
+            file.seek(member.offset)
+            content = file.read(member.bytes)
+        if len(content) != member.bytes:
+            raise tarfile.ReadError("cut off")
+        return content
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
+        raise StpError(
+            f"{path}: {member.inside or 'it'} cannot be read ({error})",
+            expected="a complete file" if member.inside is None else "a complete archive",
+            remedy=REMEDY,
+        ) from error
+
+
+def where(raw: RawFiles, member: Member) -> str:
+    """Name a member in an error: the path of its file, and its name in the archive."""
+    path = str(raw.find(member.file))
+    return path if member.inside is None else f"{path}: {member.inside}"
+
+
+def _is_archive(name: str) -> bool:
+    return name.endswith((".zip", ".tar"))
+
+
+def _members(raw: RawFiles, name: str) -> Iterator[Member]:
+    if not _is_archive(name):
+        yield Member(name)
+        return
+    path = raw.find(name)
+    try:
+        if name.endswith(".zip"):
+            for info in _zip(path).infolist():
+                if not info.is_dir():
+                    yield Member(name, info.filename, 0, info.file_size)
+        else:
+            with tarfile.open(path, "r:") as archive:
+                for entry in archive:
+                    if entry.isfile():
+                        yield Member(name, entry.name, entry.offset_data, entry.size)
+    except (OSError, zipfile.BadZipFile, tarfile.TarError) as error:
+        raise StpError(
+            f"{path}: damaged archive ({error})", expected="a complete archive", remedy=REMEDY
+        ) from error
+
+
+@lru_cache(maxsize=4)  # reading the list of a large archive again and again would take seconds
+def _zip(path: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(path)
