@@ -411,6 +411,11 @@ class Plan:
         )
 
     @property
+    def prepared(self) -> list[Artefact]:
+        """The prepared data of all datasets of the scale."""
+        return list(self._data.values())
+
+    @property
     def artefacts(self) -> dict[str, Artefact]:
         """All artefacts by folder, in the order in which they can be made."""
         return self._artefacts
@@ -483,9 +488,10 @@ class Plan:
         """Does it belong to a dimension that is declared, but whose code is still to come?"""
         return artefact.dimension in self.config.evaluation.to_come
 
-    def threads(self, receipt: str) -> int:
-        """Threads of a training or prediction job: part of its recipe."""
-        artefact = self.find(receipt)
+    def threads(self, artefact: Artefact) -> int:
+        """Threads of a training or prediction, part of its recipe; processes that prepare data."""
+        if artefact.stage == "prepare":
+            return max(1, int(self.config.scale.runtime.get("prepare_workers", 1)))
         return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))
 
     def ranks(self, artefact: Artefact) -> int:

@@ -23,6 +23,19 @@ def write_config(plan: Plan, results: Path = RESULTS) -> Path:
     return path
 
 
+def write_data_list(plan: Plan, write: bool = True, results: Path = RESULTS) -> Path:
+    """Write which prepared data the scale has, where the text differs.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / "data.json"
+    if write:
+        receipts = [data.receipt for data in plan.prepared]
+        write_text_if_changed(path, json.dumps(receipts, indent=1) + "\n")
+    return path
+
+
 def manifest_path(dimension: str, results: Path = RESULTS) -> Path:
     """Where the manifest of a dimension's tables lives."""
     return results / "plan" / f"{dimension}.json"

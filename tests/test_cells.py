@@ -344,3 +344,42 @@ def test_the_work_of_planning_an_artefact_does_not_grow_with_their_number():
     assert artefacts[2] > 700
     assert each[1] < 1.05 * each[0]
     assert each[1] < 150
+
+
+def strict(**case):
+    """The demo with another training split of KTH, and one cell that uses it."""
+    cell = {"trained_on": "kth", **case}
+    return demo(
+        dimensions={"short_term": {"models": ["convlstm"], "datasets": ["kth"], "cells": [cell]}},
+        datasets={
+            "kth": {
+                "train_subsets": {"strict": {"title": "other persons"}},
+                "subsets": {"strict": {"title": "other persons"}},
+            }
+        },
+    )
+
+
+def test_a_model_can_be_trained_on_a_subset_of_its_own():
+    plan = Plan.load(strict(train_subset="strict", subset="strict"))
+    all_clips, some = plan.cells
+    assert (some.cell.train_subset, some.cell.subset) == ("strict", "strict")
+    assert some.data == all_clips.data  # one store holds both
+    assert some.model.folder != all_clips.model.folder
+    assert some.model.recipe == {**all_clips.model.recipe, "train_subset": "strict"}
+    assert "train_subset" not in all_clips.model.recipe
+
+
+def test_a_training_subset_must_be_declared():
+    with pytest.raises(StpError, match=r"unknown training subset of kth 'strickt'") as error:
+        Plan.load(strict(train_subset="strickt"))
+    assert "strict" in str(error.value)
+
+
+def test_datasets_are_prepared_though_no_cell_needs_them():
+    plan = Plan.load(demo(prepared=["sevir", "kth"]))
+    names = [data.dataset for data in plan.prepared]
+    assert sorted(names) == ["enso", "kth", "moving_mnist", "sevir"]
+    assert all(data.folder in plan.artefacts for data in plan.prepared)
+    with pytest.raises(StpError, match="unknown dataset 'seviir'"):
+        Plan.load(demo(prepared=["seviir"]))

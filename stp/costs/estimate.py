@@ -17,8 +17,6 @@ from stp.costs.work import Work, Workload
 TORCH_STAGES = ("train", "predict")
 COPIES = 5
 """Of the weights in training: weights, gradients, two moments of Adam, the best weights."""
-SHARD_COPIES = 2.5
-"""Of a shard in memory while it is written: measured, 490 MB for a shard of 197 MB."""
 AIR = 1.25
 """Room in a request: who vanishes near its limit counts as out of memory (stp.cluster.attempts)."""
 ROUND_MB = 100
@@ -113,7 +111,7 @@ WORDS = {
     "cpu_gmacs": "networks on CPUs: multiply-adds at {rate:g} G/s and thread, assumed",
     "frames_mb": "models without a network: frames at {rate:g} MB/s",
     "score_mvalues": "scores: predicted values x conventions at {rate:g} M/s",
-    "prepare_mb": "preparation: raw and prepared bytes at {rate:g} MB/s, assumed",
+    "prepare_mb": "preparation: raw and prepared bytes at {rate:g} MB/s and process, assumed",
     "download_mb": "downloads: {rate:g} MB/s, assumed",
     "generate_mb": "made-up data: {rate:g} MB/s",
 }
@@ -185,14 +183,17 @@ class Costs:
 
     def processors(self, artefact: Artefact) -> int:
         """CPU threads of a job, of all its processes."""
-        return _threads(artefact) * self.plan.ranks(artefact)
+        return self._threads(artefact) * self.plan.ranks(artefact)
+
+    def _threads(self, artefact: Artefact) -> int:
+        return self.plan.threads(artefact)
 
     def _of(self, artefact: Artefact) -> Cost:
         work = self.workload.of(artefact)
         seconds, basis = self._seconds(artefact, work)
         return Cost(
             gpus=self.plan.gpus(artefact),
-            threads=_threads(artefact),
+            threads=self._threads(artefact),
             memory_mb=self._memory_mb(artefact, work),
             seconds=seconds,
             bytes=round(work.bytes),
@@ -216,7 +217,7 @@ class Costs:
             if work.published:
                 rate, basis = work.published, PUBLISHED
             rate *= gpus
-        elif work.rate == "cpu_gmacs":
+        elif work.rate in ("cpu_gmacs", "prepare_mb"):
             rate *= threads
         computing = work.amount / rate
         reading = work.reading_mb / self.constants.rates.read_mb
@@ -231,11 +232,11 @@ class Costs:
         if artefact.stage not in TORCH_STAGES:
             own = memory.python
             if artefact.stage == "prepare":
-                own += min(memory.prepare, work.batch_mb) + SHARD_COPIES * work.shard_mb
+                own = (own + min(memory.prepare, work.batch_mb)) * self._threads(artefact)
             else:
                 own += memory.score + 20 * work.batch_mb
             return self._rounded(own)
-        own = memory.torch + 2 * work.batch_mb / ranks + SHARD_COPIES * work.shard_mb
+        own = memory.torch + 2 * work.batch_mb / ranks
         own += memory.gpu if gpus else work.activations_mb / ranks
         if artefact.stage == "predict":
             own += work.weights_mb
@@ -250,7 +251,3 @@ class Costs:
     def _rounded(self, own: float) -> int:
         total = AIR * (self.constants.memory_mb.snakemake + own)
         return max(LEAST_MB, ROUND_MB * math.ceil(total / ROUND_MB))
-
-
-def _threads(artefact: Artefact) -> int:
-    return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))

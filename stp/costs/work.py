@@ -14,8 +14,6 @@ from stp.costs.facts import FLOAT, MB, Facts, stored_mb
 from stp.predict.options import PredictOptions
 from stp.train.options import TrainOptions
 
-SHARDS = 16
-"""Files of a large array (stp.data.zarr_write)."""
 TRAINING = 3
 """A training step costs three forecasts: forward, and twice as much backward."""
 
@@ -41,7 +39,6 @@ class Work:
         reading_mb: stored frames that are read meanwhile.
         bytes: that it leaves.
         batch_mb: float32 frames that it holds in memory.
-        shard_mb: output that it collects before it is written.
         weights_mb: weights of its network.
         activations_mb: kept for the backward pass on a CPU.
         published: 10^9 multiply-adds per second that its network achieves on a GPU.
@@ -53,7 +50,6 @@ class Work:
     reading_mb: float = 0.0
     bytes: float = 0.0
     batch_mb: float = 0.0
-    shard_mb: float = 0.0
     weights_mb: float = 0.0
     activations_mb: float = 0.0
     published: float | None = None
@@ -96,7 +92,6 @@ class Workload:
             raw_mb + prepared,
             bytes=prepared * MB,
             batch_mb=raw_mb + prepared,
-            shard_mb=prepared / SHARDS,
             unknown=unknown + self.facts.clips(artefact).assumed,
         )
 
@@ -144,7 +139,6 @@ class Workload:
         common: dict[str, Any] = {
             "bytes": written * MB,
             "batch_mb": recipe["predict"].get("batch_size", PredictOptions.batch_size) * clip_mb,
-            "shard_mb": written / SHARDS,
         }
         if self.plan.config.models[recipe["model"]].fit != "sgd":
             return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)

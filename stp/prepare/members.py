@@ -109,13 +109,25 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
                     yield Member(name, info.filename, 0, info.file_size)
         else:
             with tarfile.open(path, "r:") as archive:
+                end = 0
                 for entry in archive:
+                    blocks = -(-entry.size // tarfile.BLOCKSIZE)
+                    end = entry.offset_data + blocks * tarfile.BLOCKSIZE
                     if entry.isfile():
                         yield Member(name, entry.name, entry.offset_data, entry.size)
+            _require_end(path, end)
     except (OSError, zipfile.BadZipFile, tarfile.TarError) as error:
         raise StpError(
             f"{path}: damaged archive ({error})", expected="a complete archive", remedy=REMEDY
         ) from error
+
+
+def _require_end(path: Path, position: int) -> None:
+    """Python takes a tar archive that was cut off for one that ends there."""
+    with path.open("rb") as file:
+        file.seek(position)
+        if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("it does not end as an archive ends")
 
 
 @lru_cache(maxsize=4)  # reading the list of a large archive again and again would take seconds

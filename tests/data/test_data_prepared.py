@@ -152,3 +152,31 @@ def test_frames_of_another_shape_than_the_attributes_say(tmp_path):
     prepare(tmp_path, attrs={**ATTRS, "shape": [1, 4, 4]})
     with pytest.raises(StpError, match=r"\(1, 2, 3\)(.|\n)*\(1, 4, 4\)"):
         Prepared(tmp_path)
+
+
+def test_random_windows_of_a_video_depend_on_epoch_and_row_alone(tmp_path):
+    # One row per video of 20 frames, of which a clip has 3; frame n is full of n.
+    frames = np.repeat(np.arange(40, dtype=np.uint8), 6).reshape(40, 1, 2, 3)
+    rows = [("train", "a", 0, 1, 20, "v1", 0), ("train", "b", 20, 1, 20, "v2", 0)]
+    attrs = {**ATTRS, "stored_scale": 1.0, "random_windows": {"train": 5}}
+    prepare(tmp_path, frames=frames, attrs=attrs, rows=rows)
+    clips = Prepared(tmp_path).clips("train")
+    drawn = np.array([clips.read([0, 1], epoch=epoch)[:, :, 0, 0, 0] for epoch in range(200)])
+    assert (np.diff(drawn, axis=2) == 1).all()  # consecutive frames
+    first = drawn[:, :, 0] - [0, 20]
+    assert set(first.flat) == set(range(18))  # every window, and none that reaches beyond
+    assert (first[:, 0] != first[:, 1]).any()
+    alone = clips.read([1], epoch=7)[0, :, 0, 0, 0]
+    np.testing.assert_array_equal(alone, drawn[7, 1])
+
+
+def test_subsets_have_clips_of_their_own(tmp_path):
+    rows = [
+        ("train", "a", 0, 1, 4, "v1", 0),
+        ("strict-train", "b", 4, 1, 4, "v2", 0),
+        ("moscow", "c", 8, 1, 4, "v3", 0),
+    ]
+    prepare(tmp_path, rows=rows)
+    data = Prepared(tmp_path)
+    assert data.clips("train", "strict").index["clip"].tolist() == ["b"]
+    assert data.clips("moscow").index["clip"].tolist() == ["c"]

@@ -18,3 +18,20 @@ rule prepare:
         config=CONFIG,
     shell:
         "stp prepare {output.receipt} --configfile {params.config} --log {log}"
+
+
+rule data:
+    # all prepared data of the scale, and a table of what they hold
+    input:
+        list=DATA,
+        receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
+    output:
+        "results/data/all",
+    log:
+        "results/logs/data.log",
+    conda:
+        "../../envs/stp.yaml"
+    params:
+        config=CONFIG,
+    shell:
+        "stp data --prepared --configfile {params.config} --out {output} 2> {log}"

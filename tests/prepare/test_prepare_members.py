@@ -1,0 +1,89 @@
+"""Raw files are found and read alike, whether they lie there or in an archive."""
+
+import io
+import tarfile
+import zipfile
+
+import pytest
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.prepare.members import find, read, where
+
+CONTENTS = {"train/a/1.png": b"one", "train/b/2.png": b"two" * 1000, "val/a/1.png": b"three"}
+
+
+def as_files(root):
+    for name, content in CONTENTS.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+
+
+def as_zip(root):
+    with zipfile.ZipFile(root / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("top/train")
+        for name, content in CONTENTS.items():
+            archive.writestr(f"top/{name}", content)
+
+
+def as_tar(root):
+    with tarfile.open(root / "all.tar", "w") as archive:
+        for name, content in CONTENTS.items():
+            entry = tarfile.TarInfo(f"./{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+
+
+@pytest.fixture
+def raw_of(tmp_path, make_job):
+    def make(*pack):
+        (tmp_path / "raw").mkdir()
+        for one in pack:
+            one(tmp_path / "raw")
+        job = make_job("d", [1, 2, 2], {})
+        return RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+
+    return make
+
+
+@pytest.mark.parametrize("pack", [as_files, as_zip, as_tar])
+def test_members_are_found_by_the_end_of_their_path(raw_of, pack):
+    raw = raw_of(pack)
+    found = find(raw, r"(train|val)/(\w+)/(\d+)\.png")
+    assert list(found) == [("train", "a", "1"), ("train", "b", "2"), ("val", "a", "1")]
+    assert read(raw, found["train", "b", "2"]) == b"two" * 1000
+    assert read(raw, found["val", "a", "1"]) == b"three"
+    assert where(raw, found["val", "a", "1"]).endswith("val/a/1.png")
+
+
+def test_files_win_over_archives(raw_of):
+    raw = raw_of(as_files, as_zip, as_tar)
+    assert {member.inside for member in find(raw, r"(\w+)/a/1\.png").values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("pack", "length"), [(as_zip, 0), (as_zip, 200), (as_tar, 100), (as_tar, 1024), (as_tar, 1400)]
+)
+def test_a_damaged_archive_is_named(raw_of, pack, length):
+    def damaged(root):
+        pack(root)
+        path = next(root.iterdir())
+        path.write_bytes(path.read_bytes()[:length])
+
+    raw = raw_of(damaged)
+    with pytest.raises(StpError, match=r"all\.(zip|tar): .*(damaged archive|cannot be read)"):
+        for member in find(raw, r"(\w+)/(\w+)/(\d)\.png").values():
+            read(raw, member)
+
+
+def test_a_damaged_member_is_named(raw_of):
+    def damaged(root):
+        as_zip(root)
+        content = bytearray((root / "all.zip").read_bytes())
+        at = content.index(b"top/train/b/2.png") + len(b"top/train/b/2.png")
+        content[at + 3] ^= 0xFF
+        (root / "all.zip").write_bytes(bytes(content))
+
+    raw = raw_of(damaged)
+    with pytest.raises(StpError, match=r"all\.zip: top/train/b/2\.png cannot be read"):
+        read(raw, find(raw, r"train/b/(\d)\.png")["2",])
