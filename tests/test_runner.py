@@ -115,13 +115,16 @@ def test_a_checkout_edited_during_a_job_is_refused(prepared, tmp_path):
     assert list(leftovers) == []
 
 
-def test_a_model_without_code_says_so(prepared):
+def test_a_model_without_code_says_so(prepared, tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(config.CONFIG_FOLDER, folder)
+    shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
     scale = config.merge(
         config.read_yaml(TINY),
-        {"dimensions": {"short_term": {"models": ["mau"], "datasets": ["enso"]}}},
+        {"dimensions": {"short_term": {"models": ["unwritten"], "datasets": ["enso"]}}},
     )
-    plan = Plan(config.load(scale))
-    with pytest.raises(StpError, match=r"stp/models/mau\.py does not exist"):
+    plan = Plan(config.load(scale, folder))
+    with pytest.raises(StpError, match=r"stp/models/unwritten\.py does not exist"):
         runner.make(plan, plan.cells[0].model)
 
 

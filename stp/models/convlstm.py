@@ -6,15 +6,14 @@ output after the context, instead of an encoder and a forecaster; scheduled samp
 state is o * tanh(c), as in the paper; PredBench's release has lost the cell state there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.padding import pad
+from stp.models.recurrent import from_patches, odd, roll, sampled_loss, to_patches
 from stp.models.scheduled_sampling import ScheduledSampling
 from stp.options import build, require, whole
 
@@ -86,8 +85,7 @@ class Model(nn.Module):
         ok = isinstance(num_hidden, (list, tuple)) and all(whole(n, 1) for n in num_hidden)
         ok = ok and len(num_hidden) > 0
         require(ok, "options.num_hidden", num_hidden, "a list of whole numbers from 1")
-        ok = whole(filter_size, 1) and filter_size % 2 == 1
-        require(ok, "options.filter_size", filter_size, "an odd whole number")
+        odd("options.filter_size", filter_size)
         require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
         self.sampling = build(
             ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
@@ -102,8 +100,8 @@ class Model(nn.Module):
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        outputs = self._roll(frames, frames.shape[1], frames.shape[1] + horizon - 1)
-        return outputs[:, -horizon:]
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared error of all predictions, of context frames too.
@@ -112,44 +110,16 @@ class Model(nn.Module):
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
-        inputs = clip.shape[1] - self.context - 1
-        shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
-        outputs = self._roll(clip, self.context, clip.shape[1] - 1, shown)
-        return F.mse_loss(outputs.float(), clip[:, 1:])
+        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
 
-    def _roll(
-        self, frames: Tensor, context: int, steps: int, shown: Tensor | None = None
-    ) -> Tensor:
-        """Read frames one by one; output t predicts frame t + 1.
-
-        Args:
-            frames: (B, T, C, H, W).
-            context: how many of them are read in any case.
-            steps: number of outputs.
-            shown: after the context, read the frame itself where this is true and the last output
-                elsewhere, bool (B, steps - context); always the last output if None.
-
-        Returns:
-            (B, steps, C, H, W).
-        """
+    def _following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
         states: list[State | None] = [None] * len(self.cells)
-        outputs: list[Tensor] = []
-        for t in range(steps):
-            if t < context:
-                frame = frames[:, t]
-            elif shown is None:
-                frame = outputs[-1]
-            else:
-                observed = shown[:, t - context, None, None, None]
-                frame = torch.where(observed, frames[:, t], outputs[-1].to(frames.dtype))
-            outputs.append(self._next(frame, states))
-        return torch.stack(outputs, dim=1)
 
-    def _next(self, frame: Tensor, states: list[State | None]) -> Tensor:
-        """Frame (B, C, H, W) -> the next one; changes the states of the layers in place."""
-        # Pixel (i, j) of a patch in channel c becomes channel (c * patch + i) * patch + j.
-        x = F.pixel_unshuffle(pad(frame, self.patch), self.patch)
-        for layer, cell in enumerate(self.cells):
-            states[layer] = x, _ = cell(x, states[layer])
-        height, width = frame.shape[-2:]
-        return F.pixel_shuffle(self.readout(x), self.patch)[..., :height, :width]
+        def following(frame: Tensor) -> Tensor:
+            x = to_patches(frame, self.patch)
+            for layer, cell in enumerate(self.cells):
+                states[layer] = x, _ = cell(x, states[layer])
+            return from_patches(self.readout(x), self.patch, frame)
+
+        return following

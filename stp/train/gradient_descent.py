@@ -1,5 +1,6 @@
 """The training loop: steps, validation, selection of the best epoch, state to go on from."""
 
+import copy
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,10 @@ class GradientDescent:
         # An incomplete batch is left out unless there is no other.
         self.epoch_steps = max(1, len(self.train_rows) // options.batch_size)
         self.epoch_clips = min(len(self.train_rows), self.epoch_steps * options.batch_size)
-        self.steps = self.epoch_steps * options.epochs
+        self.epochs, self.steps = options.epochs, self.epoch_steps * options.epochs
+        if options.iterations is not None:
+            self.epochs = -(-options.iterations // self.epoch_steps)
+            self.steps = options.iterations
         if min(options.batch_size, self.epoch_clips) < ranks.size:
             raise StpError(
                 f"{ranks.size} processes cannot share a batch of "
@@ -108,6 +112,8 @@ class GradientDescent:
         if ranks.size > 1:
             share_batch_norms(self.model)
         self.optimizer = _optimizer(self.model, options)
+        # What is validated and kept: the network itself, or one with averaged weights.
+        self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
         self.checkpoint = Checkpoint(Path(job.state) / "training.pt", self.recipe)
@@ -122,7 +128,7 @@ class GradientDescent:
             StpError: a loss or a forecast is not a finite number.
         """
         self._resume()
-        while len(self.progress.history) < self.options.epochs:
+        while len(self.progress.history) < self.epochs:
             self._epoch()
 
     def describe(self) -> dict[str, Any]:
@@ -131,7 +137,7 @@ class GradientDescent:
         return {
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "selection": {
-                "criterion": CRITERION,
+                "criterion": getattr(self.model, "criterion", CRITERION),
                 "epoch": progress.best_epoch,
                 "val_mse": progress.best_mse,
             },
@@ -152,6 +158,8 @@ class GradientDescent:
         epoch = len(progress.history)
         self.clock = time.monotonic()
         order = epoch_order(self.train_rows, self.seed, epoch)[: self.epoch_clips]
+        steps = min(self.epoch_steps, self.steps - epoch * self.epoch_steps)
+        order = order[: steps * size]
         done = progress.step - epoch * self.epoch_steps
         self.model.train()
         for _, clips in read_batches(
@@ -171,17 +179,19 @@ class GradientDescent:
                 self._save()
             if stop:
                 raise Interrupted(f"saved at step {progress.step} of {self.steps}")
-        mse = self._validate()
-        if mse < progress.best_mse:
-            progress.best_epoch, progress.best_mse = epoch + 1, mse
-            self.best_weights = _copy(self.model)
+        mse = None
+        if (epoch + 1) % self.options.validate_every == 0 or epoch + 1 == self.epochs:
+            mse = self._validate()
+            if mse < progress.best_mse:
+                progress.best_epoch, progress.best_mse = epoch + 1, mse
+                self.best_weights = _copy(self.kept)
         self._tick()
         progress.history.append(
             {
                 "epoch": epoch + 1,
                 "step": progress.step,
                 "lr": learning_rate(progress.step - 1, self.steps, self.options),
-                "train_loss": progress.loss_sum / self.epoch_steps,
+                "train_loss": progress.loss_sum / steps,
                 "val_mse": mse,
                 "seconds": progress.seconds,
                 "resumed": progress.resumed,
@@ -198,6 +208,8 @@ class GradientDescent:
             group["lr"] = rate
         # Whatever is random in a step depends on the step alone.
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
+        if hasattr(self.model, "begin_epoch"):
+            self.model.begin_epoch(step // self.epoch_steps)  # type: ignore[operator]
         with self.compute.autocast():
             loss = self.model.loss(clips, step)  # type: ignore[operator]
         if self.ranks.size > 1:
@@ -212,16 +224,34 @@ class GradientDescent:
         if self.options.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         self.optimizer.step()
+        self._average()
         progress.step += 1
         progress.loss_sum += value
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
         return stop
 
+    @torch.no_grad()
+    def _average(self) -> None:
+        """Move the kept weights a little towards those of this step; counters are taken over."""
+        if self.kept is self.model:
+            return
+        assert self.options.ema is not None
+        now = self.model.state_dict()
+        for name, kept in self.kept.state_dict().items():
+            if kept.is_floating_point():
+                kept.lerp_(now[name], self.options.ema)
+            else:
+                kept.copy_(now[name])
+
     @torch.inference_mode()
     def _validate(self) -> float:
-        """Mean squared error of free-running forecasts on normalised validation frames."""
-        self.model.eval()
+        """The criterion: by default the mean squared error of free-running forecasts.
+
+        A model whose forecasts take too long has ``criterion``, which says what else is compared,
+        and ``validation_errors(clips)``, squared errors of any shape.
+        """
+        self.kept.eval()
         step, total, count = self.progress.step, 0.0, 0
         for _, frames in read_batches(
             self.val_clips,
@@ -235,9 +265,12 @@ class GradientDescent:
             clips = frames.to(self.compute.device)
             context, future = clips[:, : self.context], clips[:, self.context :]
             with self.compute.autocast():
-                forecast = self.model(context, self.horizon)
-            total += (forecast.double() - future.double()).square().sum().item()
-            count += future.numel()
+                if hasattr(self.kept, "validation_errors"):
+                    errors = self.kept.validation_errors(clips)  # type: ignore[operator]
+                else:
+                    errors = (self.kept(context, self.horizon).double() - future).square()
+            total += errors.double().sum().item()
+            count += errors.numel()
             self._report("validation")
             if self.ranks.rank == 0 and self.job.interrupted():
                 # Only the first process: the others wait for it in the sum below, and end with it.
@@ -260,8 +293,8 @@ class GradientDescent:
         now = time.monotonic()
         if now - self.reported > REPORT_SECONDS:
             self.reported = now
-            epoch = min(len(self.progress.history) + 1, self.options.epochs)
-            line = f"epoch {epoch}/{self.options.epochs} {what}"
+            epoch = min(len(self.progress.history) + 1, self.epochs)
+            line = f"epoch {epoch}/{self.epochs} {what}"
             self.job.report(line, self.progress.step, self.steps)
 
     def _tick(self) -> None:
@@ -279,6 +312,7 @@ class GradientDescent:
                 "progress": vars(self.progress),
                 "model": self.model.state_dict(),
                 "optimizer": self.optimizer.state_dict(),
+                "kept": None if self.kept is self.model else self.kept.state_dict(),
                 "best_weights": self.best_weights,
             }
         )
@@ -296,8 +330,10 @@ class GradientDescent:
         self.progress = progress = Progress(**state["progress"])
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
+        if state["kept"] is not None:
+            self.kept.load_state_dict(state["kept"])
         self.best_weights = state["best_weights"]
-        if len(progress.history) < self.options.epochs:
+        if len(progress.history) < self.epochs:
             progress.resumes.append(progress.step)
             progress.resumed = True
         self.job.report(f"goes on from step {progress.step}", progress.step, self.steps)

@@ -17,6 +17,8 @@ def learning_rate(step: int, steps: int, options: TrainOptions) -> float:
     - onecycle (Smith and Topin 2017, https://arxiv.org/abs/1708.07120): half a cosine from
       ``first = lr / div_factor`` up to ``lr`` at step ``pct_start * steps - 1``, and half a cosine
       down to ``first / final_div_factor`` at the last step.
+    - linear_warmup: from ``lr / warmup_steps`` in equal steps up to ``lr``, and ``lr`` ever after
+      (LinearLR).
 
     Args:
         step: 0..steps-1.
@@ -27,6 +29,9 @@ def learning_rate(step: int, steps: int, options: TrainOptions) -> float:
         return options.lr
     if options.schedule == "cosine":
         return _between(options.lr, 0.0, step / steps)
+    if options.schedule == "linear_warmup":
+        risen = min(1.0, step / options.warmup_steps)
+        return options.lr * (risen + (1 - risen) / options.warmup_steps)
     first = options.lr / options.div_factor
     last = first / options.final_div_factor
     peak = options.pct_start * steps - 1

@@ -1,8 +1,10 @@
 """What jobs are expected to cost: from facts, from the scale file, and from earlier jobs."""
 
 import json
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -395,20 +397,32 @@ def run(*arguments: str) -> str:
     return done.output
 
 
-def test_plan_shows_costs_and_assumptions(tmp_path, monkeypatch):
+@pytest.fixture
+def unwritten(tmp_path, monkeypatch):
+    """A scale file with a model that is configured, but has no code."""
+    folder = tmp_path / "config"
+    shutil.copytree(config.CONFIG_FOLDER, folder)
+    shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
+    monkeypatch.setattr(config, "load", partial(config.load, folder=folder))
+    scale = config.read_yaml(PAPER)
+    scale["dimensions"]["short_term"]["models"] += ["unwritten"]
+    (tmp_path / "scale.yaml").write_text(json.dumps(scale))
     monkeypatch.chdir(tmp_path)
-    text = run("--configfile", str(PAPER))
+    return tmp_path / "scale.yaml"
+
+
+def test_plan_shows_costs_and_assumptions(unwritten):
+    text = run("--configfile", str(unwritten))
     for part in ("GPU hours", "predict_short_term", "total", "Assumptions", "no code yet"):
         assert part in text
     assert "no code yet" not in run("--configfile", str(DEMO))
 
 
-def test_plan_lists_every_job_and_marks_what_has_no_code(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = run("--list", "--configfile", str(PAPER)).splitlines()
+def test_plan_lists_every_job_and_marks_what_has_no_code(unwritten):
+    rows = run("--list", "--configfile", str(unwritten)).splitlines()
     written = next(line for line in rows if "train" in line and "convlstm on kth" in line)
-    missing = next(line for line in rows if "train" in line and "mau on kth" in line)
-    scored = next(line for line in rows if "score" in line and "mau on kth" in line)
+    missing = next(line for line in rows if "train" in line and "unwritten on kth" in line)
+    scored = next(line for line in rows if "score" in line and "unwritten on kth" in line)
     assert "no code" not in written
     assert "no code" in missing
     assert "no code" in scored  # nothing to score

@@ -53,8 +53,12 @@ def look(plan: Plan) -> Seen:
         for thing, artefact in things(made):
             paths[thing] = artefact.folder
             own[thing] = digest([artefact.code.fingerprint, artefact.recipe])
-        raw = plan.raw(made.cell.tested_on)
-        thing = Thing("raw", made.cell.tested_on)
+    for data in plan.prepared:  # those of the cells and others
+        thing = Thing("prepare", data.dataset)
+        paths[thing] = data.folder
+        own[thing] = digest([data.code.fingerprint, data.recipe])
+        raw = plan.raw(data.dataset)
+        thing = Thing("raw", data.dataset)
         paths[thing] = own[thing] = f"{raw.lock} {raw.identity}"
     # The manifest names the scores and the code of the tables; its text has more, see
     # test_config_edits.py.
@@ -68,7 +72,7 @@ def things(made: Made) -> list[tuple[Thing, Any]]:
     """Name the artefacts of a cell."""
     cell = made.cell
     seed = "" if cell.seed is None else f"seed-{cell.seed}"
-    found = [(Thing("prepare", cell.tested_on), made.data)]
+    found: list[tuple[Thing, Any]] = []
     if made.model is not None:
         found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
     found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))

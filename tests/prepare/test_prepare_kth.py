@@ -7,6 +7,7 @@ import av
 import numpy as np
 import pandas as pd
 import pytest
+from damage import check_damage
 
 from stp.data.prepared import Prepared
 from stp.errors import StpError
@@ -253,3 +254,8 @@ def test_real_videos(make_job, raw_mirror):
     assert 0.3 < frames.mean() < 0.8
     # People move a little from frame to frame: far less than between random pictures.
     assert 0 < np.abs(np.diff(frames, axis=1)).mean() < 0.02
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    refused = check_damage(make_job, run, raw.parent, "kth", [1, 8, 10], OPTIONS, trials=12)
+    assert refused >= 6  # all that was locked before, at least

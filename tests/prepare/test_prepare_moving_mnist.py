@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from damage import check_damage
 
 from stp.data.moving_digits import render
 from stp.data.prepared import Prepared
@@ -74,7 +75,7 @@ def test_the_store_is_plain_zarr_and_the_index_plain_parquet(make_job, raw):
     assert index.dtypes.astype(str)[["start", "stride", "length", "phase"]].tolist() == [
         *("int64", "int32", "int32", "int32")
     ]
-    assert (index["cluster"] == index["clip"]).all()
+    assert (index["cluster"] == index["split"] + "/" + index["clip"]).all()
 
 
 def test_a_longer_window_for_test_clips(make_job, raw):
@@ -194,3 +195,9 @@ def test_prepare_from_the_real_test_digits(make_job, raw_mirror):
     assert clips.max() == 1 and clips.min() == 0
     attrs = json.loads((job.out / "frames.zarr" / "zarr.json").read_text())["attributes"]
     assert list(attrs["raw"]) == [name]
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    options = [1, 16, 16], OPTIONS
+    refused = check_damage(make_job, run, raw.parents[1], "moving_mnist", *options, trials=16)
+    assert refused >= 8  # all that was locked before, at least

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -76,7 +77,7 @@ class Killed(BaseException):
     """Stands for a signal."""
 
 
-@pytest.mark.parametrize("make_recipe", [recipe, simvp_recipe])
+@pytest.mark.parametrize("make_recipe", [recipe, simvp_recipe, partial(recipe, ema=0.1)])
 def test_stopped_between_the_last_step_and_validation(tmp_path, data, monkeypatch, make_recipe):
     what = make_recipe(epochs=2)
 

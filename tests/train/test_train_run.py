@@ -127,7 +127,7 @@ def test_clips_that_are_drawn_on_demand_differ_between_epochs(tmp_path, data, mo
 
 def test_losses_that_are_not_finite_stop_the_training(tmp_path, data, monkeypatch):
     def loss(self, clip, step):
-        value = Model._roll(self, clip, 3, 4).mean()
+        value = self(clip[:, :3], 2).mean()
         return value * float("nan") if step == 7 else value
 
     monkeypatch.setattr(Model, "loss", loss)
@@ -173,3 +173,57 @@ def test_other_kinds_of_fitting_are_refused(tmp_path, data):
 def test_a_network_without_seed_is_refused(tmp_path, data):
     with pytest.raises(StpError, match="seed is None"):
         run(job(tmp_path, data, {**recipe(), "seed": None}))
+
+
+def test_iterations_count_steps_instead_of_epochs(tmp_path, data):
+    # 5 steps an epoch: 12 steps are two whole epochs and two steps of the third
+    extras = run(job(tmp_path, data, recipe(iterations=12, schedule="constant")))
+    history = pd.read_parquet(tmp_path / "out" / "history.parquet")
+    assert history["step"].tolist() == [5, 10, 12]
+    assert extras["steps"] == 12
+
+
+def test_validation_every_few_epochs_and_at_the_end(tmp_path, data):
+    extras = run(job(tmp_path, data, recipe(epochs=5, validate_every=2)))
+    history = pd.read_parquet(tmp_path / "out" / "history.parquet")
+    assert history["val_mse"].notna().tolist() == [False, True, False, True, True]
+    assert extras["selection"]["epoch"] in (2, 4, 5)
+
+
+def test_averaged_weights_are_validated_and_kept(tmp_path, data):
+    what = recipe(epochs=1, ema=0.25, schedule="constant", max_clips=8)  # two steps
+    after = []
+    step = GradientDescent._step
+
+    def spy(self, clips):
+        stop = step(self, clips)
+        after.append({name: value.clone() for name, value in self.model.state_dict().items()})
+        return stop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GradientDescent, "_step", spy)
+        run(job(tmp_path / "average", data, what))
+    run(job(tmp_path / "start", data, {**what, "train": {**what["train"], "lr": 1e-30}}))
+    start = load(tmp_path / "start")["state_dict"]
+    for name, kept in load(tmp_path / "average")["state_dict"].items():
+        # average of a quarter of each step's weights
+        expected = 0.75 * (0.75 * start[name] + 0.25 * after[0][name]) + 0.25 * after[1][name]
+        torch.testing.assert_close(kept, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_an_average_that_takes_over_all_is_the_network_itself(tmp_path, data):
+    run(job(tmp_path / "all", data, recipe(epochs=2, ema=1.0)))
+    run(job(tmp_path / "plain", data, recipe(epochs=2)))
+    average, plain = (load(tmp_path / name)["state_dict"] for name in ("all", "plain"))
+    for name, kept in average.items():
+        torch.testing.assert_close(kept, plain[name])
+
+
+def test_a_model_may_say_what_is_compared_in_validation(tmp_path, data, monkeypatch):
+    def errors(self, clips):
+        return torch.full((len(clips), 2), 7.0)
+
+    monkeypatch.setattr(Model, "validation_errors", errors, raising=False)
+    monkeypatch.setattr(Model, "criterion", "seven", raising=False)
+    extras = run(job(tmp_path, data, recipe(epochs=2)))
+    assert extras["selection"] == {"criterion": "seven", "epoch": 1, "val_mse": 7.0}

@@ -70,3 +70,14 @@ def test_cosine_is_torchs():
 
 def test_constant():
     assert set(rates(5, lr=0.002, schedule="constant")) == {0.002}
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(20, 8), (5, 8), (3, 1)])
+def test_linear_warmup_is_torchs(steps, warmup):
+    def make(optimizer):
+        return torch.optim.lr_scheduler.LinearLR(
+            optimizer, start_factor=1 / warmup, total_iters=warmup
+        )
+
+    found = rates(steps, schedule="linear_warmup", lr=0.02, warmup_steps=warmup)
+    assert found == pytest.approx(torch_rates(make, steps, 0.02), rel=1e-9)

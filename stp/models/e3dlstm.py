@@ -1,0 +1,209 @@
+"""E3D-LSTM (Wang et al., ICLR 2019), as benchmarks train it.
+
+Every state is a short film of `window` frames, every gate reads all of it, and a cell recalls its
+own past by attention. As in OpenSTL and PredBench: patches become channels, no layer normalisation
+but that of the recalled memory, scheduled sampling, and the whole past is recalled. Positions are
+what attends and is attended to, as in the authors' channels-last code; the ports to PyTorch reshape
+channels-first arrays the same way, which mixes channels with positions.
+
+A convolution whose kernel is as deep as the film gives one frame, which the ports repeat to fill
+the film again. Here it stays one and is broadcast: the same numbers for half the work.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.models.recurrent import (
+    equal_widths,
+    from_patches,
+    odd,
+    roll,
+    sampled_loss,
+    to_patches,
+)
+from stp.models.scheduled_sampling import ScheduledSampling
+from stp.models.st_lstm import FORGET_BIAS
+from stp.options import build, require, whole
+
+
+class Eidetic3DLSTM(nn.Module):
+    """One layer: a memory of its own that it recalls, and one that visits all layers.
+
+    ``r, i, g = sigmoid, sigmoid, tanh(Wx * x + Wh * h)``;
+    ``c' = norm(c + attention(r; past c)) + i g``;
+    ``i', f', g' = Wx' * x + Wm * m``; ``m' = f' tanh(mm) + i' g'``;
+    ``o = sigmoid(tanh(Wxo * x + Who * h + Wc * c' + Wm' * m'))``; ``h' = o tanh(W1 * [c', m'])``
+    (Wang et al. 2019, equations 1 and 2; m' as OpenSTL has it).
+
+    Args:
+        channels: of a frame of the input.
+        hidden: of all states.
+        filter_size: side of the convolutions; odd. None has a bias.
+        window: frames of a film.
+        height: of a state.
+        width: of a state.
+    """
+
+    def __init__(
+        self, channels: int, hidden: int, filter_size: int, window: int, height: int, width: int
+    ) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+        def conv(before: int, after: int) -> nn.Conv2d:
+            # As deep as the film: its frames are channels.
+            size, padding = filter_size, filter_size // 2
+            return nn.Conv2d(window * before, after, size, padding=padding, bias=False)
+
+        self.from_input = conv(channels, 7 * hidden)
+        self.from_hidden = conv(hidden, 4 * hidden)
+        self.from_memory = conv(hidden, 4 * hidden)
+        self.gate_of_cell = conv(hidden, hidden)
+        self.gate_of_memory = conv(hidden, hidden)
+        self.to_hidden = nn.Conv3d(2 * hidden, hidden, 1, bias=False)
+        self.norm = nn.LayerNorm([hidden, window, height, width])
+
+    def forward(
+        self, x: Tensor, h: Tensor, c: Tensor, m: Tensor, past: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One time step.
+
+        Args:
+            x: a film (B, channels, window, H, W).
+            h: hidden state (B, hidden, window, H, W).
+            c: own memory, alike.
+            m: memory from the layer below, alike.
+            past: own memories to recall, as tokens (B, N, hidden).
+
+        Returns:
+            the next h, c and m.
+        """
+        # One frame for the whole film: (B, 1, H, W) pieces are broadcast along the film.
+        ih, gh, rh, oh = _pieces(self.from_hidden, h, 4)
+        ix, gx, rx, ox, ixm, gxm, fxm = _pieces(self.from_input, x, 7)
+        recalled = _recall(torch.sigmoid(rx + rh), past)
+        c = self.norm(c + recalled) + torch.sigmoid(ix + ih) * torch.tanh(gx + gh)
+
+        im, fm, gm, mm = _pieces(self.from_memory, m, 4)
+        kept = torch.sigmoid(fxm + fm + FORGET_BIAS) * torch.tanh(mm)
+        m = (kept + torch.sigmoid(ixm + im) * torch.tanh(gxm + gm)).expand_as(c)
+
+        (of_cell,), (of_memory,) = (
+            _pieces(conv, state, 1)
+            for conv, state in ((self.gate_of_cell, c), (self.gate_of_memory, m))
+        )
+        gate = torch.sigmoid(torch.tanh(ox + oh + of_cell + of_memory))
+        return gate * torch.tanh(self.to_hidden(torch.cat([c, m], dim=1))), c, m
+
+
+def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
+    """Convolve a film (B, C, window, H, W); `count` results (B, hidden, 1, H, W)."""
+    return conv(film.flatten(1, 2)).unsqueeze(2).chunk(count, dim=1)
+
+
+def tokens(film: Tensor) -> Tensor:
+    """(B, C, window, H, W) -> one token per position, (B, window * H * W, C)."""
+    return film.flatten(2).transpose(1, 2)
+
+
+def _recall(query: Tensor, past: Tensor) -> Tensor:
+    """Softmax attention without scaling: query (B, C, 1, H, W), past (B, N, C)."""
+    found = F.scaled_dot_product_attention(tokens(query), past, past, scale=1.0)
+    return found.transpose(1, 2).reshape(query.shape)
+
+
+class Model(nn.Module):
+    """Predicts frame t + 1 from the last frames and what it remembers.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        num_hidden: channels of the layers; all alike, as one memory visits them all.
+        filter_size: side of the convolutions; odd.
+        patch_size: side of the square patches that become channels.
+        window: frames of a film; before the first frame they are zero.
+        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        num_hidden: Sequence[int] = (64, 64, 64, 64),
+        filter_size: int = 5,
+        patch_size: int = 4,
+        window: int = 2,
+        scheduled_sampling: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        equal_widths("options.num_hidden", num_hidden)
+        odd("options.filter_size", filter_size)
+        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
+        require(whole(window, 1), "options.window", window, "a whole number from 1")
+        self.sampling = build(
+            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
+        )
+        self.context, self.patch, self.window = context, patch_size, window
+        channels = shape[0] * patch_size**2
+        height, width = (-(-side // patch_size) for side in shape[1:])
+        self.cells = nn.ModuleList(
+            Eidetic3DLSTM(before, after, filter_size, window, height, width)
+            for before, after in pairwise([channels, *num_hidden])
+        )
+        self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, of context frames too.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
+
+    def _following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        seen: list[Tensor] = []
+        states: list[tuple[Tensor, Tensor]] = []
+        past: list[Tensor] = []
+        memory: Tensor | None = None
+
+        def following(frame: Tensor) -> Tensor:
+            nonlocal memory
+            seen.append(to_patches(frame, self.patch))
+            if memory is None:
+                latest = seen[-1]
+                hidden = self.readout.in_channels // self.window
+                memory = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
+                seen[:0] = [torch.zeros_like(latest)] * (self.window - 1)
+                states.extend([(memory, memory)] * len(self.cells))
+                past.extend([tokens(memory)] * len(self.cells))
+            else:
+                past[:] = [
+                    torch.cat([before, tokens(c)], dim=1)
+                    for before, (_, c) in zip(past, states, strict=True)
+                ]
+            del seen[: -self.window]
+            x = torch.stack(seen, dim=2)
+            for layer, cell in enumerate(self.cells):
+                x, c, memory = cell(x, *states[layer], memory, past[layer])
+                states[layer] = x, c
+            return from_patches(self.readout(x.flatten(1, 2)), self.patch, frame)
+
+        return following

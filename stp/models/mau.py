@@ -1,0 +1,169 @@
+"""MAU, the motion-aware unit (Chang et al., NeurIPS 2021), as PredBench trains it.
+
+A cell looks at its last `tau` states, weighs them by how alike the appearance was to that of now,
+and fuses this motion with the present one. Frames are encoded to a smaller grid and decoded again,
+without the skip connections and residuals that the authors also offer. The released benchmark
+indents a line wrongly and cannot run; here it stands where it is meant.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.padding import pad
+from stp.models.recurrent import equal_widths, odd, roll, sampled_loss, to_patches
+from stp.models.scheduled_sampling import ScheduledSampling
+from stp.options import build, require, whole
+
+LEAK = 0.2
+
+
+class Cell(nn.Module):
+    """One layer: temporal state T and spatial state S (Chang et al. 2021, equations 1 to 6).
+
+    ``w_i = softmax_i(<S_i, Ws * S> / sqrt(d))`` over the last tau; ``T_att = sum_i w_i T_i``;
+    ``u = sigmoid(Wt * T)``; ``T_aug = u T + (1 - u) T_att``; and the two states exchange what their
+    gates let through.
+
+    Args:
+        hidden: channels of both states.
+        filter_size: side of the convolutions; odd.
+        height: of a state.
+        width: of a state.
+    """
+
+    def __init__(self, hidden: int, filter_size: int, height: int, width: int) -> None:
+        super().__init__()
+
+        def conv(after: int) -> nn.Sequential:
+            return nn.Sequential(
+                nn.Conv2d(hidden, after, filter_size, padding=filter_size // 2),
+                nn.LayerNorm([after, height, width]),
+            )
+
+        self.from_temporal, self.from_spatial = conv(3 * hidden), conv(3 * hidden)
+        self.temporal_gate, self.spatial_key = conv(hidden), conv(hidden)
+
+    def forward(
+        self, t: Tensor, s: Tensor, past_t: Tensor, past_s: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """One time step.
+
+        Args:
+            t: temporal state (B, hidden, H, W).
+            s: spatial state, from the layer below.
+            past_t: the last temporal states, (tau, B, hidden, H, W).
+            past_s: the last spatial states, alike.
+
+        Returns:
+            the next t and s.
+        """
+        key = self.spatial_key(s)
+        alike = torch.einsum("nbchw,bchw->nb", past_s, key) / math.sqrt(key[0].numel())
+        trend = torch.einsum("nb,nbchw->bchw", torch.softmax(alike, dim=0), past_t)
+        share = torch.sigmoid(self.temporal_gate(t))
+        t_gate, t_for_t, t_for_s = self.from_temporal(share * t + (1 - share) * trend).chunk(3, 1)
+        s_gate, s_for_t, s_for_s = self.from_spatial(s).chunk(3, dim=1)
+        t_gate, s_gate = torch.sigmoid(t_gate), torch.sigmoid(s_gate)
+        return (
+            t_gate * t_for_t + (1 - t_gate) * s_for_t,
+            s_gate * s_for_s + (1 - s_gate) * t_for_s,
+        )
+
+
+class Model(nn.Module):
+    """Predicts frame t + 1 from frame t and what it remembers.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of patch and scale.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        num_hidden: channels of the layers; all alike, as each reads the one below.
+        filter_size: side of the convolutions of a cell; odd.
+        patch_size: side of the square patches that become channels.
+        scale: by how much the encoder shrinks frames; a power of 2.
+        tau: states that a cell looks back at; they are zero before the first frame.
+        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        num_hidden: Sequence[int] = (64, 64, 64, 64),
+        filter_size: int = 5,
+        patch_size: int = 1,
+        scale: int = 4,
+        tau: int = 5,
+        scheduled_sampling: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        equal_widths("options.num_hidden", num_hidden)
+        odd("options.filter_size", filter_size)
+        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
+        ok = whole(scale, 1) and scale & (scale - 1) == 0
+        require(ok, "options.scale", scale, "a power of 2")
+        require(whole(tau, 1), "options.tau", tau, "a whole number from 1")
+        self.sampling = build(
+            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
+        )
+        self.context, self.patch, self.scale, self.tau = context, patch_size, scale, tau
+        channels, hidden = shape[0] * patch_size**2, num_hidden[0]
+        height, width = (-(-side // (patch_size * scale)) for side in shape[1:])
+        self.cells = nn.ModuleList(Cell(n, filter_size, height, width) for n in num_hidden)
+        halvings = scale.bit_length() - 1
+        self.encoder = nn.Sequential(nn.Conv2d(channels, hidden, 1), nn.LeakyReLU(LEAK))
+        self.decoder = nn.Sequential()
+        for i in range(halvings):
+            self.encoder += nn.Sequential(
+                nn.Conv2d(hidden, hidden, 3, stride=2, padding=1), nn.LeakyReLU(LEAK)
+            )
+            self.decoder.append(
+                nn.ConvTranspose2d(hidden, hidden, 3, stride=2, padding=1, output_padding=1)
+            )
+            if i < halvings - 1:  # the last one is read out as it is
+                self.decoder.append(nn.LeakyReLU(LEAK))
+        self.readout = nn.Conv2d(hidden, channels, 1)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, of context frames too.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
+
+    def _following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        past: list[tuple[deque[Tensor], deque[Tensor]]] = []
+
+        def following(frame: Tensor) -> Tensor:
+            whole_cells = pad(frame, self.patch * self.scale)
+            s = self.encoder(to_patches(whole_cells, self.patch))
+            if not past:
+                zeros = [torch.zeros_like(s)] * self.tau
+                past.extend((deque(zeros, self.tau), deque(zeros, self.tau)) for _ in self.cells)
+            for cell, (past_t, past_s) in zip(self.cells, past, strict=True):
+                states = torch.stack(tuple(past_t)), torch.stack(tuple(past_s))
+                past_s.append(s)
+                t, s = cell(past_t[-1], s, *states)
+                past_t.append(t)
+            out = nn.functional.pixel_shuffle(self.readout(self.decoder(s)), self.patch)
+            return out[..., : frame.shape[-2], : frame.shape[-1]]
+
+        return following

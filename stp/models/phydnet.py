@@ -1,0 +1,210 @@
+"""PhyDNet (Le Guen and Thome, CVPR 2020, https://arxiv.org/abs/2003.01460), as benchmarks train it.
+
+Two branches see the encoded frame: PhyCell, a partial differential equation with learned
+derivatives that is corrected by what is observed, and a ConvLSTM for everything else. Widths are
+the authors' for Moving-MNIST (49 filters of 7x7; ConvLSTM 128, 128, 64).
+"""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.padding import pad
+from stp.models.recurrent import roll
+from stp.options import require, whole
+
+FEATURES = 64
+ORDERS = 7
+"""Derivatives of order 0..6 along both axes: 49 filters of 7x7."""
+LEAK, GROUPS = 0.2, 16
+
+
+class Block(nn.Sequential):
+    """3x3 convolution, group normalisation, leaky ReLU; `up` doubles where others halve."""
+
+    def __init__(self, before: int, after: int, stride: int = 1, *, up: bool = False) -> None:
+        super().__init__(_conv(before, after, stride, up), nn.GroupNorm(GROUPS, after))
+        self.append(nn.LeakyReLU(LEAK))
+
+
+def _conv(before: int, after: int, stride: int, up: bool) -> nn.Module:
+    if up:
+        return nn.ConvTranspose2d(
+            before, after, 3, stride=stride, padding=1, output_padding=stride - 1
+        )
+    return nn.Conv2d(before, after, 3, stride=stride, padding=1)
+
+
+class PhyCell(nn.Module):
+    """``h~ = h + F(h)``, ``h' = h~ + K (x - h~)``, ``K = sigmoid(W * [x, h])`` (equations 6, 7).
+
+    F is a sum of 49 filters, which the moment loss makes approximate the partial derivatives up to
+    order 6 along each axis, and a 1x1 convolution that combines them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        n = ORDERS**2
+        self.derivatives = nn.Conv2d(FEATURES, n, ORDERS, padding=ORDERS // 2)
+        self.norm = nn.GroupNorm(7, n)
+        self.combine = nn.Conv2d(n, FEATURES, 1)
+        self.gate = nn.Conv2d(2 * FEATURES, FEATURES, 3, padding=1)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        """Both (B, 64, H, W) -> the next h."""
+        predicted = h + self.combine(self.norm(self.derivatives(h)))
+        gain = torch.sigmoid(self.gate(torch.cat([x, h], dim=1)))
+        return predicted + gain * (x - predicted)
+
+
+class LSTM(nn.Module):
+    """A convolutional LSTM cell; one 3x3 convolution with bias makes all gates."""
+
+    def __init__(self, channels: int, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.gates = nn.Conv2d(channels + hidden, 4 * hidden, 3, padding=1)
+
+    def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """Input (B, channels, H, W), states (B, hidden, H, W) -> the next h and c."""
+        i, f, o, g = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def moments(filters: Tensor) -> Tensor:
+    """Moments of filters: which mixture of partial derivatives a filter is.
+
+    ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``: by Taylor's theorem the filter is
+    ``sum_ij m[i, j] d^i/dy^i d^j/dx^j`` (section 3.1.1).
+
+    Args:
+        filters: (..., 7, 7).
+
+    Returns:
+        (..., 7, 7), float64.
+    """
+    place = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
+    rows = [place**i / math.factorial(i) for i in range(ORDERS)]
+    matrix = torch.stack(rows)
+    return matrix @ filters.double() @ matrix.T
+
+
+class Model(nn.Module):
+    """Predicts frame t + 1 from frame t and what it remembers.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        scale: by how much the encoder shrinks frames, 2 or 4; the sizes of weights are the same.
+        bounded: forecasts pass a sigmoid, as published: for frames that are normalised to 0..1.
+        moment_weight: of the moment loss.
+        teacher_forcing: by how much the probability of showing the truth after the context falls
+            with every epoch, from 1.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        scale: int = 4,
+        bounded: bool = True,
+        moment_weight: float = 1.0,
+        teacher_forcing: float = 0.003,
+    ) -> None:
+        super().__init__()
+        require(whole(scale, 2) and scale in (2, 4), "options.scale", scale, "2 or 4")
+        require(isinstance(bounded, bool), "options.bounded", bounded, "true or false")
+        for name, value in (("moment_weight", moment_weight), ("teacher_forcing", teacher_forcing)):
+            ok = isinstance(value, (int, float)) and value >= 0
+            require(ok, f"options.{name}", value, "a number from 0")
+        self.context, self.scale, self.bounded = context, scale, bounded
+        self.moment_weight, self.teacher_forcing = moment_weight, teacher_forcing
+        self.epoch = 0
+        half, second = FEATURES // 2, scale // 2
+        self.encoder = nn.Sequential(
+            Block(shape[0], half, 2), Block(half, half), Block(half, FEATURES, second)
+        )
+        self.to_physics, self.to_rest = (self._branch(up=False) for _ in range(2))
+        self.physics = PhyCell()
+        self.rest = nn.ModuleList(
+            LSTM(before, after) for before, after in pairwise([FEATURES, 128, 128, FEATURES])
+        )
+        self.from_physics, self.from_rest = (self._branch(up=True) for _ in range(2))
+        self.decoder = nn.Sequential(
+            Block(FEATURES, half, 2, up=True),
+            Block(half, half, up=True),
+            _conv(half, shape[0], second, up=True),
+        )
+
+    @staticmethod
+    def _branch(*, up: bool) -> nn.Sequential:
+        return nn.Sequential(*(Block(FEATURES, FEATURES, up=up) for _ in range(2)))
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Training says which epoch, from 0, the next steps belong to."""
+        self.epoch = epoch
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Sum over all steps, of the context too, of their mean squared errors; and moments.
+
+        All inputs of a batch are the truth with a probability that falls from epoch to epoch.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        truth = torch.rand(()).item() < 1 - self.teacher_forcing * self.epoch
+        steps = clip.shape[1] - 1
+        context = steps if truth else self.context
+        errors = (roll(self._following(), clip, context, steps).float() - clip[:, 1:]).square()
+        return errors.mean(dim=(0, 2, 3, 4)).sum() + self.moment_weight * self.moment_loss()
+
+    def moment_loss(self) -> Tensor:
+        """Squared distance of the filters' moments to one derivative each.
+
+        Mean over filters and moments, sum over the 64 features (as in the authors' code).
+        """
+        filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
+        wanted = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
+        wanted = wanted.reshape(-1, 1, ORDERS, ORDERS)
+        off = (moments(filters) - wanted).square()
+        return (off.mean(dim=(0, 2, 3)).sum()).float()
+
+    def _following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        states: list[Any] = []
+        physics: Tensor | None = None
+
+        def following(frame: Tensor) -> Tensor:
+            nonlocal physics
+            encoded = self.encoder(pad(frame, self.scale))
+            if physics is None:
+                physics = torch.zeros_like(encoded)
+                for cell in self.rest:
+                    zeros = encoded.new_zeros(len(encoded), cell.hidden, *encoded.shape[-2:])
+                    states.append((zeros, zeros))
+            physics = self.physics(self.to_physics(encoded), physics)
+            x = self.to_rest(encoded)
+            for layer, cell in enumerate(self.rest):
+                states[layer] = x, _ = cell(x, *states[layer])
+            out = self.decoder(self.from_physics(physics) + self.from_rest(x))
+            out = out[..., : frame.shape[-2], : frame.shape[-1]]
+            return torch.sigmoid(out) if self.bounded else out
+
+        return following

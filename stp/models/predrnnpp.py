@@ -1,0 +1,170 @@
+"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), as benchmarks train it.
+
+Causal LSTM cells, in which the spatial memory reads the new temporal one, and a gradient highway
+between the first two layers. As in OpenSTL and PredBench: patches become channels, no layer
+normalisation, no biases, scheduled sampling. PredBench's release reads the spatial memory where the
+temporal one is meant; here it is the temporal one, as in the paper's equation 1.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.recurrent import (
+    equal_widths,
+    from_patches,
+    odd,
+    roll,
+    sampled_loss,
+    to_patches,
+)
+from stp.models.scheduled_sampling import ScheduledSampling
+from stp.models.st_lstm import FORGET_BIAS
+from stp.options import build, require, whole
+
+
+class CausalLSTM(nn.Module):
+    """One layer: temporal memory c, then spatial memory m, then the hidden state (equation 1).
+
+    Args:
+        channels: of the input.
+        hidden: of all states.
+        filter_size: side of the convolutions; odd. None has a bias.
+    """
+
+    def __init__(self, channels: int, hidden: int, filter_size: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+        def conv(before: int, after: int, size: int = filter_size) -> nn.Conv2d:
+            return nn.Conv2d(before, after, size, padding=size // 2, bias=False)
+
+        self.from_input = conv(channels, 7 * hidden)
+        self.from_hidden = conv(hidden, 4 * hidden)
+        self.from_temporal = conv(hidden, 3 * hidden)
+        self.from_spatial = conv(hidden, 3 * hidden)
+        self.from_new_temporal = conv(hidden, 4 * hidden)
+        self.from_new_spatial = conv(hidden, hidden)
+        self.to_hidden = conv(2 * hidden, hidden, 1)
+
+    def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One time step: input (B, channels, H, W) and the last states -> h, c, m."""
+        three = 3 * self.hidden
+        of_c, of_m, of_o = self.from_input(x).split([three, three, self.hidden], dim=1)
+        of_h, of_ho = self.from_hidden(h).split([three, self.hidden], dim=1)
+        i, f, g = (of_c + of_h + self.from_temporal(c)).chunk(3, dim=1)
+        c = torch.sigmoid(f + FORGET_BIAS) * c + torch.sigmoid(i) * torch.tanh(g)
+
+        ix, fx, gx = of_m.chunk(3, dim=1)
+        im, fm, mm = self.from_spatial(m).chunk(3, dim=1)
+        ic, gc, fc, oc = self.from_new_temporal(c).chunk(4, dim=1)
+        kept = torch.sigmoid(fx + fm + fc + FORGET_BIAS) * torch.tanh(mm)
+        m = kept + torch.sigmoid(ix + im + ic) * torch.tanh(gx + gc)
+
+        gate = torch.tanh(of_o + of_ho + oc + self.from_new_spatial(m))
+        return gate * torch.tanh(self.to_hidden(torch.cat([c, m], dim=1))), c, m
+
+
+class GradientHighway(nn.Module):
+    """``z' = s p + (1 - s) z`` with ``p, s = Wx * x + Wz * z`` (equation 2)."""
+
+    SMALL = 0.001  # weights begin within these bounds, as the authors' do
+
+    def __init__(self, hidden: int, filter_size: int) -> None:
+        super().__init__()
+        padding = filter_size // 2
+        self.from_input, self.from_state = (
+            nn.Conv2d(hidden, 2 * hidden, filter_size, padding=padding, bias=False)
+            for _ in range(2)
+        )
+        for conv in (self.from_input, self.from_state):
+            nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
+
+    def forward(self, x: Tensor, z: Tensor) -> Tensor:
+        """Both (B, hidden, H, W) -> the next z."""
+        p, s = (self.from_input(x) + self.from_state(z)).chunk(2, dim=1)
+        share = torch.sigmoid(s)
+        return share * torch.tanh(p) + (1 - share) * z
+
+
+class Model(nn.Module):
+    """Predicts frame t + 1 from frame t and what it remembers.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        num_hidden: channels of the layers, at least two; all alike, as one memory visits them all.
+        filter_size: side of the convolutions; odd.
+        patch_size: side of the square patches that become channels.
+        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        num_hidden: Sequence[int] = (128, 128, 128, 128),
+        filter_size: int = 5,
+        patch_size: int = 4,
+        scheduled_sampling: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        equal_widths("options.num_hidden", num_hidden, least=2)
+        odd("options.filter_size", filter_size)
+        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
+        self.sampling = build(
+            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
+        )
+        self.context, self.patch = context, patch_size
+        channels = shape[0] * patch_size**2
+        self.cells = nn.ModuleList(
+            CausalLSTM(before, after, filter_size)
+            for before, after in pairwise([channels, *num_hidden])
+        )
+        self.highway = GradientHighway(num_hidden[0], filter_size)
+        self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, of context frames too.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
+
+    def _following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        states: list[tuple[Tensor, Tensor]] = []
+        memory: Tensor | None = None
+        highway: Tensor | None = None
+
+        def following(frame: Tensor) -> Tensor:
+            nonlocal memory, highway
+            x = to_patches(frame, self.patch)
+            if memory is None or highway is None:
+                zeros = x.new_zeros(x.shape[0], self.readout.in_channels, *x.shape[-2:])
+                memory = highway = zeros
+                states.extend([(zeros, zeros)] * len(self.cells))
+            for layer, cell in enumerate(self.cells):
+                x, c, memory = cell(x, *states[layer], memory)
+                states[layer] = x, c
+                if layer == 0:
+                    x = highway = self.highway(x, highway)
+            return from_patches(self.readout(x), self.patch, frame)
+
+        return following

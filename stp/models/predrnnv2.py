@@ -1,0 +1,114 @@
+"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), as benchmarks train it.
+
+PredRNN with a loss that decouples the two memories of each layer, and with reverse scheduled
+sampling. As in OpenSTL and PredBench: patches become channels, no layer normalisation.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.models.recurrent import equal_widths, from_patches, odd, roll, to_patches
+from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
+from stp.models.st_lstm import SpatioTemporalLSTM
+from stp.options import build, require, whole
+
+
+class Model(nn.Module):
+    """Predicts frame t + 1 from frame t and what it remembers.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
+        context: number of context frames.
+        horizon: number of lead times in training; any other may be asked for later.
+        num_hidden: channels of the layers; all alike, as one memory visits them all.
+        filter_size: side of the convolutions; odd.
+        patch_size: side of the square patches that become channels.
+        decouple_beta: weight of the decoupling loss.
+        scheduled_sampling: keys of `ReverseScheduledSampling` that are not left at their defaults.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        num_hidden: Sequence[int] = (128, 128, 128, 128),
+        filter_size: int = 5,
+        patch_size: int = 4,
+        decouple_beta: float = 0.01,
+        scheduled_sampling: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        equal_widths("options.num_hidden", num_hidden)
+        odd("options.filter_size", filter_size)
+        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
+        ok = isinstance(decouple_beta, (int, float)) and decouple_beta >= 0
+        require(ok, "options.decouple_beta", decouple_beta, "a number from 0")
+        self.sampling = build(
+            ReverseScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
+        )
+        self.context, self.patch, self.decouple_beta = context, patch_size, decouple_beta
+        channels = shape[0] * patch_size**2
+        self.cells = nn.ModuleList(
+            SpatioTemporalLSTM(before, after, filter_size)
+            for before, after in pairwise([channels, *num_hidden])
+        )
+        self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
+        self.adapter = nn.Conv2d(num_hidden[0], num_hidden[0], 1, bias=False)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, and how alike the additions to the memories are.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        batch, length = clip.shape[:2]
+        # The first frame is always shown, the last one never read.
+        shown = self.sampling.draw(step, batch, self.context - 1, length - 1 - self.context)
+        alike: list[Tensor] = []
+        outputs = roll(self._following(alike), clip, 1, length - 1, shown.to(clip.device))
+        return F.mse_loss(outputs.float(), clip[:, 1:]) + self.decouple_beta * torch.stack(alike).mean()
+
+    def _following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory.
+
+        Args:
+            alike: gets the similarity of the additions to the two memories of each layer and step.
+        """
+        states: list[tuple[Tensor, Tensor]] = []
+        memory: Tensor | None = None
+
+        def following(frame: Tensor) -> Tensor:
+            nonlocal memory
+            x = to_patches(frame, self.patch)
+            if memory is None:
+                memory = x.new_zeros(x.shape[0], self.readout.in_channels, *x.shape[-2:])
+                states.extend([(memory, memory)] * len(self.cells))
+            for layer, cell in enumerate(self.cells):
+                x, c, memory, new_c, new_m = cell(x, *states[layer], memory)
+                states[layer] = x, c
+                if alike is not None:
+                    alike.append(self._similarity(new_c, new_m))
+            return from_patches(self.readout(x), self.patch, frame)
+
+        return following
+
+    def _similarity(self, new_c: Tensor, new_m: Tensor) -> Tensor:
+        """Mean absolute cosine of the two, as patterns in space, per channel (equation 7)."""
+        c, m = (self.adapter(new).flatten(2).float() for new in (new_c, new_m))
+        return F.cosine_similarity(c, m, dim=2).abs().mean()

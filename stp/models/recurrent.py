@@ -1,0 +1,109 @@
+"""What the networks that predict one frame after the other have in common."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from stp.models.padding import pad
+from stp.models.scheduled_sampling import ScheduledSampling
+from stp.options import require, whole
+
+
+def roll(
+    following: Callable[[Tensor], Tensor],
+    frames: Tensor,
+    context: int,
+    steps: int,
+    shown: Tensor | None = None,
+) -> Tensor:
+    """Read frames one by one; output t predicts frame t + 1.
+
+    Args:
+        following: frame (B, C, H, W) -> the next one; remembers what it has read.
+        frames: (B, T, C, H, W).
+        context: how many of them are read in any case.
+        steps: number of outputs.
+        shown: after the context, read the frame itself where this is true and the last output
+            elsewhere, bool (B, steps - context); always the last output if None.
+
+    Returns:
+        (B, steps, C, H, W).
+    """
+    outputs: list[Tensor] = []
+    for t in range(steps):
+        if t < context:
+            frame = frames[:, t]
+        elif shown is None:
+            frame = outputs[-1]
+        else:
+            observed = shown[:, t - context, None, None, None]
+            frame = torch.where(observed, frames[:, t], outputs[-1].to(frames.dtype))
+        outputs.append(following(frame))
+    return torch.stack(outputs, dim=1)
+
+
+def sampled_loss(
+    following: Callable[[Tensor], Tensor],
+    clip: Tensor,
+    context: int,
+    sampling: ScheduledSampling,
+    step: int,
+) -> Tensor:
+    """Mean squared error of all predictions, of context frames too, with scheduled sampling.
+
+    Args:
+        following: as for `roll`.
+        clip: (B, T_in + T_out, C, H, W).
+        context: T_in.
+        sampling: how often the truth is shown.
+        step: training iteration, from 0.
+    """
+    inputs = clip.shape[1] - context - 1
+    shown = sampling.draw(step, clip.shape[0], inputs).to(clip.device)
+    outputs = roll(following, clip, context, clip.shape[1] - 1, shown)
+    return F.mse_loss(outputs.float(), clip[:, 1:])
+
+
+def to_patches(frame: Tensor, patch: int) -> Tensor:
+    """Cut frames into patches that become channels, after padding with zeros.
+
+    Pixel (i, j) of a patch in channel c becomes channel (c * patch + i) * patch + j.
+
+    Args:
+        frame: (B, C, H, W).
+        patch: side of a patch.
+
+    Returns:
+        (B, C * patch * patch, ceil(H / patch), ceil(W / patch)).
+    """
+    return F.pixel_unshuffle(pad(frame, patch), patch)
+
+
+def from_patches(x: Tensor, patch: int, like: Tensor) -> Tensor:
+    """Undo `to_patches`, for a frame of the size of another one."""
+    height, width = like.shape[-2:]
+    return F.pixel_shuffle(x, patch)[..., :height, :width]
+
+
+def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
+    """Refuse the widths of layers that share a memory unless they are equal.
+
+    Raises:
+        StpError: they are not, or there are fewer than `least` layers.
+    """
+    ok = isinstance(num_hidden, (list, tuple)) and all(whole(n, 1) for n in num_hidden)
+    ok = ok and len(num_hidden) >= least and len(set(num_hidden)) == 1
+    require(ok, where, num_hidden, f"equal whole numbers from 1, at least {least} of them")
+
+
+def odd(where: str, filter_size: Any) -> None:
+    """Refuse the side of a convolution unless it is odd.
+
+    Raises:
+        StpError: it is not.
+    """
+    ok = whole(filter_size, 1) and filter_size % 2 == 1
+    require(ok, where, filter_size, "an odd whole number")

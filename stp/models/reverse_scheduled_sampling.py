@@ -1,0 +1,61 @@
+"""Reverse scheduled sampling of PredRNNv2 (Wang et al. 2021, arXiv 2103.09504, section 3.4).
+
+While it reads the context, the network is shown its own output at first and the truth ever more
+often; afterwards the truth ever less often, as in scheduled sampling.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from stp.options import require, whole
+
+
+@dataclass(frozen=True)
+class ReverseScheduledSampling:
+    """The probabilities of the truth, functions of the iteration alone.
+
+    Attributes:
+        start: iteration from which on they change; both are 1/2 before.
+        stop: from which on the context is always true and the rest never.
+        decay: iterations in which the distance of the context's probability to 1 falls to 1/e.
+    """
+
+    start: int = 25_000
+    stop: int = 50_000
+    decay: float = 5_000.0
+
+    def __post_init__(self) -> None:
+        where = "options.scheduled_sampling"
+        require(whole(self.start, 0), f"{where}.start", self.start, "a whole number from 0")
+        ok = whole(self.stop, self.start)
+        require(ok, f"{where}.stop", self.stop, "a whole number, at least start")
+        ok = isinstance(self.decay, (int, float)) and self.decay > 0
+        require(ok, f"{where}.decay", self.decay, "a number above 0")
+
+    def probabilities(self, step: int) -> tuple[float, float]:
+        """Of the truth, for context frames and for later ones, in iteration `step` from 0."""
+        if step < self.start:
+            return 0.5, 0.5
+        if step >= self.stop:
+            return 1.0, 0.0
+        since = step - self.start
+        return 1 - 0.5 * math.exp(-since / self.decay), 0.5 - 0.5 * since / (self.stop - self.start)
+
+    def draw(self, step: int, batch: int, context: int, later: int) -> Tensor:
+        """Draw from torch's global generator where the truth is shown.
+
+        Args:
+            step: iteration.
+            batch: samples.
+            context: inputs that are context frames.
+            later: inputs after them.
+
+        Returns:
+            bool (batch, context + later).
+        """
+        of_context, of_later = self.probabilities(step)
+        limits = torch.tensor([of_context] * context + [of_later] * later)
+        return torch.rand(batch, context + later) < limits

@@ -1,0 +1,103 @@
+"""SimVPv1: convolutions over space, inception blocks in a U over time.
+
+Gao et al., CVPR 2022, "SimVP: Simpler yet Better Video Prediction", arXiv 2206.05099.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.simvp import SimVP, check_widths
+from stp.options import require, whole
+
+KERNELS = (3, 5, 7, 11)
+
+
+class Inception(nn.Module):
+    """A 1x1 convolution, then group convolutions with kernels of 3, 5, 7 and 11, added up."""
+
+    def __init__(self, inputs: int, inner: int, outputs: int, groups: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(inputs, inner, 1)
+        self.branches = nn.ModuleList(
+            nn.Sequential(
+                nn.Conv2d(inner, outputs, size, padding=size // 2, groups=groups),
+                nn.GroupNorm(groups, outputs),
+                nn.LeakyReLU(0.2),
+            )
+            for size in KERNELS
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.enter(x)
+        total = self.branches[0](x)
+        for branch in self.branches[1:]:
+            total = total + branch(x)
+        return total
+
+
+class Translator(nn.Module):
+    """`n_t` blocks down and `n_t` up, with skip connections; the resolution stays (section 3.2)."""
+
+    def __init__(self, channels: int, hid_t: int, n_t: int, groups: int) -> None:
+        super().__init__()
+        inner = hid_t // 2
+        self.down = nn.ModuleList(
+            Inception(channels if i == 0 else hid_t, inner, hid_t, groups) for i in range(n_t)
+        )
+        self.up = nn.ModuleList(
+            Inception(
+                hid_t if i == 0 else 2 * hid_t, inner, channels if i == n_t - 1 else hid_t, groups
+            )
+            for i in range(n_t)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        skipped = []
+        for block in self.down:
+            x = block(x)
+            skipped.append(x)
+        x = self.up[0](skipped.pop())
+        for block in self.up[1:]:
+            x = block(torch.cat([x, skipped.pop()], dim=1))
+        return x
+
+
+class Model(SimVP):
+    """Inception blocks translate the context into the future; see `SimVP`.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
+        context: number of context frames.
+        horizon: number of lead times in training.
+        hid_s: channels of encoder and decoder; even.
+        hid_t: channels between the blocks in time; half of them a multiple of `groups`.
+        n_s: layers of encoder and of decoder; even.
+        n_t: blocks in time, down and as many up, >= 2.
+        groups: of the convolutions and norms in time; divides context * hid_s.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        hid_s: int = 64,
+        hid_t: int = 512,
+        n_s: int = 4,
+        n_t: int = 8,
+        groups: int = 8,
+    ) -> None:
+        check_widths(hid_s, hid_t, n_s, n_t, mlp_ratio=1)
+        ok = whole(groups, 1) and hid_t % (2 * groups) == 0 and context * hid_s % groups == 0
+        require(
+            ok,
+            "options.groups",
+            groups,
+            f"a divisor of hid_t / 2 = {hid_t / 2:g} and context * hid_s = {context * hid_s}",
+        )
+        translator = Translator(context * hid_s, hid_t, n_t, groups)
+        super().__init__(translator, shape, context, horizon, hid_s, n_s)

@@ -1,0 +1,71 @@
+"""The spatio-temporal LSTM of PredRNN (Wang et al. 2017, equation 4; v2: arXiv 2103.09504)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+FORGET_BIAS = 1.0
+"""Added to the forget gates before the sigmoid, so that a new network remembers."""
+
+
+class Step(NamedTuple):
+    """What one step of a cell gives; each (B, hidden, H, W).
+
+    Attributes:
+        h: hidden state.
+        c: temporal memory, of this layer.
+        m: spatio-temporal memory, which the next layer goes on with.
+        new_c: what was added to c.
+        new_m: what was added to m.
+    """
+
+    h: Tensor
+    c: Tensor
+    m: Tensor
+    new_c: Tensor
+    new_m: Tensor
+
+
+class SpatioTemporalLSTM(nn.Module):
+    """One layer with two memories: its own, and one that visits all layers.
+
+    ``i, f, g = Wx * x + Wh * h``; ``c' = f c + i g``;
+    ``i', f', g' = W'x * x + Wm * m``; ``m' = f' m + i' g'``;
+    ``o = sigmoid(Wxo * x + Who * h + Wo * [c', m'])``; ``h' = o tanh(W1x1 * [c', m'])``.
+
+    Args:
+        channels: of the input.
+        hidden: of all states.
+        filter_size: side of the convolutions; odd. None has a bias.
+    """
+
+    def __init__(self, channels: int, hidden: int, filter_size: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+
+        def conv(before: int, after: int, size: int = filter_size) -> nn.Conv2d:
+            return nn.Conv2d(before, after, size, padding=size // 2, bias=False)
+
+        self.from_input = conv(channels, 7 * hidden)
+        self.from_hidden = conv(hidden, 4 * hidden)
+        self.from_memory = conv(hidden, 3 * hidden)
+        self.to_gate = conv(2 * hidden, hidden)
+        self.to_hidden = conv(2 * hidden, hidden, 1)
+
+    def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> Step:
+        """One time step: input (B, channels, H, W) and the last states."""
+        of_x = self.from_input(x)
+        of_c, of_m, of_o = of_x.split([3 * self.hidden, 3 * self.hidden, self.hidden], dim=1)
+        of_h, of_ho = self.from_hidden(h).split([3 * self.hidden, self.hidden], dim=1)
+        c, new_c = _update(of_c + of_h, c)
+        m, new_m = _update(of_m + self.from_memory(m), m)
+        memories = torch.cat([c, m], dim=1)
+        gate = torch.sigmoid(of_o + of_ho + self.to_gate(memories))
+        return Step(gate * torch.tanh(self.to_hidden(memories)), c, m, new_c, new_m)
+
+
+def _update(gates: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+    i, f, g = gates.chunk(3, dim=1)
+    new = torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(f + FORGET_BIAS) * memory + new, new

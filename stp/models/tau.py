@@ -1,0 +1,114 @@
+"""TAU, the temporal attention unit (Tan et al., CVPR 2023, https://arxiv.org/abs/2206.12126).
+
+SimVP with attention within a frame (large depth-wise kernels) and between frames (channels weighed
+by their means), trained with a loss that also compares how frames change. PredBench's release never
+uses that loss; the paper does, with weight 0.1.
+"""
+
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.models.simvp import Block, SimVP, check_widths
+from stp.options import require
+
+
+class Attention(nn.Module):
+    """Statical attention over 21 x 21 pixels times dynamical attention over channels (section 3.3).
+
+    ``f = W * far(near(x))``; ``s = sigmoid(W2 relu(W1 mean(x)))``; the input is weighed by both.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(width, width, 1)
+        self.near = nn.Conv2d(width, width, 5, padding=2, groups=width)
+        self.far = nn.Conv2d(width, width, 7, padding=9, dilation=3, groups=width)
+        self.mix = nn.Conv2d(width, width, 1)
+        squeezed = max(1, width // max(width // 16, 4))
+        self.squeeze = nn.Linear(width, squeezed, bias=False)
+        self.excite = nn.Linear(squeezed, width, bias=False)
+        self.leave = nn.Conv2d(width, width, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = F.gelu(self.enter(x))
+        statical = self.mix(self.far(self.near(inner)))
+        dynamical = torch.sigmoid(self.excite(F.relu(self.squeeze(inner.mean(dim=(2, 3))))))
+        return x + self.leave(dynamical[:, :, None, None] * statical * inner)
+
+
+def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1) -> Tensor:
+    """How differently frames change (differential divergence regularisation, equation 5).
+
+    The change from each frame to the next becomes a distribution over all values of a frame, by a
+    softmax; Kullback-Leibler divergence of the forecast's from the truth's, as a mean over its
+    terms, as released: far smaller than the sum that the name suggests. 0 for fewer than 3 frames.
+
+    Args:
+        forecast: (B, T, C, H, W).
+        truth: (B, T, C, H, W).
+        temperature: of the softmax.
+    """
+    if forecast.shape[1] < 3:
+        return forecast.new_zeros(())
+    of_forecast, of_truth = (
+        F.log_softmax(frames.diff(dim=1).flatten(2) / temperature, dim=-1)
+        for frames in (forecast, truth)
+    )
+    return (of_forecast.exp() * (of_forecast - of_truth)).mean()
+
+
+class Model(SimVP):
+    """Blocks of temporal attention translate the context into the future; see `SimVP`.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
+        context: number of context frames.
+        horizon: number of lead times in training.
+        hid_s: channels of encoder and decoder; even.
+        hid_t: channels between the blocks in time.
+        n_s: layers of encoder and of decoder; even.
+        n_t: blocks in time, >= 2.
+        mlp_ratio: how much wider the mixers are inside.
+        change_weight: of the divergence between changes, in the loss.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        hid_s: int = 64,
+        hid_t: int = 512,
+        n_s: int = 4,
+        n_t: int = 8,
+        mlp_ratio: float = 8.0,
+        change_weight: float = 0.1,
+    ) -> None:
+        check_widths(hid_s, hid_t, n_s, n_t, mlp_ratio)
+        ok = isinstance(change_weight, (int, float)) and change_weight >= 0
+        require(ok, "options.change_weight", change_weight, "a number from 0")
+        widths = [context * hid_s, *[hid_t] * (n_t - 1), context * hid_s]
+        translator = nn.Sequential(
+            *[Block(a, b, mlp_ratio, Attention(a)) for a, b in pairwise(widths)]
+        )
+        super().__init__(translator, shape, context, horizon, hid_s, n_s)
+        self.change_weight = change_weight
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of the forecast, and how differently it changes.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        context, future = clip[:, : self.context], clip[:, self.context :]
+        forecast = self(context, future.shape[1]).float()
+        error = F.mse_loss(forecast, future)
+        return error + self.change_weight * change_divergence(forecast, future)
