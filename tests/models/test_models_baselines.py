@@ -5,7 +5,13 @@ import pytest
 import torch
 
 from stp.errors import StpError
-from stp.models import climatology, context_mean, persistence
+from stp.models import (
+    climatology,
+    context_mean,
+    linear_extrapolation,
+    persistence,
+    small_convnet,
+)
 
 
 def test_persistence_repeats_the_last_frame():
@@ -65,3 +71,32 @@ def test_climatology_names_a_phase_without_frames():
     model = climatology.Model((1, 2, 2), 2, 1)
     with pytest.raises(StpError, match=r"phase 5[\s\S]*max_clips"):
         model.fit([(torch.rand(1, 5, 1, 2, 2), torch.tensor([0]))], 12)
+
+
+def test_linear_extrapolation_goes_on_changing():
+    frames = torch.tensor([5.0, 1.0, 2.0]).reshape(1, 3, 1, 1, 1)
+    forecast = linear_extrapolation.Model((1, 1, 1), 3, 2)(frames, 4)
+    assert forecast.flatten().tolist() == [3, 4, 5, 6]
+
+
+def test_linear_extrapolation_of_one_frame_is_persistence():
+    frames = torch.rand(2, 1, 1, 4, 5)
+    forecast = linear_extrapolation.Model((1, 4, 5), 1, 2)(frames, 3)
+    assert torch.equal(forecast, persistence.Model((1, 4, 5), 1, 2)(frames, 3))
+
+
+def test_the_small_convnet_learns_what_moves_and_goes_on_block_by_block():
+    torch.manual_seed(0)
+    clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(6)])[None, :, None]
+    model = small_convnet.Model((1, 8, 8), 3, 2, width=12, layers=3)
+    before = (model(clip[:, :3], 3) - clip[:, 3:]).square().mean()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step in range(150):
+        optimizer.zero_grad()
+        model.loss(clip[:, :5], step).backward()
+        optimizer.step()
+    forecast = model(clip[:, :3], 3)
+    assert (forecast[:, :2] - clip[:, 3:5]).square().mean() < 0.01 < before
+    again = model(torch.cat([clip[:, 2:3], forecast[:, :2]], dim=1), 1)
+    torch.testing.assert_close(forecast[:, 2:], again)
+    assert all(p.grad.abs().sum() > 0 for p in model.parameters())

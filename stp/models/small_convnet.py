@@ -1,0 +1,72 @@
+"""A small convolutional network: a line that shows what the large models buy.
+
+Context frames side by side as channels, a few 3x3 convolutions at full resolution, and out come all
+frames of a block, as changes of the last context frame. About 100,000 weights.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.options import require, whole
+
+
+class Model(nn.Module):
+    """Adds to the last frame what the convolutions see coming.
+
+    Args:
+        shape: (C, H, W) of a frame.
+        context: number of context frames T_in.
+        horizon: number of lead times T_out of one block; more are made block by block.
+        width: channels of the inner layers.
+        layers: inner layers; with dilations of 1, 2, 4, 8, 1, ....
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        width: int = 48,
+        layers: int = 4,
+    ) -> None:
+        super().__init__()
+        require(whole(width, 1), "options.width", width, "a whole number from 1")
+        require(whole(layers, 1), "options.layers", layers, "a whole number from 1")
+        self.context, self.horizon = context, horizon
+        self.enter = nn.Conv2d(context * shape[0], width, 3, padding=1)
+        # Dilations of 1, 2, 4, 8, 1, ... let the few layers see far.
+        self.inner = nn.ModuleList(
+            nn.Conv2d(width, width, 3, padding=2 ** (i % 4), dilation=2 ** (i % 4))
+            for i in range(layers)
+        )
+        self.leave = nn.Conv2d(width, horizon * shape[0], 3, padding=1)
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        known = frames
+        while known.shape[1] < self.context + horizon:
+            known = torch.cat([known, self._block(known[:, -self.context :])], dim=1)
+        return known[:, self.context : self.context + horizon]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of the forecast.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        context, future = clip[:, : self.context], clip[:, self.context :]
+        return F.mse_loss(self(context, future.shape[1]).float(), future)
+
+    def _block(self, frames: Tensor) -> Tensor:
+        """T_in frames -> the T_out frames after them."""
+        x = F.gelu(self.enter(frames.flatten(1, 2)))
+        for layer in self.inner:
+            x = x + F.gelu(layer(x))
+        change = self.leave(x).unflatten(1, (self.horizon, -1))
+        return frames[:, -1:] + change.to(frames.dtype)

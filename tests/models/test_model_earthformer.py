@@ -1,0 +1,286 @@
+"""Earthformer: published sizes, what attention covers, roll-out, learning."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from stp.errors import StpError
+from stp.models.earthformer import (
+    HEIGHT,
+    TIME,
+    WIDTH,
+    AxialAttention,
+    CrossAttention,
+    DistanceBias,
+    Model,
+    PatchMerge,
+    Position,
+    SelfBlock,
+    Upsample,
+)
+
+CONFIG = yaml.safe_load(
+    (Path(__file__).parents[2] / "config" / "models" / "earthformer.yaml").read_text()
+)
+SMALL = {"stem_channels": [8], "heads": 2, "drop": 0.0}
+RELEASED = [  # frames, T_in, T_out and parameters of each configuration that PredBench released
+    ("moving_mnist", (1, 64, 64), 10, 10, 6_702_109),  # PredBench, table 19: "6.702 M"
+    ("kth", (1, 128, 128), 10, 10, 1_414_853),
+    ("human36m", (3, 256, 256), 4, 4, 1_443_063),
+    ("bair", (3, 64, 64), 2, 10, 1_401_095),
+    ("robonet", (3, 120, 160), 2, 10, 1_416_487),
+    ("bridge", (3, 120, 160), 2, 10, 1_416_487),
+    ("cityscapes", (3, 128, 128), 10, 10, 1_416_135),
+    ("kitti", (3, 128, 160), 10, 10, 1_418_503),
+    ("nuscenes", (3, 128, 160), 10, 10, 1_418_503),
+    ("taxibj", (2, 32, 32), 4, 4, 1_392_694),
+    ("traffic4cast", (8, 128, 112), 9, 3, 1_417_044),
+    ("enso", (1, 24, 48), 12, 14, 1_394_325),
+    ("sevir", (1, 384, 384), 13, 12, 8_659_677),
+    ("weatherbench", (69, 128, 256), 2, 1, 1_465_785),
+]
+
+
+def small(context: int = 3, horizon: int = 2, side: int = 8, **options: object) -> Model:
+    torch.manual_seed(0)
+    return Model((1, side, side), context, horizon, **{**SMALL, **options}).eval()
+
+
+@pytest.mark.parametrize(("dataset", "shape", "context", "horizon", "parameters"), RELEASED)
+def test_published_size(dataset, shape, context, horizon, parameters):
+    options = {**CONFIG["options"], **CONFIG["datasets"][dataset].get("options", {})}
+    with torch.device("meta"):
+        model = Model(shape, context, horizon, **options)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+def axial(axis: int, length: int, most: int, exchange: bool = False) -> AxialAttention:
+    torch.manual_seed(0)
+    return AxialAttention(4, axis, length, most, 2, 0.0, exchange=exchange).eval()
+
+
+def changed(layer, x: torch.Tensor, at: tuple[int, ...]) -> torch.Tensor:
+    """Positions (T, H, W) of the output that a change of one input position reaches."""
+    moved = x.clone()
+    moved[0, *at, 0] += 1
+    return ((layer(moved) - layer(x)).abs()[0] > 1e-7).any(dim=-1)
+
+
+def test_axial_attention_is_the_equation_on_one_line():
+    layer, x = axial(WIDTH, 3, 3), torch.randn(1, 1, 1, 3, 4)
+    normal = torch.nn.functional.layer_norm(x[0, 0, 0], (4,))
+    q, k, v = (normal @ layer.qkv.weight.T).split(4, dim=1)
+    found = torch.zeros(3, 4)
+    for head, channels in ((0, slice(0, 2)), (1, slice(2, 4))):
+        for i in range(3):
+            # bias number (i - j) + 2 of 5
+            exponents = [
+                (q[i, channels] @ k[j, channels] / math.sqrt(2)).item()
+                + layer.bias.numbers[i - j + 2, head].item()
+                for j in range(3)
+            ]
+            total = sum(math.exp(e) for e in exponents)
+            for j in range(3):
+                found[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
+    expected = found @ layer.leave[0].weight.T + layer.leave[0].bias
+    torch.testing.assert_close(layer(x, None)[0][0, 0, 0], expected)
+
+
+@pytest.mark.parametrize("axis", [TIME, HEIGHT, WIDTH])
+def test_axial_attention_covers_one_line_and_no_more(axis):
+    layer, x, at = axial(axis, 4, 4), torch.randn(1, 4, 4, 4, 4), (1, 2, 3)
+    line = torch.zeros(4, 4, 4, dtype=torch.bool)
+    line[tuple(slice(None) if d == axis - 1 else at[d] for d in range(3))] = True
+    assert torch.equal(changed(lambda x: layer(x, None)[0], x, at), line)
+
+
+def test_a_block_of_three_axes_covers_everything():
+    torch.manual_seed(0)
+    block = SelfBlock((3, 4, 5), 3, 8, 2, 0.0).eval()
+    assert changed(lambda x: block(x)[0], torch.randn(1, 3, 4, 5, 8), (1, 2, 3)).all()
+
+
+def test_lines_longer_than_a_cuboid_are_cut():
+    # 5 positions in cuboids of 2: (0, 1), (2, 3), (4)
+    layer, x = axial(TIME, 5, 2), torch.randn(1, 5, 1, 1, 4)
+    reached = changed(lambda x: layer(x, None)[0], x, (2, 0, 0))
+    assert reached.flatten().tolist() == [False, False, True, True, False]
+
+
+def test_cross_attention_reads_the_whole_past_at_its_own_position():
+    torch.manual_seed(0)
+    layer = CrossAttention(4, 3, 5, 2, 0.0).eval()
+    queries = torch.randn(1, 5, 2, 2, 4)
+    reached = changed(lambda memory: layer(queries, memory), torch.randn(1, 3, 2, 2, 4), (0, 1, 0))
+    assert reached[:, 1, 0].all()
+    assert reached.sum() == 5
+
+
+def test_bias_is_that_of_the_distance():
+    bias = DistanceBias(3, 2, 4, 1)
+    bias.numbers.data[:, 0] = torch.arange(7.0) - 3  # distances from -3 to 3
+    assert bias()[0].tolist() == [[0, -1], [1, 0], [2, 1]]
+
+
+def test_vectors_collect_from_everywhere_and_are_read_everywhere():
+    layer, x = axial(WIDTH, 2, 2, exchange=True), torch.randn(1, 2, 3, 2, 4)
+    vectors = torch.randn(1, 5, 4)
+    before, vectors_before = layer(x, vectors)
+    moved = x.clone()
+    moved[0, 1, 2, 0, 0] += 1
+    after, vectors_after = layer(moved, vectors)
+    lines = ((after - before).abs()[0] > 1e-7).any(dim=-1)
+    assert lines[1, 2].all(), "its own line"
+    assert lines.sum() == 2, "no other"
+    assert ((vectors_after - vectors_before).abs() > 1e-7).any(dim=-1).all()
+    other = vectors.clone()
+    other[0, 0, 0] += 1
+    after, vectors_after = layer(x, other)
+    assert ((after - before).abs() > 1e-7).any(dim=-1).all()
+    assert ((vectors_after - vectors_before).abs() > 1e-7).any(dim=-1).all(), "each other, too"
+
+
+def test_patches_are_merged_from_neighbours_and_repeated_back():
+    merge = PatchMerge(1, 4, (1, 2))
+    merge.norm, merge.reduce = torch.nn.Identity(), torch.nn.Identity()
+    x = torch.arange(8.0).reshape(1, 1, 2, 4, 1)
+    assert merge(x)[0, 0].tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
+    up = Upsample(1, 1, (1, 2))
+    up.conv = torch.nn.Identity()
+    assert up(x)[0, 0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])
+def test_every_position_has_an_embedding_of_its_own(kind, rows):
+    torch.manual_seed(0)
+    position = Position((3, 4, 5), 2, kind)
+    assert sum(p.numel() for p in position.parameters()) == rows * 2
+    places = position(torch.zeros(1, 3, 4, 5, 2)).flatten(0, 3)
+    assert len(places.unique(dim=0)) == 60
+
+
+def test_one_context_pixel_reaches_the_whole_forecast():
+    model, frames = small(), torch.rand(1, 3, 1, 8, 8)
+    moved = frames.clone()
+    moved[0, 0, 0, 6, 1] += 1
+    assert (model(moved, 2) != model(frames, 2)).all()
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(2, 5), (5, 2)])
+@pytest.mark.parametrize("decoder_frames", ["horizon", "context"])
+def test_any_lengths_and_sides(context, horizon, decoder_frames):
+    options = {**SMALL, "stem_scales": [[1, 3]], "decoder_frames": decoder_frames}
+    model = Model((2, 10, 7), context, horizon, **options)
+    clip = torch.rand(1, context + horizon, 2, 10, 7)
+    assert model(clip[:, :context], horizon).shape == (1, horizon, 2, 10, 7)
+    assert model.loss(clip, 0).isfinite()
+
+
+def test_decoder_cuboids_hold_all_lead_times_or_as_many_as_the_context():
+    for frames, together in (("horizon", [0, 1, 2, 3]), ("context", [2, 3])):
+        model = small(2, 4, decoder_frames=frames)
+        attention = model.decoder[0][0].own.attention[0]
+        reached = changed(
+            lambda x, a=attention: a(x, None)[0], torch.randn(1, 4, 4, 4, 8), (2, 0, 0)
+        )
+        assert reached[:, 0, 0].nonzero().flatten().tolist() == together
+
+
+def test_shorter_forecasts_are_the_first_frames():
+    model, frames = small(3, 4), torch.rand(2, 3, 1, 8, 8)
+    assert torch.equal(model(frames, 1), model(frames, 4)[:, :1])
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(3, 2), (2, 3)])
+def test_more_lead_times_than_trained_go_block_by_block(context, horizon):
+    model, frames = small(context, horizon), torch.rand(1, context, 1, 8, 8)
+    first = model(frames, horizon)
+    second = model(torch.cat([frames, first], dim=1)[:, -context:], horizon)
+    expected = torch.cat([first, second], dim=1)
+    torch.testing.assert_close(model(frames, 2 * horizon), expected)
+    torch.testing.assert_close(model(frames, horizon + 1), expected[:, : horizon + 1])
+
+
+def test_loss_is_the_mean_squared_error_of_the_forecast():
+    model, clip = small(), torch.rand(2, 5, 1, 8, 8)
+    expected = (model(clip[:, :3], 2) - clip[:, 3:]).square().mean()
+    torch.testing.assert_close(model.loss(clip, 7), expected)
+
+
+def test_gradient_reaches_every_parameter():
+    model = small(enc_depth=[2, 1], dec_depth=[1, 2]).train()
+    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_with_vectors_only_their_last_update_does_not_learn():
+    stages = {"stem_channels": [4, 8], "stem_scales": [[3, 3], [2, 2]], "global_vectors": 3}
+    model = small(side=12, stem_convs=[2, 1], head_convs=[1, 2], **stages).train()
+    model.loss(torch.rand(2, 5, 1, 12, 12), 0).backward()
+    idle = {n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()}
+    last = "encoder.1.0.attention.2.exchange."
+    names = "collect_q.weight collect_kv.0.weight collect_kv.1.weight own_qkv.weight "
+    assert idle == {last + n for n in (names + "leave.0.weight leave.0.bias").split()}
+
+
+def test_dropout_is_for_training_only():
+    model, frames = small(drop=0.5), torch.rand(1, 3, 1, 8, 8)
+    assert torch.equal(model(frames, 2), model(frames, 2))
+    model.train()
+    assert (model(frames, 2) != model(frames, 2)).any()
+
+
+def test_mixed_precision_is_finite_and_near_float32():
+    model, clip = small(global_vectors=2), torch.rand(2, 5, 1, 8, 8)
+    exact = model(clip[:, :3], 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed, loss = model(clip[:, :3], 4), model.train().loss(clip, 0)
+    assert loss.dtype == torch.float32
+    assert loss.isfinite()
+    # a bfloat16 has 8 bits; errors add up over some 50 layers and two blocks
+    assert (mixed - exact).abs().mean() < 0.05 * exact.abs().mean()
+
+
+def test_learns_four_clips_by_heart():
+    # Squares that move one pixel to the right in each frame, from four different places.
+    square = torch.zeros(8, 8)
+    square[:4, :4] = 1
+    clips = torch.stack(
+        [
+            torch.stack([square.roll((2 * clip, clip + t), (0, 1)) for t in range(5)])[:, None]
+            for clip in range(4)
+        ]
+    )
+    model = small(stem_channels=[16]).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
+    for step in range(150):
+        optimizer.zero_grad()
+        model.loss(clips, step).backward()
+        optimizer.step()
+    # the frames have variance 1/4 - 1/16 = 0.19
+    assert model.eval().loss(clips, 0) < 0.005
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"enc_depth": []}, "enc_depth"),
+        ({"dec_depth": [1]}, "dec_depth"),
+        ({"stem_channels": [7]}, "stem_channels"),
+        ({"stem_channels": [12], "heads": 8}, "stem_channels"),
+        ({"stem_channels": [8, 16]}, "stem_convs"),
+        ({"stem_scales": [2]}, "stem_scales"),
+        ({"head_convs": [0]}, "head_convs"),
+        ({"position": "h+w"}, "position"),
+        ({"global_vectors": -1}, "global_vectors"),
+        ({"decoder_frames": "all"}, "decoder_frames"),
+        ({"heads": 3}, "heads"),
+        ({"drop": 1}, "drop"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, named):
+    with pytest.raises(StpError, match=named):
+        small(**options)

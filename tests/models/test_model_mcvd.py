@@ -1,0 +1,362 @@
+"""MCVD: published sizes, noise schedule, sampling, what the context does, learning."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+import yaml
+from torch import nn
+
+from stp.errors import StpError
+from stp.models import mcvd
+from stp.models.mcvd import Model, Resample, Sampler, signal_shares, waves
+
+CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config" / "models" / "mcvd.yaml").read_text())
+SMALL = {
+    "width": 8,
+    "multipliers": [1, 2],
+    "blocks": 1,
+    "attention_widths": [4],
+    "spade_width": 4,
+    "dropout": 0.0,
+    "sampler": {"steps": 5},
+}
+PUBLISHED = (0.02, 1e-4)
+RELEASED = [  # frames, T_in, T_out and parameters of each configuration that PredBench released
+    ("kth", (1, 128, 128), 10, 10, 101_568_490),
+    ("human36m", (3, 256, 256), 4, 4, 100_702_764),
+    ("bair", (3, 64, 64), 2, 10, 101_786_238),
+    ("robonet", (3, 120, 160), 2, 10, 98_563_518),
+    ("bridge", (3, 120, 160), 2, 10, 98_563_518),
+    ("cityscapes", (3, 128, 128), 10, 10, 102_916_350),
+    ("kitti", (3, 128, 160), 10, 10, 100_139_454),
+    ("nuscenes", (3, 128, 160), 10, 10, 100_139_454),
+    ("taxibj", (2, 32, 32), 4, 4, 100_215_464),
+    ("traffic4cast", (8, 128, 112), 9, 3, 102_886_968),
+    ("enso", (1, 24, 48), 12, 14, 98_929_838),
+    ("sevir", (1, 384, 384), 13, 12, 98_992_044),
+    ("weatherbench", (69, 128, 256), 2, 1, 109_074_981),
+]
+
+
+def small(context: int = 3, horizon: int = 2, side: int = 8, **options: object) -> Model:
+    torch.manual_seed(0)
+    return Model((1, side, side), context, horizon, **{**SMALL, **options}).eval()
+
+
+def loud(model: Model) -> Model:
+    """Give the layers that are almost silent at first weights like those of the others."""
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d) and layer.weight.abs().max() < 1e-4:
+            nn.init.xavier_uniform_(layer.weight)
+    return model
+
+
+class Knows(nn.Module):
+    """A network that believes in one value of all clean pixels, whatever it sees."""
+
+    def __init__(self, model: Model, value: float) -> None:
+        super().__init__()
+        self.shares, self.value, self.indices = model.signal_shares, value, []
+        self.contexts: list[torch.Tensor] = []
+
+    def modulation_bytes(self, height: int, width: int) -> int:
+        return height * width
+
+    def modulations(self, context):
+        self.contexts.append(context)
+        return []
+
+    def forward(self, noisy, index, modulations):
+        self.indices.append(index[0].item())
+        share = self.shares[index[0]]
+        return (noisy - math.sqrt(share) * self.value) / math.sqrt(1 - share)
+
+
+@pytest.mark.parametrize(("dataset", "shape", "context", "horizon", "parameters"), RELEASED)
+def test_released_size(dataset, shape, context, horizon, parameters):
+    options = {**CONFIG["options"], **CONFIG["datasets"][dataset].get("options", {})}
+    with torch.device("meta"):
+        model = Model(shape, context, horizon, **options)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (CONFIG["datasets"]["moving_mnist"]["options"], 54_288_074),  # PredBench, table 19
+        (CONFIG["options"], 102_014_314),  # counted in the released configuration
+    ],
+)
+def test_size_on_moving_mnist(options, parameters):
+    with torch.device("meta"):
+        model = Model((1, 64, 64), 10, 10, **options)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+def test_signal_is_what_all_less_noisy_levels_leave():
+    shares = signal_shares(1000, PUBLISHED)
+    betas = [0.02 + (1e-4 - 0.02) * i / 999 for i in range(1000)]
+    assert shares[-1] == pytest.approx(1 - 1e-4)
+    assert shares[400] == pytest.approx(math.prod(1 - beta for beta in betas[400:]))
+    assert 0 < shares[0] < 1e-4, "index 0 is almost pure noise"
+
+
+def test_noised_frames_have_the_mean_and_variance_of_the_schedule():
+    model = small(noise_levels=1000)
+    torch.manual_seed(0)
+    clean, noise = torch.full((3, 1, 200, 200), 0.5), torch.randn(3, 1, 200, 200)
+    index = torch.tensor([0, 700, 999])
+    noisy = model.add_noise(clean, index, noise)
+    for level, frames in zip(index.tolist(), noisy, strict=True):
+        share = signal_shares(1000, PUBLISHED)[level]
+        # 40,000 draws: standard errors 0.005 and 0.0035 of the standard deviation
+        spread = math.sqrt(1 - share)
+        assert frames.mean().item() == pytest.approx(0.5 * math.sqrt(share), abs=0.025 * spread)
+        assert frames.std().item() == pytest.approx(spread, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["ddpm", "ddim"])
+@pytest.mark.parametrize("denoise", [True, False])
+def test_sampler_recovers_a_gaussian_whose_score_is_known(name, denoise):
+    shares = signal_shares(1000, PUBLISHED)
+    mean = torch.tensor([0.3, -0.2])
+    covariance = torch.tensor([[0.05, 0.03], [0.03, 0.04]])
+    torch.manual_seed(0)
+
+    def noise_in(x, index):
+        share = shares[index]
+        total = share * covariance + (1 - share) * torch.eye(2)
+        return math.sqrt(1 - share) * (x - math.sqrt(share) * mean) @ total.inverse()
+
+    sampler = Sampler(name=name, clip=None, denoise=denoise)
+    x = sampler.run(noise_in, shares, lambda: torch.randn(40_000, 2))
+    # 40,000 draws: standard errors 0.0011 of the mean, 0.0004 of the covariance; 250 steps are
+    # not infinitely many
+    torch.testing.assert_close(x.mean(dim=0), mean, atol=0.006, rtol=0)
+    torch.testing.assert_close(x.T.cov(), covariance, atol=0.003, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ({}, [*range(0, 1000, 4), 996]),  # PredBench, appendix D: 250 steps
+        ({"steps": 100}, [*range(0, 1000, 10), 990]),  # released configurations
+        ({"steps": 3, "denoise": False}, [0, 333, 666]),
+        ({"steps": 5000, "denoise": False}, range(1000)),
+    ],
+)
+def test_steps_are_spaced_evenly_and_the_last_noise_is_taken_out(options, chosen):
+    model = small(sampler=options)
+    model.network = Knows(model, 0.0)
+    model(torch.rand(1, 3, 1, 8, 8), 2)
+    assert model.network.indices == list(chosen)
+
+
+def test_clip_bounds_what_a_step_believes():
+    shares = signal_shares(1000, PUBLISHED)
+    model = small()
+    model.network = Knows(model, 3.0)
+    for clip, expected in ((1.0, 1.0), (2.5, 2.5), (None, 3.0)):
+        sampler = Sampler(clip=clip, denoise=False, steps=10)
+        x = sampler.run(
+            lambda x, i: model.network(x, torch.tensor([i]), []), shares, lambda: torch.zeros(4)
+        )
+        torch.testing.assert_close(x, torch.full((4,), expected))
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(-1.0, -4.0), (0.0, 1.0), (1.0, 6.0)])
+def test_the_network_works_between_minus_one_and_one(inside, outside):
+    model = small(data_range=[-4, 6])
+    model.network = Knows(model, inside)
+    forecast = model(torch.full((2, 3, 1, 8, 8), outside), 2)
+    torch.testing.assert_close(forecast, torch.full((2, 2, 1, 8, 8), outside))
+    torch.testing.assert_close(model.network.contexts[0], torch.full((2, 3, 8, 8), inside))
+
+
+def test_loss_is_half_the_squared_error_of_the_noise():
+    model, clip = small(), torch.rand(3, 5, 1, 8, 8)
+    model.network = Knows(model, 0.25)
+    torch.manual_seed(1)
+    loss = model.loss(clip, 0)
+    torch.manual_seed(1)
+    index, noise = torch.randint(1000, (3,)), torch.randn(3, 2, 8, 8)
+    total = 0.0
+    for i in range(3):
+        share = model.signal_shares[index[i]]
+        noisy = math.sqrt(share) * (2 * clip[i, 3:, 0] - 1) + math.sqrt(1 - share) * noise[i]
+        found = (noisy - math.sqrt(share) * 0.25) / math.sqrt(1 - share)
+        total += (noise[i] - found).square().sum().item()
+    assert loss.item() == pytest.approx(total / 2 / 3, rel=1e-3)
+
+
+def test_a_fresh_network_finds_no_noise():
+    # So the loss is half the number of pixels: 2 frames of 8 x 8.
+    loss = small().loss(torch.rand(400, 5, 1, 8, 8), 0)
+    assert loss.item() == pytest.approx(64, rel=0.03)
+
+
+def test_clips_are_masked_as_often_as_asked_for():
+    model, clip = small(mask_context=0.25), torch.rand(2000, 5, 1, 8, 8)
+    model.network = Knows(model, 0.0)
+    model.loss(clip, 0)
+    shown = (model.network.contexts[0] != 0).flatten(1)
+    assert torch.equal(shown.any(dim=1), shown.all(dim=1)), "all of a context or nothing"
+    assert shown.any(dim=1).float().mean().item() == pytest.approx(0.75, abs=0.03)
+
+
+def test_context_pixels_and_noise_level_reach_every_noise_pixel():
+    model = loud(small())
+    noisy, context = torch.randn(1, 2, 8, 8), torch.randn(1, 3, 8, 8)
+
+    def found(context, level):
+        return model.network(noisy, torch.tensor([level]), model.network.modulations(context))
+
+    moved = context.clone()
+    moved[0, 0, 6, 2] += 1  # even: halving the resolution skips odd rows and columns
+    assert (found(moved, 10) != found(context, 10)).all()
+    assert (found(context, 11) != found(context, 10)).all()
+
+
+def test_resampling_is_the_binomial_filter_on_zero_filled_frames():
+    torch.manual_seed(0)
+    x, line = torch.randn(2, 3, 6, 4), torch.tensor([1.0, 3.0, 3.0, 1.0]) / 8
+    kernel = torch.outer(line, line).expand(3, 1, 4, 4)
+    down = F.conv2d(F.pad(x, (1, 1, 1, 1)), kernel, groups=3)[..., ::2, ::2]
+    torch.testing.assert_close(Resample("down")(x), down)
+    filled = torch.zeros(2, 3, 12, 8)
+    filled[..., ::2, ::2] = x
+    up = F.conv2d(F.pad(filled, (2, 1, 2, 1)), 4 * kernel, groups=3)
+    torch.testing.assert_close(Resample("up")(x), up)
+
+
+def test_noise_levels_have_waves_of_their_own():
+    vectors = waves(torch.arange(1000), 32)
+    assert vectors[0].tolist() == [0.0] * 16 + [1.0] * 16
+    assert torch.cdist(vectors, vectors).fill_diagonal_(1).min() > 0.1
+
+
+def test_a_clip_is_drawn_the_same_in_any_batch():
+    model, frames = loud(small()), torch.rand(3, 3, 1, 8, 8)
+    every = model(frames, 3)
+    torch.testing.assert_close(model(frames[1:2], 3), every[1:2])
+    torch.testing.assert_close(model(frames.flip(0), 3).flip(0), every)
+    assert torch.equal(model(frames, 3), every), "nothing is drawn from a common generator"
+
+
+def test_clips_and_seeds_have_noise_of_their_own():
+    frames = torch.rand(1, 3, 1, 8, 8).expand(2, -1, -1, -1, -1).clone()
+    model = small(sampler={"steps": 1, "clip": None})
+    one, same = model(frames, 2)
+    assert torch.equal(one, same)
+    frames[1, 0, 0, 0, 0] += 0.001
+    assert (model(frames, 2)[1] - one).abs().mean() > 0.1
+    other = small(sampler={"steps": 1, "clip": None, "seed": 1})
+    assert (other(frames, 2)[0] - one).abs().mean() > 0.1
+
+
+def test_modulations_are_made_once_for_each_block(monkeypatch):
+    model, frames = loud(small()), torch.rand(3, 3, 1, 8, 8)
+    calls = []
+    original = model.network.modulations
+    model.network.modulations = lambda context: calls.append(len(context)) or original(context)
+    together = model(frames, 4)
+    assert calls == [3, 3]
+    monkeypatch.setattr(mcvd, "KEPT_BYTES", 2 * model.network.modulation_bytes(8, 8) + 1)
+    torch.testing.assert_close(model(frames, 4), together)
+    assert calls[2:] == [2, 2, 1, 1]
+    sizes = [t.numel() for pairs in original(frames[:1, :, 0]) for pair in pairs for t in pair]
+    assert model.network.modulation_bytes(8, 8) == 4 * sum(sizes)
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(3, 2), (2, 3)])
+def test_more_lead_times_than_trained_go_block_by_block(context, horizon):
+    model, frames = loud(small(context, horizon)), torch.rand(1, context, 1, 8, 8)
+    seen = []
+    original = model.network.modulations
+    model.network.modulations = lambda frames: seen.append(frames) or original(frames)
+    forecast = model(frames, horizon + 1)
+    assert forecast.shape[1] == horizon + 1
+    torch.testing.assert_close(model(frames, horizon), forecast[:, :horizon])
+    known = torch.cat([frames, forecast[:, :horizon]], dim=1)[:, -context:, 0] * 2 - 1
+    torch.testing.assert_close(seen[1], known)
+
+
+@pytest.mark.parametrize(("context", "horizon"), [(2, 5), (5, 2)])
+def test_any_lengths_and_sides(context, horizon):
+    model = Model((2, 10, 7), context, horizon, **{**SMALL, "multipliers": [1, 2, 3]})
+    clip = torch.rand(1, context + horizon, 2, 10, 7)
+    forecast = model(clip[:, :context], horizon)
+    assert forecast.shape == (1, horizon, 2, 10, 7)
+    assert forecast.isfinite().all()
+    assert model.loss(clip, 0).isfinite()
+
+
+def test_gradient_reaches_every_parameter():
+    model = small().train()
+    model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
+    assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
+
+
+def test_mixed_precision_is_finite_and_draws_the_same_noise():
+    model, clip = small(), torch.rand(2, 5, 1, 8, 8)
+    exact = model(clip[:, :3], 4)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed, loss = model(clip[:, :3], 4), model.train().loss(clip, 0)
+    assert loss.dtype == torch.float32
+    assert loss.isfinite()
+    torch.testing.assert_close(mixed, exact, atol=0.02, rtol=0)
+
+
+def test_learns_four_clips_by_heart():
+    # Squares that move one pixel to the right in each frame, from four different places.
+    square = torch.zeros(8, 8)
+    square[:4, :4] = 1
+    clips = torch.stack(
+        [
+            torch.stack([square.roll((2 * clip, clip + t), (0, 1)) for t in range(5)])[:, None]
+            for clip in range(4)
+        ]
+    )
+    model = small(width=16, spade_width=8, noise_levels=100, sampler={"steps": 20}).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    for step in range(150):
+        optimizer.zero_grad()
+        model.loss(clips.repeat(2, 1, 1, 1, 1), step).backward()
+        optimizer.step()
+    model.eval()
+    with torch.inference_mode():
+        # 64 at first (`test_a_fresh_network_finds_no_noise`)
+        assert model.loss(clips.repeat(25, 1, 1, 1, 1), 0) < 10
+        # the frames have variance 1/4 - 1/16 = 0.19
+        assert (model(clips[:, :3], 2) - clips[:, 3:]).square().mean() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"width": 0}, "width"),
+        ({"multipliers": []}, "multipliers"),
+        ({"blocks": 1.5}, "blocks"),
+        ({"attention_widths": 8}, "attention_widths"),
+        ({"spade_width": 0}, "spade_width"),
+        ({"dropout": 1}, "dropout"),
+        ({"noise_levels": 0}, "noise_levels"),
+        ({"betas": [0.02]}, "betas"),
+        ({"betas": [0.02, 0]}, "betas"),
+        ({"mask_context": -1}, "mask_context"),
+        ({"data_range": [1, 0]}, "data_range"),
+        ({"ema_momentum": 0}, "ema_momentum"),
+        ({"sampler": {"name": "euler"}}, "sampler.name"),
+        ({"sampler": {"steps": 0}}, "sampler.steps"),
+        ({"sampler": {"clip": 0}}, "sampler.clip"),
+        ({"sampler": {"denoise": 1}}, "sampler.denoise"),
+        ({"sampler": {"seed": -1}}, "sampler.seed"),
+        ({"sampler": {"step": 1}}, "steps"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, named):
+    with pytest.raises(StpError, match=named):
+        small(**options)
