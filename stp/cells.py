@@ -266,9 +266,10 @@ class Plan:
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
         self.recipes = Recipes(config)
+        self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
+        self._needed = set(self._artefacts)
         for name in config.scale.prepared:
             self.data(name)
-        self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
 
     @classmethod
     def load(cls, scale: Mapping[str, Any] | Path) -> "Plan":
@@ -487,6 +488,17 @@ class Plan:
     def is_to_come(self, artefact: Artefact) -> bool:
         """Does it belong to a dimension that is declared, but whose code is still to come?"""
         return artefact.dimension in self.config.evaluation.to_come
+
+    def is_wanted(self, artefact: Artefact) -> bool:
+        """Does it count as work of this scale?
+
+        What belongs to a dimension that is still to come does not. Data that no cell needs
+        (`prepared` in the scale file) do when somebody has begun to prepare them.
+        """
+        if artefact.stage == "prepare" and artefact.folder not in self._needed:
+            state = self.store / "state" / artefact.folder
+            return (self.store / artefact.receipt).exists() or state.exists()
+        return not self.is_to_come(artefact)
 
     def threads(self, artefact: Artefact) -> int:
         """Threads of a training or prediction, part of its recipe; processes that prepare data."""

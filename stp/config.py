@@ -66,7 +66,7 @@ class Release(Strict):
             only, in no recipe.
     """
 
-    source: Literal["official", "sample", "synthetic"]
+    source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
     generator: str | None = None
     options: Json = {}
@@ -131,8 +131,11 @@ class Dataset(Strict):
 
     Attributes:
         shape: channels, height and width of a prepared frame.
+        published_name: what the paper calls it; None for your own data.
         context: number of context frames.
         horizon: number of frames to predict in training and in the short-term table.
+        metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
+            config/evaluation has no row for it: your own data.
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         subsets: parts of the test clips, or clips that only an evaluation uses.
@@ -144,13 +147,14 @@ class Dataset(Strict):
     """
 
     title: str
-    published_name: str
-    domain: Literal["motion", "robot", "driving", "traffic", "weather"]
+    published_name: str | None = None
+    domain: Literal["motion", "robot", "driving", "traffic", "weather", "own"] = "own"
     shape: tuple[int, int, int]
     context: int = Field(ge=1)
     horizon: int = Field(ge=1)
-    units: str
-    protocol_source: str
+    units: str = "1"
+    metrics: tuple[str, ...] = ()
+    protocol_source: str = "your own data"
     homepage: str = ""
     citation: str = ""
     licence: str = ""
@@ -371,6 +375,16 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
     return merged
 
 
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Dates stay text, as in JSON."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
+}
+
+
 def read_yaml(path: Path) -> Any:
     """Read one YAML or JSON file.
 
@@ -378,7 +392,7 @@ def read_yaml(path: Path) -> Any:
         StpError: there is no such file, or it is not YAML.
     """
     try:
-        return yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(path.read_bytes(), Loader=_Loader)
     except FileNotFoundError:
         raise StpError(
             f"there is no configuration file {path}",
@@ -445,17 +459,29 @@ def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
 
 
 def _check_wanted(
-    wanted: Wanted, datasets: Mapping[str, Dataset], models: Iterable[str], where: str
+    wanted: Wanted,
+    datasets: Mapping[str, Dataset],
+    models: Iterable[str],
+    evaluation: Evaluation,
+    where: str,
 ) -> None:
-    """Refuse cells of unknown models, datasets or subsets, and of frames that do not fit.
+    """Refuse cells of unknown models, datasets or subsets, without metrics, or that do not fit.
 
     Raises:
-        StpError: a name is not known, or the frames of the test are not those of the training.
+        StpError: a name is not known, nothing says what is scored on a dataset, or the frames of
+            the test are not those of the training.
     """
     for name in wanted.models:
         check_known(name, models, "model", f"{where}.models")
     for name in wanted.datasets:
         check_known(name, datasets, "dataset", f"{where}.datasets")
+    for name in {case.tested_on or case.trained_on for case in wanted.cases}:
+        if name in datasets and name not in evaluation.datasets and not datasets[name].metrics:
+            raise StpError(
+                f"{where}: nothing says what is scored on {name}",
+                expected=f"metrics in config/datasets/{name}.yaml",
+                remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
+            )
     for number, case in enumerate(wanted.cells):
         label = f"{where}.cells.{number}"
         check_known(case.trained_on, datasets, "dataset", f"{label}.trained_on")
@@ -504,18 +530,23 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
     for name in wanted.prepared:
         check_known(name, datasets, "dataset", f"{where}: prepared")
+    table = folder / "evaluation" / "predbench.yaml"
+    evaluation = check(Evaluation, read_yaml(table), str(table))
+    for name, dataset in datasets.items():
+        if dataset.metrics and name in evaluation.datasets:
+            raise StpError(
+                f"{folder / 'datasets' / name}.yaml: metrics",
+                expected=f"none: {table} says what is scored on {name}",
+                remedy="take them out, or give your own data another name",
+            )
     for dimension, cells in wanted.dimensions.items():
-        _check_wanted(cells, datasets, models, f"{where}: dimensions.{dimension}")
+        _check_wanted(cells, datasets, models, evaluation, f"{where}: dimensions.{dimension}")
     equivalent = read_yaml(folder / "equivalent.yaml") or []
     return Config(
         scale=wanted,
         datasets=datasets,
         models=models,
-        evaluation=check(
-            Evaluation,
-            read_yaml(folder / "evaluation" / "predbench.yaml"),
-            str(folder / "evaluation" / "predbench.yaml"),
-        ),
+        evaluation=evaluation,
         metrics=metrics,
         equivalent={entry["new"]: entry["old"] for entry in equivalent},
     )

@@ -28,8 +28,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     cells = [made for made in plan.cells if made.cell.dimension == dimension]
     datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
     models = list(dict.fromkeys(made.cell.model for made in cells))
-    rows = plan.config.evaluation
-    columns = {name: rows.columns[rows.datasets[name]] for name in datasets}
+    columns = {name: plan.recipes.columns(name) for name in datasets}
     conventions = sorted({c for name in datasets for c in plan.recipes.conventions(name)})
     described = {convention: _describe(plan, convention) for convention in conventions}
     published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
@@ -64,7 +63,9 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                 for name, model in plan.config.models.items()
             },
             "datasets": {
-                name: dataset.published_name for name, dataset in plan.config.datasets.items()
+                name: dataset.published_name
+                for name, dataset in plan.config.datasets.items()
+                if dataset.published_name
             },
         },
     }

@@ -97,7 +97,7 @@ class Progress:
 
     def _states(self) -> tuple[list[str], int]:
         """List the kinds of all work that waits, and count all work."""
-        wanted = [a for a in self.plan.artefacts.values() if not self.plan.is_to_come(a)]
+        wanted = [a for a in self.plan.artefacts.values() if self.plan.is_wanted(a)]
         waiting = [a.kind for a in wanted if not (self.plan.store / a.receipt).exists()]
         return waiting, len(wanted)
 

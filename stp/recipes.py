@@ -116,19 +116,27 @@ class Recipes:
         """
         if dataset in self._conventions:
             return self._conventions[dataset]
-        row = self.config.evaluation.datasets[dataset]
+        row = self.config.evaluation.datasets.get(dataset, "")
         wanted = [
-            *self.config.evaluation.columns[row].values(),
+            *self.columns(dataset).values(),
             *self.config.evaluation.also.get(row, ()),
         ]
+        own = f"config/datasets/{dataset}.yaml: metrics"
         for convention in wanted:
             metric, _, choice = convention.partition(".")
-            where = "config/evaluation/predbench.yaml"
+            where = "config/evaluation/predbench.yaml" if row else own
             check_known(metric, self.config.metrics, "metric", where)
             known = self.config.metrics[metric].conventions
             check_known(choice, known, f"convention of {metric}", where)
         self._conventions[dataset] = list(dict.fromkeys(wanted))
         return self._conventions[dataset]
+
+    def columns(self, dataset: str) -> dict[str, str]:
+        """Column of a dataset's table -> convention; on your own data they are called alike."""
+        row = self.config.evaluation.datasets.get(dataset)
+        if row is None:
+            return {name: name for name in self.config.datasets[dataset].metrics}
+        return self.config.evaluation.columns[row]
 
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""

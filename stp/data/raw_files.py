@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stp.data.known_checksums import KnownChecksums
 from stp.errors import StpError
 
 
@@ -38,15 +39,21 @@ class RawFiles:
             ) from error
         self.names = sorted(self._entries)
         self._verified: dict[str, Path] = {}
+        self._known = KnownChecksums.of(self.lock)
 
     def checksums(self) -> dict[str, str]:
         """SHA-256 of every file, by name, as the lock file states it."""
         return {name: self._entries[name]["sha256"] for name in self.names}
 
+    def size(self, name: str) -> int:
+        """Bytes of a file of the release, as the lock file states them."""
+        return int(self._entries[name]["bytes"])
+
     def find(self, name: str) -> Path:
         """Where a file lies: in the first folder that has it.
 
-        Its size and SHA-256 are compared with the lock file at the first call.
+        Its size and SHA-256 are compared with the lock file at the first call; the bytes are read
+        only if the file has changed since anybody read them (stp.data.known_checksums).
 
         Raises:
             StpError: the file is in no folder, is not in the lock file, or differs from it.
@@ -72,13 +79,23 @@ class RawFiles:
 
     def _verify(self, name: str, path: Path) -> None:
         entry = self._entries[name]
-        size = path.stat().st_size
-        if size != entry["bytes"]:
-            self._refuse(path, f"{size} bytes", f"{entry['bytes']} bytes")
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            seen = path.stat()
+            if seen.st_size != entry["bytes"]:
+                self._refuse(path, f"{seen.st_size} bytes", f"{entry['bytes']} bytes")
+            if self._known.get(path, seen) == entry["sha256"]:
+                return
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise StpError(
+                f"{path}: this raw file cannot be read: {error.strerror or error}",
+                expected="a readable file",
+                remedy="correct its permissions, or see whether its disk is there",
+            ) from error
         if sha256 != entry["sha256"]:
             self._refuse(path, f"SHA-256 {sha256}", f"SHA-256 {entry['sha256']}")
+        self._known.add(path, seen, sha256)
 
     def _refuse(self, path: Path, found: str, expected: str) -> None:
         raise StpError(

@@ -1,15 +1,25 @@
-"""Checksums of raw files, read in blocks."""
+"""Checksums of raw files, read in blocks, several files at a time."""
 
 import gzip
 import hashlib
+import os
+import threading
 import zlib
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from stp.data.known_checksums import KnownChecksums
 from stp.errors import StpError
 
+THREADS = min(4, os.cpu_count() or 1)
+"""Files that are read at a time (hashing leaves Python's lock alone)."""
 _BLOCK = 1 << 20
+_AHEAD = 64
 
 
 class Checksum(NamedTuple):
@@ -69,3 +79,113 @@ def md5_uncompressed(path: Path) -> str:
             remedy="remove it and fetch it again",
         ) from error
     return digest.hexdigest()
+
+
+def require_declared(
+    path: Path, found: Checksum, declared: Mapping[str, Any], *, url: str = ""
+) -> None:
+    """Refuse bytes that are not the expected ones, and gzip files that cannot be decompressed.
+
+    Args:
+        declared: may have ``bytes``, ``sha256`` and ``md5_uncompressed``.
+        url: where they were downloaded from, just now.
+
+    Raises:
+        StpError: they are not.
+    """
+    said = f"the bytes of {path}" + (f" from {url}" if url else "")
+    remedy = "remove the file so that it is fetched again, or restore it from its publisher"
+    if url:
+        remedy = "try again later, or look for another source of the declared version"
+    for key, value in (("bytes", found.bytes), ("sha256", found.sha256)):
+        if declared.get(key) not in (None, value):
+            raise StpError(
+                f"{said} are not the expected ones: {key} is {value}",
+                expected=f"{key} {declared[key]}",
+                remedy=remedy,
+            )
+    name = path.name.removesuffix(".part")
+    is_archive = name.endswith(".tar.gz")  # checked when it is unpacked
+    if (name.endswith(".gz") and not is_archive) or declared.get("md5_uncompressed"):
+        content = md5_uncompressed(path)
+        if declared.get("md5_uncompressed") not in (None, content):
+            raise StpError(
+                f"{said} are not the expected ones: the MD5 of its decompressed content is "
+                f"{content}",
+                expected=f"MD5 {declared['md5_uncompressed']}",
+                remedy=remedy,
+            )
+
+
+def verified(
+    path: Path,
+    declared: Mapping[str, Any],
+    known: KnownChecksums | None = None,
+    advance: Callable[[int], None] = lambda count: None,
+) -> Checksum:
+    """The checksum of a file that is as declared.
+
+    Args:
+        known: files in there are not read again; without it, all bytes are read.
+        advance: called with numbers of bytes that were read, or need not be read.
+
+    Raises:
+        StpError: it is not as declared, or cannot be read.
+    """
+    with suppress(OSError):  # said below
+        seen = path.stat()
+        sha256 = known.get(path, seen) if known else None
+        if sha256:
+            advance(seen.st_size)
+            found = Checksum(seen.st_size, sha256)
+            require_declared(path, found, {k: declared.get(k) for k in ("bytes", "sha256")})
+            return found
+    found = checksum(path, advance)
+    require_declared(path, found, declared)
+    if known:
+        known.add(path, seen, found.sha256)
+    return found
+
+
+def in_threads(
+    work: Callable[[Any, Callable[[int], None]], Checksum],
+    items: Iterable[Any],
+    advance: Callable[[int], None],
+) -> Iterator[tuple[Any, Checksum | StpError]]:
+    """Read several files at a time.
+
+    Args:
+        work: ``work(item, advance)`` reads the file of one item.
+        advance: called with the number of bytes of every block, from all threads.
+
+    Yields:
+        each item with its checksum, or with what is wrong with it, in the order of the items.
+    """
+    stopped = threading.Event()
+
+    def unless_stopped(count: int) -> None:
+        if stopped.is_set():
+            raise InterruptedError("stopped")
+        advance(count)
+
+    waiting = iter(items)
+    with ThreadPoolExecutor(THREADS) as pool:
+        running: deque[tuple[Any, Future[Checksum]]] = deque()
+
+        def start(count: int) -> None:
+            for item in islice(waiting, count):
+                running.append((item, pool.submit(work, item, unless_stopped)))
+
+        try:
+            start(_AHEAD)
+            while running:
+                item, future = running.popleft()
+                try:
+                    result: Checksum | StpError = future.result()
+                except StpError as problem:
+                    result = problem
+                yield item, result
+                start(1)
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)

@@ -72,8 +72,9 @@ def fetch(
             ``files`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``,
             ``md5_uncompressed`` (of the content of a gzip file), ``licence``, ``access``
             ("open", "registration" or "manual") and ``instructions``. With ``many: true`` its
-            ``path`` is a pattern (``*`` within one folder) and stands for all files that match,
-            at least ``min_files``; once there is a lock, for those that are in the lock.
+            ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end for whatever lies
+            below, as in a Zarr store) and stands for all files that match, at least ``min_files``;
+            once there is a lock, for those that are in the lock.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, the only
@@ -272,6 +273,8 @@ def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
 
 def _matches(name: str, pattern: str) -> bool:
     parts, patterns = PurePosixPath(name).parts, PurePosixPath(pattern).parts
+    if patterns[-2:] == ("**", "*"):
+        parts, patterns = parts[: len(patterns) - 1], (*patterns[:-2], "*")
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 

@@ -82,7 +82,10 @@ class Model(nn.Module):
         shown = self.sampling.draw(step, batch, self.context - 1, length - 1 - self.context)
         alike: list[Tensor] = []
         outputs = roll(self._following(alike), clip, 1, length - 1, shown.to(clip.device))
-        return F.mse_loss(outputs.float(), clip[:, 1:]) + self.decouple_beta * torch.stack(alike).mean()
+        return (
+            F.mse_loss(outputs.float(), clip[:, 1:])
+            + self.decouple_beta * torch.stack(alike).mean()
+        )
 
     def _following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory.

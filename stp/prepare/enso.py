@@ -6,26 +6,32 @@ Two layouts of raw data lead to the same prepared data, on a grid of 5 degrees:
 - ersst: NOAA's Extended Reconstructed SST version 5, a short observed stretch for samples.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
+import zarr
 
 from stp.data.raw_files import RawFiles
 from stp.data.windows import blocks, starts
-from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.errors import StpError
 from stp.job import Job
 from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
 from stp.prepare.netcdf import load, open_field
-from stp.prepare.output import SPLITS, Clip, attributes, write_index
+from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
 from stp.prepare.regrid import box_mean
 
 FILES = {"cmip": "enso/CMIP_train.nc", "ersst": "climate/ersst_sst.mnmean.nc"}
 LATITUDES = np.arange(-55.0, 61.0, 5.0)
 LONGITUDES = np.arange(95.0, 331.0, 5.0)
+# A month as it is read: of the CMIP file, 24 x 72 boxes three times; of ERSST, 89 x 180.
+RAW_BYTES = {"cmip": 3 * 24 * 72 * 4, "ersst": 89 * 180 * 4}
 SAME = 1e-4  # degC; overlapping rows of the same simulation agree to rounding
 
 
@@ -147,20 +153,30 @@ def run(job: Job) -> dict[str, Any]:
     path = raw.find(FILES[options.layout])
     if options.layout == "cmip":
         series = cmip_series(options)
-        months = cmip_months(path, options)
+        rows = np.cumsum([0, *(one.months // 12 - 2 for one in series)]).tolist()
+        tasks: list[Any] = [
+            (options, one, *at) for one, at in zip(series, pairwise(rows), strict=True)
+        ]
         notes = {"grid": "as published", "climatology": "removed by the publisher"}
     else:
         series, anomalies, land = ersst(path, options)
-        months = (anomalies[a:b] for a, b in _bounds(series))
+        bounds = np.cumsum([0, *(one.months for one in series)]).tolist()
+        tasks = [anomalies[a:b].to_numpy() for a, b in pairwise(bounds)]
         notes = {
             "grid": "mean over each 5 degree box, weighted by area, of the 2 degree boxes at sea",
             "climatology": "mean of each calendar month over the training months",
             "missing": f"{land} boxes without sea hold an anomaly of 0",
         }
 
-    group = create_group(
-        job.out / "frames.zarr",
-        attributes(
+    written = write_frames(
+        job,
+        raw,
+        [
+            Piece(one.name, one.months, task, RAW_BYTES[options.layout] * one.months)
+            for one, task in zip(series, tasks, strict=True)
+        ],
+        decode_cmip if options.layout == "cmip" else decode_ersst,
+        attrs=attributes(
             recipe,
             raw,
             units="degC",
@@ -171,41 +187,63 @@ def run(job: Job) -> dict[str, Any]:
             variables=["sst"],
             notes=notes,
         ),
+        dtype=np.float32,
+        unit="series",
     )
-    for name, dim, values in (("lat", "y", LATITUDES), ("lon", "x", LONGITUDES)):
-        create_array(group, name, values.shape, values.dtype, (dim,), values.shape)[:] = values
-    frames = create_array(
-        group,
-        "frames",
-        (sum(one.months for one in series), *shape),
-        np.float32,
-        ("frame", "channel", "y", "x"),
-        (10, *shape),
-    )
-    low, high = np.inf, -np.inf
-    with SequentialWriter(frames) as writer:
-        for done, (one, values) in enumerate(zip(series, months, strict=True), start=1):
-            writer.append(values[:, None])
-            if one.split == "train":
-                low, high = min(low, float(values.min())), max(high, float(values.max()))
-            job.report("series", done, len(series))
+    found = written.statistics.of([i for i, one in enumerate(series) if one.split == "train"])
+    low, high = found["min"][0], found["max"][0]
     if options.normalisation["method"] == "minmax":
         require(high > low, "normalisation", options.normalisation, "training months that differ")
-        group.attrs["normalisation"] = {
+        written.group.attrs["normalisation"] = {
             "offset": low,
             "scale": high - low,
             "method": "minmax",
             "from": "train split",
         }
-    extras = write_index(job.out, cut(series, options))
+    _describe(written.group, series)
+    if options.layout == "ersst":
+        days = anomalies["time"].to_numpy().astype("datetime64[D]").astype(np.int64)
+        names = {"standard_name": "time", "calendar": "proleptic_gregorian"}
+        write_coordinate(
+            written.group, "time", "frame", days, units="days since 1970-01-01", **names
+        )
+        written.group["frames"].attrs["coordinates"] = "time month series lat lon"
+    extras = {**write_index(job.out, cut(series, options)), **written.extras}
     return {**extras, "months": sum(one.months for one in series), "training range": [low, high]}
 
 
-def _bounds(series: Iterable[Series]) -> Iterator[tuple[int, int]]:
-    base = 0
-    for one in series:
-        yield base, base + one.months
-        base += one.months
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the options promise; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(EnsoOptions, recipe["options"], "prepare options")
+    if options.layout == "cmip":
+        return Planned(cut(cmip_series(options), options))
+    assert options.months is not None
+    # Which calendar month the series begin with does not matter for their number.
+    return Planned(cut([Series(f"ERSST-{s}", s, options.months[s], 0) for s in SPLITS], options))
+
+
+def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
+    """Coordinates and attributes as in the CF conventions; climate models have no dates."""
+    lat = {"standard_name": "latitude", "units": "degrees_north"}
+    write_coordinate(group, "lat", "y", LATITUDES, **lat)
+    lon = {"standard_name": "longitude", "units": "degrees_east"}
+    write_coordinate(group, "lon", "x", LONGITUDES, **lon)
+    months = [(one.phase + np.arange(one.months)) % 12 + 1 for one in series]
+    calendar = {"long_name": "calendar month, 1 = January", "units": "1"}
+    write_coordinate(group, "month", "frame", np.concatenate(months).astype(np.int8), **calendar)
+    names = np.repeat([one.name for one in series], [one.months for one in series])
+    what = "climate model, or split of the observations"
+    write_coordinate(group, "series", "frame", names.astype(object), long_name=what)
+    group["frames"].attrs.update(
+        long_name="sea surface temperature anomaly",
+        standard_name="surface_temperature_anomaly",
+        units="degC",
+        coordinates="month series lat lon",
+    )
 
 
 def cmip_series(options: EnsoOptions) -> list[Series]:
@@ -227,20 +265,27 @@ def cmip_series(options: EnsoOptions) -> list[Series]:
     return series
 
 
-def cmip_months(path: Path, options: EnsoOptions) -> Iterator[np.ndarray]:
-    """Anomalies of one climate model after the other, float32 (months, 24, 48), degC.
+def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np.ndarray:
+    """Anomalies of one climate model, float32 (months, 1, 24, 48), degC.
 
-    A row of the file holds 36 months from January of its year on, so that rows overlap.
+    A row of the file holds 36 months from January of its year on, so that rows overlap. At most
+    25 MB are in memory.
+
+    Args:
+        raw: the raw files.
+        task: options, the climate model, its first row in the file and the one after its last.
 
     Raises:
         StpError: the file is damaged, does not fit `models`, or contradicts itself.
     """
+    options, one, start, stop = task
+    path = raw.find(FILES["cmip"])
     sst = open_field(path, "sst", ("year", "month", "lat", "lon"))
-    rows = tuple(f["years"] for f in options.models for _ in range(f["count"]))
-    if sst.sizes["year"] != sum(rows) or sst.sizes["month"] != 36:
+    rows = sum(family["years"] * family["count"] for family in options.models)
+    if sst.sizes["year"] != rows or sst.sizes["month"] != 36:
         raise StpError(
             f"{path}: {sst.sizes['year']} rows of {sst.sizes['month']} months",
-            expected=f"{sum(rows)} rows of 36 months, as the option `models` says",
+            expected=f"{rows} rows of 36 months, as the option `models` says",
             remedy="fetch the file again, or correct `models`",
         )
     try:
@@ -251,12 +296,13 @@ def cmip_months(path: Path, options: EnsoOptions) -> Iterator[np.ndarray]:
             expected="latitudes -55..60 and longitudes 95..330, every 5 degrees",
             remedy="fetch the file again",
         ) from error
-    # One dask chunk is one climate model: at most 25 MB are in memory.
-    sst = sst.chunk({"year": rows})
-    stop = 0
-    for one, count in zip(cmip_series(options), rows, strict=True):
-        start, stop = stop, stop + count
-        yield fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")
+    months = fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")
+    return months.astype(np.float32, copy=False)[:, None]
+
+
+def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
+    """Anomalies of one split, which the climatology of another needed and which are few."""
+    return task[:, None]
 
 
 def fold(rows: np.ndarray, name: str) -> np.ndarray:
@@ -290,12 +336,12 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
     return np.concatenate([rows[:, :12].reshape(-1, *rows.shape[2:]), rows[-1, 12:]])
 
 
-def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], np.ndarray, int]:
+def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray, int]:
     """Observed anomalies.
 
     Returns:
-        The series (one a split), all months one after the other as float32 (T, 24, 48) in degC, and
-        the number of boxes without sea.
+        The series (one a split), all months one after the other as float32 (time, 24, 48) in degC,
+        and the number of boxes without sea.
 
     Raises:
         StpError: the file is damaged, has gaps in time, or too few months.
@@ -324,4 +370,6 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], np.ndarray, i
     for split in SPLITS:
         series.append(Series(f"ERSST-{split}", split, options.months[split], int(month[first])))
         first += options.months[split]
-    return series, np.where(land, np.float32(0), anomalies), int(land.any(0).sum())
+    filled = np.where(land, np.float32(0), anomalies)
+    at = {"time": values["time"].to_numpy()}
+    return series, xr.DataArray(filled, at, ("time", "lat", "lon")), int(land.any(0).sum())

@@ -39,7 +39,7 @@ class Piece(NamedTuple):
         name: readable; no two pieces have the same. Errors and the record of what is done use it.
         frames: their number. All of them must fit into memory, so at most about 256 MB.
         task: what the decoder needs to know: plain values that can be sent to another process.
-        raw_bytes: that are read for it, as far as known; for the throughput.
+        raw_bytes: that are read for it; for the throughput.
     """
 
     name: str
@@ -175,14 +175,14 @@ def write_frames(
     del group
     shutil.move(folder, final)
     (job.state / DONE).unlink()
-    read = sum(pieces[i].raw_bytes for i in todo)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     extras = {
         unit: len(pieces),
         "frames": total,
         "pieces resumed": resumed,
-        "raw MB/s": round(read / 1e6 / seconds, 3) if todo and read and seconds else None,
+        "decoding seconds": round(seconds, 3),
+        "raw MB": round(sum(pieces[i].raw_bytes for i in todo) / 1e6, 3),
         "peak memory MB": round(max(peak, children) * 1024 / 1e6),
     }
     return Written(

@@ -25,7 +25,7 @@ class Member(NamedTuple):
         file: the raw file (the archive, if it is in one).
         inside: its name in the archive, or None.
         offset: where its bytes begin in a tar archive.
-        bytes: how many they are there.
+        bytes: how many they are.
     """
 
     file: str
@@ -99,7 +99,7 @@ def _is_archive(name: str) -> bool:
 
 def _members(raw: RawFiles, name: str) -> Iterator[Member]:
     if not _is_archive(name):
-        yield Member(name)
+        yield Member(name, bytes=raw.size(name))
         return
     path = raw.find(name)
     try:

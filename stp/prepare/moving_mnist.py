@@ -16,6 +16,7 @@ from stp.job import Job
 from stp.options import build, require, whole
 from stp.prepare.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.planned import Lists, Planned
 
 BATCH = 256  # clips drawn or copied at a time: 20 MB
 
@@ -160,10 +161,29 @@ def run(job: Job) -> dict[str, Any]:
     for split in sources:
         for i in range(counts[split]):
             name = f"clip-{i:05d}"
-            rows.append(Clip(split, name, len(rows) * span, 1, span, name))
+            rows.append(Clip(split, name, len(rows) * span, 1, span, f"{split}/{name}"))
     extras = write_index(job.out, rows, virtual=["train"])
     extras["clips"]["train"] = options.clips_per_epoch
     return {**extras, "training digits": len(digits["train"])}
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """Numbers of clips, which the options set; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong, or the published test clips are damaged.
+    """
+    options = build(MovingMnistOptions, recipe["options"], "prepare options")
+    numbers = {"train": options.clips_per_epoch}
+    numbers |= {split: n for split in SPLITS[1:] if (n := options.clips.get(split)) is not None}
+    if options.official_test and "test" not in numbers:
+        span = options.span or recipe["context"] + recipe["horizon"]
+        try:
+            path = raw.find(options.official_test)
+        except StpError as error:
+            return Planned(numbers=numbers, unknown={"test": error.what})
+        numbers["test"] = _published(path, options.official_test, span, recipe["shape"][1]).shape[1]
+    return Planned(numbers=numbers)
 
 
 def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -> np.ndarray:

@@ -6,6 +6,12 @@ import xarray as xr
 
 from stp.errors import StpError
 
+# What xarray and the NetCDF library raise for damaged files depends on what is damaged.
+DAMAGE = (
+    *(OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError),
+    *(ArithmeticError, MemoryError),
+)
+
 
 def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray:
     """One variable of a file, not yet read, with its axes in the order of `dims`.
@@ -15,7 +21,7 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
     """
     try:
         dataset = xr.open_dataset(path, engine="netcdf4")
-    except (OSError, ValueError, RuntimeError) as error:
+    except DAMAGE as error:
         raise StpError(
             f"{path}: cannot be read as NetCDF ({error})",
             expected="a complete NetCDF file",
@@ -45,7 +51,7 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
     """
     try:
         return field.compute(scheduler="synchronous")
-    except (OSError, RuntimeError) as error:
+    except DAMAGE as error:
         raise StpError(
             f"{path}: {field.name} cannot be read ({error})",
             expected="a complete NetCDF file",

@@ -34,7 +34,7 @@ def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     if partial:
         yield "> **PARTIAL: some cells are missing; see the notes.**"
         yield ""
-    marked = sum(not row.comparable for row in rows)
+    marked = sum(not row.comparable and row.source != "own" for row in rows)
     if marked:
         yield (
             f"> **WARNING: {marked} of {len(rows)} rows are NOT COMPARABLE with the published "

@@ -199,7 +199,9 @@ def _row(
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     """Say what a reader must know before comparing the row with anything."""
-    if not comparable:
+    if cell["source"] == "own":
+        yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
+    elif not comparable:
         doubt = cell["source"] == "official" and not cell.get("verified", True)
         bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"
         yield f"NOT COMPARABLE: {bytes_}, {cell['protocol']} protocol"

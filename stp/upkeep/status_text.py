@@ -51,7 +51,7 @@ def summary(plan: Plan, standing: dict[str, Standing]) -> str:
     """Count what is done, by stage, in one line."""
     counts: dict[str, list[int]] = {}
     for folder, artefact in plan.artefacts.items():
-        if not plan.is_to_come(artefact):
+        if plan.is_wanted(artefact):
             entry = counts.setdefault(artefact.stage, [0, 0])
             entry[0] += standing[folder].state == DONE
             entry[1] += 1
@@ -64,7 +64,7 @@ def summary(plan: Plan, standing: dict[str, Standing]) -> str:
 def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> Iterator[str]:
     """Say whether a run is going on, how long still, and what is being made."""
     running = {f: s for f, s in standing.items() if s.state == RUNNING}
-    wanted = {f: a for f, a in plan.artefacts.items() if not plan.is_to_come(a)}
+    wanted = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
     waiting = [a.kind for f, a in wanted.items() if standing[f].state != DONE]
     if driver is not None and waiting:
         ended = "has ended; `stp resume` goes on after a crash"

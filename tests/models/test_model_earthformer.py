@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from torch.utils.flop_counter import FlopCounterMode
 
 from stp.errors import StpError
 from stp.models.earthformer import (
@@ -55,6 +56,14 @@ def test_published_size(dataset, shape, context, horizon, parameters):
     with torch.device("meta"):
         model = Model(shape, context, horizon, **options)
     assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+def test_published_multiply_adds():
+    options = {**CONFIG["options"], **CONFIG["datasets"]["moving_mnist"]["options"]}
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        Model((1, 64, 64), 10, 10, **options)(torch.empty(1, 10, 1, 64, 64), 10)
+    # PredBench, table 19: "33.65 G"; it counts the normalisations, too
+    assert counter.get_total_flops() / 2e9 == pytest.approx(33.65, rel=0.012)
 
 
 def axial(axis: int, length: int, most: int, exchange: bool = False) -> AxialAttention:

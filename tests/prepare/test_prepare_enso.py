@@ -5,12 +5,23 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from damage import check_damage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stp.data.prepared import Prepared
 from stp.errors import StpError
-from stp.prepare.enso import LATITUDES, LONGITUDES, EnsoOptions, cmip_series, cut, fold, run
+from stp.prepare.enso import (
+    LATITUDES,
+    LONGITUDES,
+    EnsoOptions,
+    cmip_series,
+    count,
+    cut,
+    fold,
+    run,
+)
+from stp.prepare.planned import Lists
 from stp.prepare.regrid import box_mean
 
 SHAPE = [1, 24, 48]
@@ -87,6 +98,42 @@ def test_coordinates_are_kept(make_job, cmip):
     assert dataset["lat"].dims == ("y",) and dataset["lon"].dims == ("x",)
     np.testing.assert_array_equal(dataset["lat"], np.arange(-55, 61, 5))
     np.testing.assert_array_equal(dataset["lon"], np.arange(95, 331, 5))
+    assert dataset["lat"].attrs["units"] == "degrees_north"
+    frames = dataset["frames"]
+    assert frames.attrs["units"] == "degC" and "time" not in dataset, "simulations have no dates"
+    # 2 x 60 months of CMIP6, 2 x 48 of CMIP5, all from January
+    expected = np.concatenate([np.arange(n) % 12 + 1 for n in (60, 60, 48, 48)])
+    np.testing.assert_array_equal(frames["month"], expected)
+    assert frames["series"].to_numpy()[[0, 60, 120, 215]].tolist() == [
+        *("CMIP6-01", "CMIP6-02", "CMIP5-01", "CMIP5-02"),
+    ]
+
+
+@pytest.mark.parametrize("layout", ["cmip", "ersst"])
+def test_counting_agrees_with_what_is_prepared(make_job, tmp_path, layout):
+    write_cmip(tmp_path / "raw" / "enso" / "CMIP_train.nc")
+    write_ersst(tmp_path / "raw" / "climate" / "ersst_sst.mnmean.nc")
+    job = make_job("enso", SHAPE, CMIP if layout == "cmip" else ERSST)
+    extras = run(job)
+    planned = count(job.recipe, Lists([tmp_path / "raw"]))
+    index = pd.DataFrame(list(planned.clips))
+    assert index["split"].value_counts().to_dict() == extras["clips"]
+    found = Prepared(job.out).index
+    assert index["clip"].tolist() == found.set_index("clip").loc[index["clip"]].index.tolist()
+
+
+def test_several_processes_write_the_same_bytes(make_job, cmip):
+    one, two = (make_job("enso", SHAPE, CMIP, prepare_workers=n) for n in (1, 2))
+    run(one)
+    run(two)
+    for path in sorted(p for p in one.out.rglob("*") if p.is_file()):
+        assert path.read_bytes() == (two.out / path.relative_to(one.out)).read_bytes(), path
+
+
+def test_random_damage(make_job, tmp_path):
+    write_cmip(tmp_path / "whole" / "enso" / "CMIP_train.nc")
+    root = tmp_path / "whole"
+    assert check_damage(make_job, run, root, "enso", SHAPE, CMIP, trials=10) >= 5
 
 
 def test_normalisation_from_the_training_months(make_job, cmip):
@@ -244,6 +291,10 @@ def test_observed_anomalies_use_the_climatology_of_the_training_months(make_job,
     assert (first[:, 0] == 0).all(), "land"
     assert "without sea" in prepared.attrs["notes"]["missing"]
     assert test.phases([0, 1]).tolist() == [2, 3]
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    dates = pd.date_range("2011-03-01", periods=72, freq="MS")
+    assert pd.DatetimeIndex(frames["time"].to_numpy()).equals(dates.as_unit("ns"))
+    np.testing.assert_array_equal(frames["month"], dates.month)
     # Training anomalies: -0.18 (the first year) to 0.18 (the last).
     normalisation = prepared.attrs["normalisation"]
     assert normalisation["offset"] == pytest.approx(-0.18, abs=1e-5)

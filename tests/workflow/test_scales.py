@@ -6,9 +6,12 @@ import os
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 from checkout import TABLE, Checkout
+
+from stp.data.prepared import Prepared
 
 pytestmark = pytest.mark.slow
 
@@ -127,6 +130,56 @@ def test_predictions_open_in_plain_xarray(demo):
     }  # fmt: skip
     assert opened.predictions.dtype == "float32"
     assert list(opened.lead.values) == list(range(1, 15))
+
+
+ALL = "results/data/all"
+
+
+def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
+    """All datasets that the table names, opened; each must say whose bytes they are."""
+    table = (checkout.folder / ALL).read_text().partition("\n\n")[2].partition("\n\n")[0]
+    found = {}
+    for line in table.splitlines()[2:]:
+        name, says, folder = line.split()[0], line.split()[1], line.split()[-1]
+        data = Prepared(checkout.store / folder)
+        assert says == data.attrs["source"] == source
+        found[name] = data
+    return found
+
+
+def test_all_fifteen_datasets_are_prepared(demo):
+    """The other twelve, from their official raw formats; those of the demo are there already."""
+    done = demo.run("snakemake", "--profile", "local", ALL, STP_RAW_MIRROR="")
+    assert done.returncode == 0, done.stdout
+    found = prepared(demo, "synthetic")
+    configured = sorted(path.stem for path in (demo.folder / "config/datasets").iterdir())
+    assert sorted(found) == configured
+    assert len(found) == 15
+    for name, data in found.items():
+        splits = ["test"] if name == "caltech" else ["train", "val", "test"]
+        for split in splits:
+            clips = data.clips(split)
+            assert len(clips) > 0, (name, split)
+            frames = clips.read([0, len(clips) - 1])
+            assert frames.shape == (2, data.context + data.horizon, *data.shape), name
+            assert np.isfinite(frames).all() and frames.std() > 0, (name, split)
+    again = demo.run("snakemake", "--profile", "local", "-n", ALL, STP_RAW_MIRROR="")
+    assert "Nothing to be done" in again.stdout
+
+
+@pytest.mark.sample_bytes
+def test_all_samples_are_prepared(raw_mirror, tmp_path):
+    checkout = Checkout.create(tmp_path / "checkout", tmp_path / "shared")
+    done = checkout.run(
+        "snakemake", "--profile", "local", "--configfile", "config/sample.yaml", "--", ALL,
+        STP_RAW_MIRROR=os.path.relpath(raw_mirror, checkout.folder),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    found = prepared(checkout, "sample")
+    assert {"moving_mnist", "kth", "enso", "robonet", "bridge", "kitti"} <= set(found)
+    for name, data in found.items():
+        frames = data.clips("test").read([0])
+        assert frames.std() > 0, name
 
 
 @pytest.mark.sample_bytes

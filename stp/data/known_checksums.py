@@ -1,0 +1,89 @@
+"""Checksums of files that were read before, so that 300 GB are not read again for every job.
+
+A file counts as unchanged while its path, size, inode and both times (of its content, and of the
+last change to its entry, which no tool can set back) are those of when it was read. What a disk
+changes by itself, leaving all of these, is noticed by `stp fetch --check` only, which reads
+everything.
+"""
+
+import hashlib
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+RECENT_NS = 2_000_000_000
+"""A file that was written less than 2 s ago is not remembered: another write might leave it with
+the same times, which many file systems count in steps."""
+
+
+class KnownChecksums:
+    """SHA-256 of files as they were when last read, in a text file of one line each.
+
+    Any process may add lines at any time; a line that was torn by a crash is ignored. The file may
+    be deleted whenever one likes.
+
+    Args:
+        path: the text file, read when the first checksum is asked for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._known: dict[str, str] | None = None
+
+    @classmethod
+    def of(cls, lock: Path) -> "KnownChecksums":
+        """Those of the raw files of a release, beside its lock file."""
+        return cls(lock.with_suffix(".known"))
+
+    def get(self, file: Path, seen: os.stat_result) -> str | None:
+        """SHA-256 (hexadecimal) of a file that has not changed since it was read, or None."""
+        if self._known is None:
+            self._known = self._read()
+        return self._known.get(_state(file, seen))
+
+    def add(self, file: Path, seen: os.stat_result, sha256: str) -> None:
+        """Remember the checksum of a file.
+
+        Args:
+            seen: its state before it was read.
+        """
+        with suppress(OSError):  # gone meanwhile; or a store that cannot be written: forgetful
+            now = file.stat()
+            if _state(file, now) != _state(file, seen):
+                return
+            if time.time_ns() - now.st_mtime_ns < RECENT_NS:
+                return
+            if self._known is not None:
+                self._known[_state(file, now)] = sha256
+            line = f"{sha256} {_state(file, now)}"
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as lines:
+                lines.write(f"{_check(line)} {line}\n".encode("utf-8", "surrogateescape"))
+
+    def forget(self) -> None:
+        """Forget all checksums: what was believed turned out to be wrong."""
+        self._known = None
+        with suppress(OSError):
+            self.path.unlink()
+
+    def _read(self) -> dict[str, str]:
+        known = {}
+        with (
+            suppress(OSError),
+            self.path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines,
+        ):
+            for text in lines:
+                check, _, line = text.rstrip("\n").partition(" ")
+                if check == _check(line):
+                    sha256, _, state = line.partition(" ")
+                    known[state] = sha256
+        return known
+
+
+def _state(file: Path, seen: os.stat_result) -> str:
+    return f"{seen.st_size} {seen.st_mtime_ns} {seen.st_ctime_ns} {seen.st_ino} {file}"
+
+
+def _check(line: str) -> str:
+    return hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest()[:8]

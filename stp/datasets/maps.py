@@ -1,0 +1,60 @@
+"""Maps without a mapping library: coastlines, and degrees on the axes.
+
+The coastline is that of Natural Earth 1:110m, version 4.1.0 (public domain), as the npm package
+world-atlas 2.0.2 has it (land-110m), rounded to 0.01 degrees, without the edges of the map at 180
+degrees.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+COASTLINE = Path(__file__).parent / "coastline.npz"
+
+
+@lru_cache(maxsize=1)
+def _lines() -> list[np.ndarray]:
+    """The coastlines, each (points, 2): longitude -180..180 and latitude, in degrees."""
+    with np.load(COASTLINE) as stored:
+        points = stored["points"] / 100
+        return np.split(points, stored["starts"][1:-1])
+
+
+def coastline(west: float) -> tuple[np.ndarray, np.ndarray]:
+    """The coasts of the world on a map that starts at some longitude.
+
+    Args:
+        west: longitude of the left edge, in degrees.
+
+    Returns:
+        longitudes (west..west + 360) and latitudes, with NaN where the pen is lifted.
+    """
+    lons, lats = [], []
+    for line in _lines():
+        lon = west + (line[:, 0] - west) % 360
+        # A step over the edge of the map is no line across it.
+        cuts = np.flatnonzero(np.abs(np.diff(lon)) > 180) + 1
+        lons += [np.append(part, np.nan) for part in np.split(lon, cuts)]
+        lats += [np.append(part, np.nan) for part in np.split(line[:, 1], cuts)]
+    return np.concatenate(lons), np.concatenate(lats)
+
+
+def longitude(degrees: float) -> str:
+    """Write a longitude: ``120°W``."""
+    value = (degrees + 180) % 360 - 180
+    return f"{abs(value):g}°" + ("" if value in (0, -180) else "E" if value > 0 else "W")
+
+
+def latitude(degrees: float) -> str:
+    """Write a latitude: ``30°S``."""
+    return f"{abs(degrees):g}°" + ("" if degrees == 0 else "N" if degrees > 0 else "S")
+
+
+def ticks(low: float, high: float, most: int) -> np.ndarray:
+    """Round degrees between two bounds, at most so many."""
+    for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 180):
+        found = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+        if len(found) <= most:
+            return np.round(found, 6)
+    return np.array([])

@@ -1,0 +1,67 @@
+"""Writing of TFRecord files: framing, and the protocol buffers Example and SequenceExample.
+
+The format is described in stp/prepare/tfrecord.py, which is deliberately not used here, so that
+the reader is not tested with its own ideas alone.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import google_crc32c
+import numpy as np
+
+Values = Sequence[bytes] | np.ndarray
+"""Of a feature: byte strings, or float32 or int64 numbers."""
+
+
+def write_records(path: Path, records: Iterable[bytes]) -> None:
+    """Write a TFRecord file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for data in records:
+            length = struct.pack("<Q", len(data))
+            file.write(length + _crc(length) + data + _crc(data))
+
+
+def example(features: Mapping[str, Values]) -> bytes:
+    """A ``tf.train.Example``."""
+    return _field(1, _features(features))
+
+
+def sequence_example(context: Mapping[str, Values]) -> bytes:
+    """A ``tf.train.SequenceExample`` that has a context only."""
+    return _field(1, _features(context))
+
+
+def _features(features: Mapping[str, Values]) -> bytes:
+    return b"".join(
+        _field(1, _field(1, key.encode()) + _field(2, _feature(values)))
+        for key, values in features.items()
+    )
+
+
+def _feature(values: Values) -> bytes:
+    if isinstance(values, np.ndarray) and values.dtype == np.float32:
+        return _field(2, _field(1, values.astype("<f4").tobytes()))
+    if isinstance(values, np.ndarray):
+        return _field(3, _field(1, b"".join(_varint(int(v) % 2**64) for v in values)))
+    return _field(1, b"".join(_field(1, value) for value in values))
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    groups = []
+    while number > 0x7F:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*groups, number])
+
+
+def _crc(data: bytes) -> bytes:
+    crc = int(google_crc32c.value(data))
+    rotated = (crc >> 15 | crc << 17) & 0xFFFFFFFF
+    return struct.pack("<I", (rotated + 0xA282EAD8) % 2**32)

@@ -1,0 +1,223 @@
+"""BAIR robot pushing: 43,520 trajectories of a Sawyer arm, 30 frames of 64 x 64 pixels each.
+
+Ebert, Finn, Lee and Levine 2017, "Self-supervised visual planning with temporal skip connections".
+A tar archive of TFRecord files, ``softmotion30_44k/{train,test}/traj_<a>_to_<b>.tfrecords``; each
+record is a SequenceExample whose context has, for every time t, ``<t>/image_main/encoded`` and
+``<t>/image_aux1/encoded`` (raw RGB bytes, not JPEG), ``<t>/action`` and ``<t>/endeffector_pos``.
+Only the main camera is used. Records are read where they lie, one at a time.
+
+PredBench splits the 43,264 training trajectories into 38,937 and 4,327 but does not say how: here
+the split is drawn with a recorded seed, by the name of the trajectory.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import Member, find, where
+from stp.prepare.output import PIXELS, attributes, write_index
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.resize import bilinear
+from stp.prepare.tfrecord import Record, read_record, records, sequence_example, want
+from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
+
+FILES = r"softmotion30_44k/(train|test)/traj_(\d+)_to_(\d+)\.tfrecords"
+
+
+@dataclass(frozen=True)
+class BairOptions:
+    """Options of the reader.
+
+    Attributes:
+        frames: of a trajectory (30 in the official files).
+        raw_size: height and width of a raw frame (64 in the official files).
+        val: trajectories of the training files that become the validation split (PredBench,
+            Table 1: 4,327).
+        seed: chooses them.
+        trajectories: how many the training and test files hold, ``{train: n, test: n}``; another
+            number is an error. Null: any number. The official numbers are those that TensorFlow
+            Datasets publishes (bair_robot_pushing_small).
+    """
+
+    frames: int = 30
+    raw_size: int = 64
+    val: int = 4327
+    seed: int = 0
+    trajectories: dict[str, int] | None = field(
+        default_factory=lambda: {"train": 43264, "test": 256}
+    )
+
+    def __post_init__(self) -> None:
+        for key, least in (("frames", 1), ("raw_size", 1), ("val", 1), ("seed", 0)):
+            value = getattr(self, key)
+            require(whole(value, least), key, value, f"a whole number from {least}")
+        known = self.trajectories
+        ok = known is None or (isinstance(known, dict) and set(known) == {"train", "test"})
+        ok = ok and (known is None or all(whole(n, 1) for n in known.values()))
+        require(ok, "trajectories", known, "{train: n, test: n} or null")
+
+
+class Trajectory(NamedTuple):
+    """One record.
+
+    Attributes:
+        folder: train or test, as the official files have it.
+        name: e.g. "train/traj_0_to_255/017".
+        member: the TFRecord file.
+        record: where it lies, counted from the beginning of the raw file (the tar archive).
+    """
+
+    folder: str
+    name: str
+    member: Member
+    record: Record
+
+
+def look(raw: RawFiles) -> list[Trajectory]:
+    """Find all trajectories, in the order of their numbers.
+
+    Raises:
+        StpError: there are none, a file is damaged, or it is in a zip archive.
+    """
+    files = find(raw, FILES)
+    found = []
+    for folder, first, last in sorted(files, key=lambda key: (key[0], int(key[1]), int(key[2]))):
+        member = files[folder, first, last]
+        if member.file.endswith(".zip"):
+            raise StpError(
+                f"{where(raw, member)}: records cannot be read inside a zip archive",
+                expected="the official tar archive, or its files",
+                remedy="unpack the zip archive",
+            )
+        size = None if member.inside is None else member.bytes
+        path = raw.find(member.file)
+        lie = records(path, where(raw, member), start=member.offset, size=size)
+        for number, record in enumerate(lie):
+            name = f"{folder}/traj_{first}_to_{last}/{number:03d}"
+            found.append(Trajectory(folder, name, member, record))
+    if not found:
+        raise StpError(
+            "no trajectory among the raw files of BAIR",
+            expected="softmotion30_44k/{train,test}/traj_<a>_to_<b>.tfrecords, in a tar or not",
+            remedy="fetch bair_robot_pushing_dataset_v0.tar",
+        )
+    return found
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for BAIR.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or trajectories are missing.
+    """
+    recipe = job.recipe
+    options = build(BairOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    span = recipe["context"] + recipe["horizon"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
+    require(options.frames >= span, "frames", options.frames, f"at least context + horizon, {span}")
+    trajectories = look(raw)
+    _require_complete(trajectories, options)
+    splits = deal([t.name for t in trajectories if t.folder == "train"], options)
+
+    written = write_frames(
+        job,
+        raw,
+        [
+            Piece(t.name, options.frames, (t, options, height, width), t.record.bytes)
+            for t in trajectories
+        ],
+        decode_trajectory,
+        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}),
+        dtype=np.uint8,
+        unit="trajectories",
+    )
+    clips = [
+        clip_of(
+            splits.get(t.name, "test"), t.name, i * options.frames, options.frames, span, t.name
+        )
+        for i, t in enumerate(trajectories)
+    ]
+    return {**write_index(job.out, clips), **written.extras}
+
+
+def deal(names: list[str], options: BairOptions) -> dict[str, str]:
+    """The split of every trajectory in the training files.
+
+    Raises:
+        StpError: there are too few.
+    """
+    if len(names) <= options.val:
+        raise StpError(
+            f"{len(names)} trajectories in the training files, {options.val} wanted for validation",
+            expected=f"more than {options.val}",
+            remedy="fetch all files, or lower the option val",
+        )
+    wanted = [("val", options.val), ("train", len(names) - options.val)]
+    return deal_by_name(names, wanted, options.seed)
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The numbers of clips that follow from the rule; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(BairOptions, recipe["options"], "prepare options")
+    if options.trajectories is None:
+        reason = "any number of trajectories: known when they are read"
+        return Planned(unknown=dict.fromkeys(("train", "val", "test"), reason))
+    held = options.trajectories
+    return Planned(
+        numbers={"train": held["train"] - options.val, "val": options.val, "test": held["test"]}
+    )
+
+
+def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, int]) -> np.ndarray:
+    """The frames of one trajectory, (T, 3, H, W).
+
+    Raises:
+        StpError: the record is damaged, or does not have the frames of the official ones.
+    """
+    trajectory, options, height, width = task
+    name = f"{where(raw, trajectory.member)}: {trajectory.name}"
+    path = raw.find(trajectory.member.file)
+    context, _ = sequence_example(read_record(path, trajectory.record, name), name)
+    side = options.raw_size
+    frames = np.empty((options.frames, side, side, 3), np.uint8)
+    for t in range(options.frames):
+        key = f"{t}/image_main/encoded"
+        values = want(context, key, name).bytes()
+        sizes = [len(value) for value in values]
+        if sizes != [side * side * 3]:
+            raise StpError(
+                f"{name}: {key} holds {sizes or 'no'} bytes",
+                expected=f"{side * side * 3} bytes: {side} x {side} pixels, raw RGB",
+                remedy="fetch it again, or correct raw_size",
+            )
+        frames[t] = np.frombuffer(values[0], np.uint8).reshape(side, side, 3)
+    if f"{options.frames}/image_main/encoded" in context:
+        raise StpError(
+            f"{name}: more than {options.frames} frames",
+            expected=f"{options.frames} frames, as in the official files",
+            remedy="correct the option frames",
+        )
+    return bilinear(frames.transpose(0, 3, 1, 2), height, width)
+
+
+def _require_complete(trajectories: list[Trajectory], options: BairOptions) -> None:
+    for folder, expected in (options.trajectories or {}).items():
+        found = sum(t.folder == folder for t in trajectories)
+        if found != expected:
+            raise StpError(
+                f"{found} trajectories in the {folder} files of BAIR",
+                expected=f"{expected}",
+                remedy="fetch all of them, or set the option trajectories for a part",
+            )

@@ -1,0 +1,469 @@
+"""BridgeData: household tasks of a WidowX arm, filmed by several cameras at 640 x 480 pixels.
+
+Ebert et al. 2022, "Bridge data: Boosting generalization of robotic skills with cross-domain
+datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at scale". Two layouts:
+
+- ``raw``: ``<institution>/<scene>/<task>/<date>/raw/traj_group<g>/traj<i>/images<k>/im_<t>.jpg``,
+  t from 0, as files or in the official zip archives, which stay packed. The clips are PredBench's
+  lists, JSON objects ``{folder of one view: number of frames}``; all are from the first release.
+- ``rlds``: TFRecord files of TensorFlow Datasets. A record is an Example, one episode:
+  ``steps/observation/image_<k>`` is a list of JPEG files, ``episode_metadata/file_path`` and
+  ``episode_metadata/episode_id`` say whose. Cameras that were missing are black. There are no
+  lists for it: episodes are dealt to the splits with a recorded seed.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import Member, read
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.pictures import decode_picture
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.resize import bilinear
+from stp.prepare.tfrecord import Features, Record, example, read_record, records, want
+from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
+from stp.prepare.zip_index import Entry, entries, read_entry
+
+FOLDER = "predbench_annotations/bridgedata"
+LISTS = {
+    "train": "bridgedata_train.json",
+    "val": "bridgedata_val.json",
+    "test": "bridgedata_test.json",
+    "extrapolation": "bridgedata_extrapolation.json",
+    "robustness": "bridgedata_rbs.json",
+    "original_scene_new_task": "ori_scene_new_task.json",
+    "new_scene_original_task": "new_scene_ori_task.json",
+    "new_scene_new_task": "new_scene_new_task.json",
+}
+STRICT = "strict"
+PICTURE = re.compile(
+    r"(?:.*/)?((?:[^/]+/){4}raw/traj_group\d+/traj\d+/images\d+)/im_(\d+)\.(?:jpg|jpeg)"
+)
+RLDS = re.compile(r"(?:.*/)?bridge_dataset-\w+\.tfrecord-\d+-of-\d+")
+FPS = 5  # frequency of control, of which the papers speak; the files do not say
+MOST_FRAMES = 1000  # of a view; those of the lists have up to 39
+
+
+@dataclass(frozen=True)
+class BridgeOptions:
+    """Options of the reader.
+
+    Attributes:
+        layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).
+        spans: frames in the central windows of subsets whose windows are longer than context +
+            horizon: 2 -> 30 frames for the extrapolation; 12 frames, each third one, for the
+            robustness (PredBench, section 5).
+        require_all: raw: whether every listed view must be there.
+        episodes: rlds: how many are for validation and test; the others are for training.
+        seed: rlds: deals them.
+        cameras: rlds: which of the cameras 0..3.
+    """
+
+    layout: str = "raw"
+    spans: dict[str, int] = field(default_factory=lambda: {"extrapolation": 32, "robustness": 36})
+    require_all: bool = True
+    episodes: dict[str, int] = field(default_factory=lambda: {"val": 5, "test": 5})
+    seed: int = 0
+    cameras: tuple[int, ...] = (0, 1, 2, 3)
+
+    def __post_init__(self) -> None:
+        require(self.layout in ("raw", "rlds"), "layout", self.layout, "raw or rlds")
+        ok = isinstance(self.spans, dict) and set(self.spans) <= set(LISTS) - set(SPLITS)
+        ok = ok and all(whole(n, 1) for n in self.spans.values())
+        require(ok, "spans", self.spans, f"frames for some of {', '.join([*LISTS][3:])}")
+        ok = isinstance(self.episodes, dict) and set(self.episodes) == {"val", "test"}
+        ok = ok and all(whole(n, 1) for n in self.episodes.values())
+        require(ok, "episodes", self.episodes, "{val: n, test: n}")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+        ok = isinstance(self.cameras, tuple) and all(whole(k, 0, 3) for k in self.cameras)
+        require(
+            ok and bool(self.cameras) and len(set(self.cameras)) == len(self.cameras),
+            "cameras",
+            self.cameras,
+            "some of 0, 1, 2, 3",
+        )
+        require(
+            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
+        )
+
+
+class View(NamedTuple):
+    """What one camera saw of one trajectory.
+
+    Attributes:
+        name: raw: as in the lists, e.g. "berkeley/toykitchen1/<task>/<date>/raw/traj_group0/
+            traj17/images2".
+        cluster: the trajectory.
+        frames: their number.
+    """
+
+    name: str
+    cluster: str
+    frames: int
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for BridgeData.
+
+    Raises:
+        StpError: an option, a list or a raw file is wrong, or a listed view is missing.
+    """
+    recipe = job.recipe
+    options = build(BridgeOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the frames are coloured")
+    span = recipe["context"] + recipe["horizon"]
+    ok = all(n >= span for n in options.spans.values())
+    require(ok, "spans", options.spans, f"at least context + horizon, {span}")
+    make = _from_raw if options.layout == "raw" else _from_rlds
+    pieces, clips, extras, decode = make(raw, options, span, height, width)
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        decode,
+        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}, fps=FPS),
+        dtype=np.uint8,
+        unit="views" if options.layout == "raw" else "episodes",
+    )
+    return {**write_index(job.out, clips), **written.extras, **extras}
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the lists promise; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or a list is wrong, or it is missing.
+    """
+    options = build(BridgeOptions, recipe["options"], "prepare options")
+    if options.layout == "rlds":
+        reason = "the number of episodes is known when they are read"
+        return Planned(unknown=dict.fromkeys(SPLITS, reason))
+    span = recipe["context"] + recipe["horizon"]
+    return Planned(cut(read_lists(raw), options, span))
+
+
+# --- the raw layout
+
+
+def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
+    """PredBench's lists: {split: {view: frames}}.
+
+    Raises:
+        StpError: a list is missing or damaged, or two disagree about a view.
+    """
+    lists: dict[str, dict[str, int]] = {}
+    known: dict[str, int] = {}
+    for split, file in LISTS.items():
+        path = raw.find(f"{FOLDER}/{file}")
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(content, dict):
+                raise ValueError("no object")
+            for view, frames in content.items():
+                if not PICTURE.fullmatch(f"{view}/im_0.jpg") or not whole(frames, 1, MOST_FRAMES):
+                    raise ValueError(f"{view!r}: {frames!r}")
+                if known.setdefault(view, frames) != frames:
+                    raise ValueError(f"{view}: {frames} frames, {known[view]} in another list")
+        except ValueError as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})",
+                expected='{"<institution>/.../raw/traj_group0/traj0/images0": frames, ...}',
+                remedy="fetch it again",
+            ) from error
+        lists[split] = content
+    return lists
+
+
+def views(lists: dict[str, dict[str, int]], options: BridgeOptions, span: int) -> list[View]:
+    """All views that are long enough for some clip, in the order of the lists."""
+    found: dict[str, View] = {}
+    for split, listed in lists.items():
+        for name, frames in listed.items():
+            if frames >= options.spans.get(split, span):
+                found.setdefault(name, View(name, name.rsplit("/", 1)[0], frames))
+    return list(found.values())
+
+
+def cut(
+    lists: dict[str, dict[str, int]],
+    options: BridgeOptions,
+    span: int,
+    there: Iterable[View] | None = None,
+) -> list[Clip]:
+    """The clips of all lists.
+
+    The subset ``strict`` is the test clips of trajectories of which no view is in the training or
+    validation list.
+
+    Args:
+        lists: from `read_lists`.
+        options: for the spans.
+        span: frames in a window: context + horizon.
+        there: views in the order of the store; by default all.
+    """
+    place, first = {}, 0
+    for view in views(lists, options, span) if there is None else there:
+        place[view.name] = (first, view)
+        first += view.frames
+    clips = []
+    seen = {name.rsplit("/", 1)[0] for split in ("train", "val") for name in lists[split]}
+    for split, listed in lists.items():
+        length = options.spans.get(split, span)
+        for name, frames in listed.items():
+            if name in place and frames >= length:
+                start, view = place[name]
+                clip = clip_of(split, name, start, frames, length, view.cluster)
+                clips.append(clip)
+                if split == "test" and view.cluster not in seen:
+                    clips.append(clip._replace(split=STRICT))
+    return clips
+
+
+class Source(NamedTuple):
+    """One picture.
+
+    Attributes:
+        file: the raw file: the picture itself, or the archive.
+        entry: where it lies in the archive.
+    """
+
+    file: str
+    entry: Entry | None
+
+
+def _from_raw(
+    raw: RawFiles, options: BridgeOptions, span: int, height: int, width: int
+) -> tuple[list[Piece], list[Clip], dict[str, Any], Any]:
+    lists = read_lists(raw)
+    listed = views(lists, options, span)
+    sources = _sources(raw, {view.name for view in listed})
+    missing = [view.name for view in listed if view.name not in sources]
+    if missing and options.require_all:
+        raise StpError(
+            f"{len(missing)} of {len(listed)} listed views are missing, first {missing[0]}",
+            expected="the folder <institution>/<scene>/.../images<k>, in a zip archive or not",
+            remedy="fetch all archives, or set require_all to false for a part",
+        )
+    there = [view for view in listed if view.name in sources]
+    pieces, more = [], 0
+    for view in there:
+        pictures = sources[view.name]
+        lost = [t for t in range(view.frames) if t not in pictures]
+        if lost:
+            raise StpError(
+                f"{view.name}: {len(lost)} of {view.frames} listed frames are missing, first "
+                f"im_{lost[0]}.jpg",
+                expected=f"im_0.jpg to im_{view.frames - 1}.jpg",
+                remedy=f"fetch the pictures again, or correct the lists in {FOLDER}",
+            )
+        more += len(pictures) > view.frames
+        task = (view.name, [pictures[t] for t in range(view.frames)], height, width)
+        size = sum(_bytes(raw, source) for source in task[1])
+        pieces.append(Piece(view.name, view.frames, task, size))
+    extras = {"views missing": len(missing), "views with more frames than listed": more}
+    return pieces, cut(lists, options, span, there), extras, decode_pictures
+
+
+def _sources(raw: RawFiles, wanted: set[str]) -> dict[str, dict[int, Source]]:
+    """Where the pictures of the wanted views are. The rest of an archive's list is not kept."""
+    found: dict[str, dict[int, Source]] = {}
+    for name in raw.names:
+        for inside, entry in _contents(raw, name):
+            match = PICTURE.fullmatch(inside)
+            if match and match[1] in wanted:
+                found.setdefault(match[1], {}).setdefault(int(match[2]), Source(name, entry))
+    return found
+
+
+def _bytes(raw: RawFiles, source: Source) -> int:
+    return source.entry.packed if source.entry else raw.find(source.file).stat().st_size
+
+
+def _contents(raw: RawFiles, name: str) -> Iterator[tuple[str, Entry | None]]:
+    if name.endswith(".zip"):
+        yield from entries(raw.find(name))
+    else:
+        yield name, None
+
+
+def decode_pictures(raw: RawFiles, task: tuple[str, list[Source], int, int]) -> np.ndarray:
+    """The frames of one view, resized, (T, 3, H, W).
+
+    Raises:
+        StpError: a picture is damaged.
+    """
+    view, sources, height, width = task
+    frames = np.empty((len(sources), 3, height, width), np.uint8)
+    for t, source in enumerate(sources):
+        path = raw.find(source.file)
+        if source.entry is None:
+            name, content = str(path), read(raw, Member(source.file))
+        else:
+            name = f"{path}: {view}/im_{t}.jpg"
+            content = read_entry(path, source.entry, f"{view}/im_{t}.jpg")
+        picture = decode_picture(content, name, "RGB")
+        frames[t] = bilinear(picture.transpose(2, 0, 1), height, width)
+    return frames
+
+
+# --- the RLDS layout
+
+
+class Episode(NamedTuple):
+    """One record.
+
+    Attributes:
+        name: its source and number, e.g. "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
+        file: the TFRecord file.
+        record: where it lies.
+        frames: steps.
+        cameras: those that saw something.
+    """
+
+    name: str
+    file: str
+    record: Record
+    frames: int
+    cameras: tuple[int, ...]
+
+
+def _from_rlds(
+    raw: RawFiles, options: BridgeOptions, span: int, height: int, width: int
+) -> tuple[list[Piece], list[Clip], dict[str, Any], Any]:
+    episodes = list(look(raw, options))
+    files: dict[str, str] = {}
+    for episode in episodes:
+        if episode.name in files:
+            raise _twice(episode.name, files[episode.name], episode.file)
+        files[episode.name] = episode.file
+    long_enough = [episode for episode in episodes if episode.frames >= span]
+    held = sum(options.episodes.values())
+    if len(long_enough) <= held:
+        raise StpError(
+            f"{len(long_enough)} episodes of {span} steps or more, {held} wanted for validation "
+            "and test",
+            expected=f"more than {held}",
+            remedy="fetch more TFRecord files, or lower the option episodes",
+        )
+    wanted = [(split, options.episodes[split]) for split in ("val", "test")]
+    wanted.append(("train", len(long_enough) - held))
+    splits = deal_by_name([episode.name for episode in long_enough], wanted, options.seed)
+    pieces, clips, first = [], [], 0
+    for episode in long_enough:
+        task, stored = (episode, height, width), episode.frames * len(episode.cameras)
+        pieces.append(Piece(episode.name, stored, task, episode.record.bytes))
+        for camera in episode.cameras:
+            name = f"{episode.name}/image_{camera}"
+            clips.append(
+                clip_of(splits[episode.name], name, first, episode.frames, span, episode.name)
+            )
+            first += episode.frames
+    extras = {
+        f"episodes shorter than {span} steps": len(episodes) - len(long_enough),
+        "views without pictures": sum(
+            len(options.cameras) - len(episode.cameras) for episode in episodes
+        ),
+    }
+    return pieces, clips, extras, decode_episode
+
+
+def look(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
+    """All episodes, in the order of the files. Every record is read once for this.
+
+    Raises:
+        StpError: there is no TFRecord file, or one is damaged.
+    """
+    files = [name for name in raw.names if RLDS.fullmatch(name)]
+    if not files:
+        raise StpError(
+            "no TFRecord file among the raw files of BridgeData",
+            expected="bridge_dataset-<split>.tfrecord-<i>-of-<n>",
+            remedy="fetch them, or set the option layout to raw",
+        )
+    for file in files:
+        path = raw.find(file)
+        for i, record in enumerate(records(path)):
+            name = f"{path}: record {i}"
+            features = example(read_record(path, record, name), name)
+            source = bytes(_one(features, "episode_metadata/file_path", name))
+            number = want(features, "episode_metadata/episode_id", name).ints()
+            frames = len(_pictures(features, options.cameras[0], name))
+            if number.shape != (1,) or not 1 <= frames <= MOST_FRAMES:
+                raise StpError(
+                    f"{name}: {frames} steps, {len(number)} episode numbers",
+                    expected=f"1 to {MOST_FRAMES} steps and one number",
+                    remedy="fetch it again",
+                )
+            # Camera flags in the records are not always right: a missing camera is all black.
+            cameras = tuple(
+                camera
+                for camera in options.cameras
+                if decode_picture(
+                    bytes(_pictures(features, camera, name)[0]), f"{name}: image_{camera}", "RGB"
+                ).any()
+            )
+            title = source.decode("utf-8", errors="replace").split("/bridge_data_v")[-1]
+            yield Episode(f"{title}/{int(number[0])}", file, record, frames, cameras)
+
+
+def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
+    """The frames of all views of an episode, one view after the other, resized, (T, 3, H, W).
+
+    Raises:
+        StpError: the record or a picture is damaged, or the cameras have unequal numbers of frames.
+    """
+    episode, height, width = task
+    path = raw.find(episode.file)
+    name = f"{path}: {episode.name}"
+    features = example(read_record(path, episode.record, name), name)
+    frames = np.empty((len(episode.cameras), episode.frames, 3, height, width), np.uint8)
+    for number, camera in enumerate(episode.cameras):
+        pictures = _pictures(features, camera, name)
+        if len(pictures) != episode.frames:
+            raise StpError(
+                f"{name}: {len(pictures)} pictures of camera {camera}",
+                expected=f"{episode.frames}, as of the others",
+                remedy="fetch it again",
+            )
+        for t, content in enumerate(pictures):
+            picture = decode_picture(bytes(content), f"{name}: image_{camera}[{t}]", "RGB")
+            frames[number, t] = bilinear(picture.transpose(2, 0, 1), height, width)
+    return frames.reshape(-1, 3, height, width)
+
+
+def _pictures(features: Features, camera: int, name: str) -> list[memoryview]:
+    found = want(features, f"steps/observation/image_{camera}", name).bytes()
+    if not found:
+        raise StpError(
+            f"{name}: no picture of camera {camera}", expected="one a step", remedy="fetch it again"
+        )
+    return found
+
+
+def _one(features: Features, key: str, name: str) -> memoryview:
+    values = want(features, key, name).bytes()
+    if len(values) != 1:
+        raise StpError(
+            f"{name}: {len(values)} values of {key}", expected="one", remedy="fetch it again"
+        )
+    return values[0]
+
+
+def _twice(name: str, first: str, second: str) -> StpError:
+    return StpError(
+        f"episode {name} is there twice, in {first} and {second}",
+        expected="every episode once, or clips of one would be in several splits",
+        remedy="declare only one of the files in the release",
+    )

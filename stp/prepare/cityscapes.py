@@ -1,0 +1,200 @@
+"""CityScapes: video snippets of 30 frames from 50 cities, the left camera, 2048 x 1024 at 17 Hz.
+
+Cordts et al. 2016, "The Cityscapes Dataset for Semantic Urban Scene Understanding". The package
+``leftImg8bit_sequence_trainvaltest.zip`` holds one picture per frame,
+
+    leftImg8bit_sequence/<split>/<city>/<city>_<sequence>_<frame>_leftImg8bit.png
+
+with six digits each. Of the 30 frames the 20th is annotated. Most snippets count from 0; where a
+city was recorded in one go (hamburg, frankfurt ...) they are blocks of consecutive numbers in it.
+
+Prepared as for MCVD, whose Cityscapes128_h5 is what PredBench reads: the square in the middle,
+resized to 128 x 128 by Lanczos filtering (voletiv/mcvd-pytorch, datasets/cityscapes_convert.py).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.data.windows import starts
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, check_keys, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import Member, find
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.pictures import centre_crop, lanczos, read_pictures
+from stp.prepare.planned import Lists, Planned
+
+PICTURE = r"leftImg8bit_sequence/(train|val|test)/([a-z]+)/\2_(\d{6})_(\d{6})_leftImg8bit\.png"
+LENGTH = 30  # frames in a snippet
+FPS = 17  # Cordts et al. 2016, section 2.1
+
+
+@dataclass(frozen=True)
+class CityscapesOptions:
+    """Options of the reader.
+
+    Attributes:
+        snippets: how many there must be in each split; null for any number. The official ones
+            are those of Cordts et al. 2016, table 1.
+        stride: frames between the starts of windows. Table 1 of PredBench has three windows for
+            each training and validation snippet: windows of 7 frames (2 -> 5) start every 10.
+        first_only: splits of which only the first window of each snippet is used, as in
+            predbench/datasets/cityscapes.py.
+    """
+
+    snippets: dict[str, int] | None = field(
+        default_factory=lambda: {"train": 2975, "val": 500, "test": 1525}
+    )
+    stride: int = 10
+    first_only: tuple[str, ...] = ("test",)
+
+    def __post_init__(self) -> None:
+        if self.snippets is not None:
+            ok = isinstance(self.snippets, dict)
+            require(ok, "snippets", self.snippets, "numbers by split, or null")
+            check_keys("snippets", self.snippets, SPLITS)
+            for split, number in self.snippets.items():
+                require(whole(number, 0), f"snippets.{split}", number, "a whole number")
+        require(whole(self.stride, 1), "stride", self.stride, "a whole number from 1")
+        ok = set(self.first_only) <= set(SPLITS)
+        require(ok, "first_only", self.first_only, f"some of {', '.join(SPLITS)}")
+
+
+class Snippet(NamedTuple):
+    """Thirty consecutive frames.
+
+    Attributes:
+        split: train, val or test.
+        name: city, sequence and first frame, such as "hamburg_000000_000023".
+        members: its pictures.
+    """
+
+    split: str
+    name: str
+    members: list[Member]
+
+
+def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippet]:
+    """Group pictures into snippets, in the order of the splits and of their names.
+
+    Args:
+        pictures: by split, city, sequence and frame, sorted.
+
+    Raises:
+        StpError: consecutive frames are not a multiple of 30, so one is missing.
+    """
+    runs: list[list[tuple[str, ...]]] = []
+    for key in sorted(pictures, key=lambda key: (SPLITS.index(key[0]), key)):
+        last = runs[-1][-1] if runs else None
+        if last and last[:3] == key[:3] and int(last[3]) + 1 == int(key[3]):
+            runs[-1].append(key)
+        else:
+            runs.append([key])
+    for run in runs:
+        split, city, sequence, first = run[0]
+        if len(run) % LENGTH:
+            raise StpError(
+                f"CityScapes {split}: {city}_{sequence} has {len(run)} frames from {first} on, "
+                f"then frame {int(run[-1][3]) + 1:06d} is missing",
+                expected=f"snippets of {LENGTH} consecutive frames",
+                remedy="fetch or unpack the package again",
+            )
+        for start in range(0, len(run), LENGTH):
+            keys = run[start : start + LENGTH]
+            name = f"{city}_{sequence}_{keys[0][3]}"
+            yield Snippet(split, name, [pictures[key] for key in keys])
+
+
+def window_starts(split: str, options: CityscapesOptions, span: int) -> list[int]:
+    """First frames of the windows of a snippet."""
+    found = starts(0, LENGTH, span, options.stride).tolist()
+    return found[:1] if split in options.first_only else found
+
+
+def cut(snippets: Iterable[Snippet], options: CityscapesOptions, span: int) -> list[Clip]:
+    """The windows of all snippets, which lie one after the other."""
+    return [
+        Clip(s.split, f"{s.name}/{start:02d}", n * LENGTH + start, 1, span, s.name)
+        for n, s in enumerate(snippets)
+        for start in window_starts(s.split, options, span)
+    ]
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for CityScapes.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or frames or snippets are missing.
+    """
+    recipe = job.recipe
+    options = build(CityscapesOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    ok = channels == 3 and height == width
+    require(ok, "shape", recipe["shape"], "[3, n, n]: squares in colour")
+    span = recipe["context"] + recipe["horizon"]
+    require(span <= LENGTH, "context + horizon", span, f"at most {LENGTH}, a snippet's frames")
+
+    snippets = list(find_snippets(find(raw, PICTURE)))
+    for split, number in (options.snippets or {}).items():
+        found = sum(snippet.split == split for snippet in snippets)
+        if found != number:
+            raise StpError(
+                f"CityScapes {split}: {found} snippets",
+                expected=f"{number}, below leftImg8bit_sequence/{split}/",
+                remedy="fetch the whole package, or set snippets in the options of the reader",
+            )
+    pieces = [
+        Piece(
+            f"{snippet.split}/{snippet.name}",
+            LENGTH,
+            snippet.members,
+            sum(member.bytes for member in snippet.members),
+        )
+        for snippet in snippets
+    ]
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        partial(decode_snippet, side=height),
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        dtype=np.uint8,
+        unit="snippets",
+    )
+    return {**write_index(job.out, cut(snippets, options, span)), **written.extras}
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """Clips that follow from the number of snippets; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(CityscapesOptions, recipe["options"], "prepare options")
+    span = recipe["context"] + recipe["horizon"]
+    if options.snippets is None:
+        return Planned(unknown=dict.fromkeys(SPLITS, "the number of snippets is not configured"))
+    numbers = options.snippets.items()
+    return Planned(numbers={s: n * len(window_starts(s, options, span)) for s, n in numbers})
+
+
+def decode_snippet(raw: RawFiles, members: list[Member], side: int) -> np.ndarray:
+    """The frames of a snippet, uint8 (30, 3, side, side).
+
+    Raises:
+        StpError: a picture is damaged, or not as large as the others.
+    """
+    return read_pictures(raw, members, partial(square, side=side))
+
+
+def square(picture: np.ndarray, side: int) -> np.ndarray:
+    """The square in the middle of a picture (H, W, 3), resized: (3, side, side)."""
+    least = min(picture.shape[:2])
+    return lanczos(centre_crop(np.moveaxis(picture, -1, 0), least, least), side, side)

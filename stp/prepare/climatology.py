@@ -1,0 +1,101 @@
+"""The mean of each calendar day over many years, as anomalies are measured against it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import zarr
+
+from stp.data.zarr_write import RowWriter, create_array, create_group
+from stp.job import Report
+
+HOURS = (0, 6, 12, 18)
+
+
+class Means(NamedTuple):
+    """One climatology.
+
+    Attributes:
+        name: of its array.
+        years: whose frames are averaged.
+        what: for readers of the store.
+    """
+
+    name: str
+    years: tuple[int, ...]
+    what: str
+
+
+def write_climatology(
+    out: Path,
+    frames: zarr.Array[Any],
+    hours: np.ndarray,
+    wanted: Sequence[Means],
+    attrs: dict[str, Any],
+    report: Report,
+) -> zarr.Group:
+    """Write a store with the mean of each calendar day, over some years, of 00, 06, 12 and 18 UTC.
+
+    Every frame of the day at one of these hours counts once, so that years stored every 3 hours
+    weigh as much as those stored every 6; 29 February is the mean over leap years. One day of one
+    year after the other is read, so few frames are in memory however long the data are.
+
+    Args:
+        out: the store, e.g. ``.../climatology.zarr``.
+        frames: (T, C, H, W).
+        hours: since 1970-01-01 UTC, of each frame.
+        wanted: which climatologies. A day on which one has no frame is NaN in it.
+        attrs: of the group.
+        report: progress.
+
+    Returns:
+        The group, open for coordinates. Its arrays are float32 (days, C, H, W), "day" their
+        coordinate ("01-01", ...): the calendar days that occur, 366 in complete years.
+    """
+    stamps = hours.astype("datetime64[h]")
+    days = stamps.astype("datetime64[D]")
+    years = stamps.astype("datetime64[Y]").astype(np.int64) + 1970
+    used = np.isin(hours % 24, HOURS) & np.isin(years, [y for m in wanted for y in m.years])
+    # "2016-02-29" -> "02-29"
+    names = np.array([str(day)[5:] for day in days])
+    calendar = sorted(set(names[used].tolist()))
+    group = create_group(out, {**attrs, "years": {m.name: list(m.years) for m in wanted}})
+    shape = frames.shape[1:]
+    dims = ("day", "channel", "y", "x")
+    writers = []
+    for means in wanted:
+        array = create_array(
+            group, means.name, (len(calendar), *shape), np.float32, dims, (1, *shape)
+        )
+        array.attrs["long_name"] = means.what
+        writers.append(RowWriter(array))
+    for number, day in enumerate(calendar):
+        rows = np.flatnonzero(used & (names == day))
+        sums = [np.zeros(shape) for _ in wanted]
+        counts = [0 for _ in wanted]
+        for block in np.split(rows, np.flatnonzero(np.diff(years[rows])) + 1):
+            first = int(block[0])
+            read = np.asarray(frames[first : int(block[-1]) + 1])
+            total = read[block - first].sum(axis=0, dtype=np.float64)
+            for i, means in enumerate(wanted):
+                if years[first] in means.years:
+                    sums[i] += total
+                    counts[i] += len(block)
+        for writer, added, n in zip(writers, sums, counts, strict=True):
+            writer.write(
+                number, (added / n if n else np.full(shape, np.nan)).astype(np.float32)[None]
+            )
+        report("days of the climatology", number + 1, len(calendar))
+    for writer in writers:
+        writer.close()
+    array = group.create_array(
+        "day",
+        shape=(len(calendar),),
+        dtype="str",
+        chunks=(len(calendar),),
+        dimension_names=("day",),
+    )
+    array[:] = np.array(calendar, dtype=object)
+    array.attrs["long_name"] = "month and day"
+    return group

@@ -1,0 +1,137 @@
+"""What the videos from cars have in common: KITTI, nuScenes, Caltech Pedestrian."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import zarr
+
+from stp.data.windows import starts
+from stp.errors import StpError
+from stp.options import require, whole
+from stp.prepare.frames import Piece
+from stp.prepare.output import Clip, write_coordinate
+
+WITHOUT_GAPS = "without_gaps"
+PER_PIECE = 500  # frames, 30 MB as 3 x 128 x 160
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One recording.
+
+    Attributes:
+        split: train, val or test.
+        name: of the recording; its clips are one cluster.
+        length: frames.
+        times: of the frames, (length,) int64, microseconds since 1970; None where unknown.
+    """
+
+    split: str
+    name: str
+    length: int
+    times: np.ndarray | None = None
+
+
+def require_size(where: str, value: object) -> None:
+    """Refuse an option unless it is a height and a width in pixels.
+
+    Raises:
+        StpError: it is not.
+    """
+    ok = isinstance(value, tuple) and len(value) == 2 and all(whole(n, 1) for n in value)
+    require(ok, where, value, "[height, width] in pixels")
+
+
+def cut(
+    drives: Iterable[Drive],
+    strides: Mapping[str, int],
+    span: int,
+    *,
+    subsets: Mapping[str, int] | None = None,
+    gap_s: float | None = None,
+) -> list[Clip]:
+    """The windows of all recordings, whose frames lie one after the other.
+
+    The first frames are ``range(0, length - span, stride)`` as in PredBench, which never takes the
+    window that ends with the last frame.
+
+    Args:
+        drives: the recordings.
+        strides: frames between the starts of windows, by split.
+        span: frames in a window.
+        subsets: frames in the longer windows of further test subsets, by their names.
+        gap_s: if given, test windows in which no step in time is longer, in seconds, are also in
+            the subset ``without_gaps``, where the times are known.
+    """
+    clips = []
+    base = 0
+    for drive in drives:
+        spans = {drive.split: span, **(subsets or {} if drive.split == "test" else {})}
+        for split, frames in spans.items():
+            for start in starts(0, drive.length - 1, frames, strides[drive.split]).tolist():
+                clip = f"{drive.name}/{start:05d}"
+                clips.append(Clip(split, clip, base + start, 1, frames, drive.name))
+                if split == "test" and gap_s is not None and drive.times is not None:
+                    steps = np.diff(drive.times[start : start + frames])
+                    if (steps <= gap_s * 1e6).all():
+                        clips.append(clips[-1]._replace(split=WITHOUT_GAPS))
+        base += drive.length
+    return clips
+
+
+def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
+    """Pieces of a recording that fit into memory; the task of each is a list of frames' tasks."""
+    return [
+        Piece(
+            f"{drive.split}/{drive.name}/{start:05d}",
+            len(tasks[start : start + PER_PIECE]),
+            list(tasks[start : start + PER_PIECE]),
+            sum(raw_bytes[start : start + PER_PIECE]),
+        )
+        for start in range(0, drive.length, PER_PIECE)
+    ]
+
+
+def check_times(name: str, times: np.ndarray, remedy: str = "fetch it again") -> None:
+    """Refuse times that do not increase from frame to frame.
+
+    Args:
+        name: where they were read.
+        times: (frames,) int64, microseconds.
+        remedy: what to do about it.
+
+    Raises:
+        StpError: a time repeats or runs backwards.
+    """
+    wrong = np.flatnonzero(np.diff(times) <= 0)
+    if len(wrong):
+        raise StpError(
+            f"{name}: the time of frame {wrong[0] + 1} is not after that of frame {wrong[0]}",
+            expected="times that increase from frame to frame",
+            remedy=remedy,
+        )
+
+
+def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
+    """How many steps of more than `gap_s` seconds the recordings that have some have."""
+    found = {
+        d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None
+    }
+    return {name: number for name, number in found.items() if number}
+
+
+def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:
+    """Write the coordinate ``time`` along the frames."""
+    times = np.concatenate([drive.times for drive in drives if drive.times is not None])
+    write_coordinate(
+        group,
+        "time",
+        "frame",
+        times,
+        units="microseconds since 1970-01-01",
+        standard_name="time",
+        calendar="proleptic_gregorian",
+    )
+    group["frames"].attrs.update(units="1", coordinates="time")

@@ -1,0 +1,89 @@
+"""Opening of HDF5 files, with errors that name the file."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from stp.errors import StpError
+
+REMEDY = "fetch it again"
+# What h5py raises for damaged files depends on what is damaged.
+DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+
+
+@contextmanager
+def open_array(
+    path: Path, name: str, *, ndim: int, dtypes: tuple[str, ...]
+) -> Iterator[h5py.Dataset]:
+    """One array of a file, not yet read.
+
+    Args:
+        path: of the HDF5 file.
+        name: of the array, e.g. "data" or "env/cam0_video/frames".
+        ndim: the number of axes that it must have.
+        dtypes: the NumPy types that it may have, e.g. ("float64",), of either byte order; "bytes"
+            stands for text of fixed length and "object" for values of variable length.
+
+    Raises:
+        StpError: the file is damaged, or has no such array, or it is of another kind.
+    """
+    try:
+        # Without locks, which some shared file systems do not have: nobody writes to raw files.
+        file = h5py.File(path, "r", locking=False)
+    except DAMAGE as error:
+        raise _damaged(path, "it", error) from error
+    try:
+        yield _get(file, path, name, ndim, dtypes)
+    finally:
+        with suppress(*DAMAGE):  # what was damaged has been reported
+            file.close()
+
+
+def read(dataset: h5py.Dataset, selection: Any, path: Path) -> np.ndarray:
+    """Read a part of an array that is open: ``dataset[selection]``.
+
+    Raises:
+        StpError: the data in the file are damaged, or too large to be true.
+    """
+    try:
+        return np.asarray(dataset[selection])
+    except (*DAMAGE, MemoryError) as error:
+        raise _damaged(path, str(dataset.name), error) from error
+
+
+def _get(
+    file: h5py.File, path: Path, name: str, ndim: int, dtypes: tuple[str, ...]
+) -> h5py.Dataset:
+    check = "check that this is the file meant by the configuration of the dataset"
+    try:
+        found = file.get(name)
+        names = ", ".join(file)
+        if not isinstance(found, h5py.Dataset):
+            raise StpError(
+                f"{path}: no array {name!r}; it has {names or 'nothing'}",
+                expected=f"an array {name}",
+                remedy=check,
+            )
+        shape, dtype = found.shape, found.dtype
+    except DAMAGE as error:
+        raise _damaged(path, name, error) from error
+    kind = "bytes" if dtype.kind == "S" else str(dtype.newbyteorder("="))
+    if shape is None or len(shape) != ndim or kind not in dtypes:
+        raise StpError(
+            f"{path}: {name} is {kind} of shape {shape}",
+            expected=f"{' or '.join(dtypes)} with {ndim} axes",
+            remedy=check,
+        )
+    return found
+
+
+def _damaged(path: Path, what: str, error: BaseException) -> StpError:
+    return StpError(
+        f"{path}: {what} cannot be read as HDF5 ({error})",
+        expected="a complete HDF5 file",
+        remedy=REMEDY,
+    )

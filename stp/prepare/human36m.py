@@ -1,0 +1,258 @@
+"""Human3.6M: seven actors, 15 scenarios played twice, each filmed by four cameras at 50 Hz.
+
+Ionescu, Papava, Olaru and Sminchisescu 2014, "Human3.6M: large scale datasets and predictive
+methods for 3D human sensing in natural environments". Raw files are pictures,
+``S1_Directions.54138969_000126.jpg``: actor, scenario and number of the performance, camera, number
+of the frame from 1, in a folder or in tar or zip archives. PredBench's lists of clips say
+``images/S1_Directions.54138969_,126,196``: a clip is the frames 126, 131, ..., 161.
+
+The store holds, for each video, the frames that some clip needs, in the order of their remainder by
+the interval and then of their number. In the published lists all clips of a video have the same
+remainder (1), and their frames leave no gap, so this is every fifth frame of the video. The frames
+of a clip follow each other in the store whatever the lists are, since a frame that lay between two
+of them would have the same remainder and so be less than one interval away. Thus clips have stride
+1 in the index.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import Member, find, read, where
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.pictures import decode_picture
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.resize import bilinear
+
+LISTS = {split: f"predbench_annotations/human/human_{split}.txt" for split in SPLITS}
+LINE = re.compile(r"(?:.*/)?(?P<video>S\d+_\w+\.\d+)_,(?P<start>\d+),(?P<stop>\d+)")
+PICTURE = r"(S\d+_\w+\.\d+)_(\d{6})\.jpg"
+FPS = 50
+PIECE = 256  # frames: 50 MB at 256 x 256
+
+
+@dataclass(frozen=True)
+class Human36mOptions:
+    """Options of the reader.
+
+    Attributes:
+        interval: frames of the video from one frame of a clip to the next (PredBench's released
+            configuration, ``train_frame_interval``: 5, so 10 frames a second).
+        strict: the actors of the splits ``strict-train``, ``strict-val`` and ``strict``, into which
+            the clips of all lists are dealt anew, so that no performance is in two of them; null
+            for none. The actors for training and for the test are those of the usual protocol of
+            pose estimation; actor 8 was taken from its training set for validation.
+    """
+
+    interval: int = 5
+    strict: dict[str, list[str]] | None = field(
+        default_factory=lambda: {
+            "train": ["S1", "S5", "S6", "S7"],
+            "val": ["S8"],
+            "test": ["S9", "S11"],
+        }
+    )
+
+    def __post_init__(self) -> None:
+        require(whole(self.interval, 1), "interval", self.interval, "a whole number >= 1")
+        if self.strict is not None:
+            ok = isinstance(self.strict, dict) and set(self.strict) == set(SPLITS)
+            ok = ok and all(isinstance(actors, list) for actors in self.strict.values())
+            require(ok, "strict", self.strict, "{train: [], val: [], test: []}, or null")
+            dealt = [actor for actors in self.strict.values() for actor in actors]
+            ok = len(dealt) == len(set(dealt))
+            require(ok, "strict", self.strict, "no actor in two splits")
+
+    def strict_split(self, video: str) -> str | None:
+        """The name in the index of the split to which the actor of a video belongs."""
+        actor = video.split("_")[0]
+        for split, actors in (self.strict or {}).items():
+            if actor in actors:
+                return "strict" if split == "test" else f"strict-{split}"
+        return None
+
+
+class Listed(NamedTuple):
+    """One line of a list.
+
+    Attributes:
+        split: whose list it is.
+        video: actor, scenario and camera: "S1_Directions.54138969".
+        start: number of the first frame.
+    """
+
+    split: str
+    video: str
+    start: int
+
+
+def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
+    """The clips of one list.
+
+    Args:
+        text: of the file.
+        name: of the file, for errors.
+        split: whose list it is.
+        span: frames of the video from the first frame of a clip to behind its last one; the list
+            says where the clip ends at the latest.
+
+    Raises:
+        StpError: a line is no clip, or a clip is too short, or there are none.
+    """
+    clips = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        match = LINE.fullmatch(line.strip())
+        if match is None or int(match["stop"]) - int(match["start"]) < span:
+            raise StpError(
+                f"{name}, line {number}: {line.strip()[:100]!r}",
+                expected=f"images/<video>_,<first frame>,<last frame>, {span} frames at least",
+                remedy="fetch the list again",
+            )
+        clips.append(Listed(split, match["video"], int(match["start"])))
+    if not clips:
+        raise StpError(
+            f"{name}: no clips in it",
+            expected="lines such as: images/S1_Directions.54138969_,1276,1346",
+            remedy="fetch the list again",
+        )
+    return clips
+
+
+def read_lists(raw: RawFiles | Lists, recipe: Mapping[str, Any], interval: int) -> list[Listed]:
+    """The clips of all three lists, in their order.
+
+    Raises:
+        StpError: a list is missing or damaged, or a clip is listed twice.
+    """
+    length = recipe["context"] + recipe["horizon"]
+    clips = []
+    for split, name in LISTS.items():
+        text = raw.find(name).read_text(encoding="utf-8", errors="replace")
+        clips += read_list(text, name, split, (length - 1) * interval + 1)
+    seen: dict[tuple[str, int], str] = {}
+    for clip in clips:
+        before = seen.get((clip.video, clip.start))
+        if before is not None:
+            raise StpError(
+                f"{LISTS[clip.split]}: {clip.video}_,{clip.start} is listed twice, first for"
+                f" {before}",
+                expected="each clip once",
+                remedy="fetch the lists again",
+            )
+        seen[clip.video, clip.start] = clip.split
+    return clips
+
+
+def needed(clips: Iterable[Listed], length: int, interval: int) -> dict[str, list[int]]:
+    """The numbers of the frames that clips need, of each video, in the order of the store.
+
+    Args:
+        clips: all of them.
+        length: frames of a clip.
+        interval: from one to the next.
+    """
+    numbers: dict[str, set[int]] = {}
+    for clip in clips:
+        stop = clip.start + length * interval
+        numbers.setdefault(clip.video, set()).update(range(clip.start, stop, interval))
+    return {
+        video: sorted(numbers[video], key=lambda n: (n % interval, n)) for video in sorted(numbers)
+    }
+
+
+def cut(clips: Iterable[Listed], options: Human36mOptions, length: int) -> list[Clip]:
+    """Where the clips lie in a store that holds what `needed` says, one video after the other."""
+    clips = list(clips)
+    places: dict[str, dict[int, int]] = {}
+    base = 0
+    for video, numbers in needed(clips, length, options.interval).items():
+        places[video] = {number: base + i for i, number in enumerate(numbers)}
+        base += len(numbers)
+    found = []
+    for clip in clips:
+        name, start = f"{clip.video}/frame-{clip.start:06d}", places[clip.video][clip.start]
+        found.append(Clip(clip.split, name, start, 1, length, clip.video))
+        if split := options.strict_split(clip.video):
+            found.append(Clip(split, name, start, 1, length, clip.video))
+    return found
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for Human3.6M.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a frame that a clip needs is missing.
+    """
+    recipe = job.recipe
+    options = build(Human36mOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the pictures are RGB")
+    length = recipe["context"] + recipe["horizon"]
+    clips = read_lists(raw, recipe, options.interval)
+    pictures = {
+        (video, int(number)): member for (video, number), member in find(raw, PICTURE).items()
+    }
+    frames = needed(clips, length, options.interval)
+    missing = [(v, n) for v, numbers in frames.items() for n in numbers if (v, n) not in pictures]
+    if missing:
+        video, number = missing[0]
+        raise StpError(
+            f"{len(missing)} of {sum(map(len, frames.values()))} frames that clips need are"
+            f" missing, first {video}_{number:06d}.jpg",
+            expected="every picture that the lists of clips name, as a file or in a .tar or .zip",
+            remedy="extract the frames again, see the instructions in `stp fetch`",
+        )
+    pieces = []
+    for video, numbers in frames.items():
+        for first in range(0, len(numbers), PIECE):
+            members = [pictures[video, n] for n in numbers[first : first + PIECE]]
+            name = f"{video} from frame {numbers[first]}"
+            size = sum(member.bytes for member in members)
+            pieces.append(Piece(name, len(members), (members, height, width), size))
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        decode_pictures,
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS / options.interval),
+        dtype=np.uint8,
+        unit="pieces",
+    )
+    counts = write_index(job.out, cut(clips, options, length))
+    return {**counts, **written.extras, "videos": len(frames)}
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips of the lists; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or a list is wrong or missing.
+    """
+    options = build(Human36mOptions, recipe["options"], "prepare options")
+    clips = read_lists(raw, recipe, options.interval)
+    return Planned(cut(clips, options, recipe["context"] + recipe["horizon"]))
+
+
+def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.ndarray:
+    """Pictures, resized, uint8 (T, 3, H, W).
+
+    Raises:
+        StpError: a picture is missing or damaged.
+    """
+    members, height, width = task
+    frames = np.empty((len(members), 3, height, width), np.uint8)
+    for frame, member in zip(frames, members, strict=True):
+        picture = decode_picture(read(raw, member), where(raw, member), "RGB")
+        frame[:] = bilinear(np.moveaxis(picture, -1, 0), height, width)
+    return frames

@@ -1,0 +1,281 @@
+"""KITTI raw data: drives around Karlsruhe, the left colour camera, 1242 x 375 at 10 Hz.
+
+Geiger, Lenz, Stiller and Urtasun 2013, "Vision meets robotics: the KITTI dataset". Each drive is
+an archive ``<drive>_sync.zip`` with the pictures of four cameras; of these only
+
+    <date>/<date>_drive_NNNN_sync/image_02/{data/NNNNNNNNNN.png, timestamps.txt}
+
+are read. Which drives are for training, validation and test, and how many frames each has, are the
+lists of PredBench; windows and preprocessing are those of its predbench/datasets/kitti.py and
+configs/_base_/datasets/kitti.py. The layout ``odometry`` reads a short grey sequence instead.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, check_keys, require, whole
+from stp.prepare.driving import (
+    WITHOUT_GAPS,
+    Drive,
+    check_times,
+    count_gaps,
+    cut,
+    make_pieces,
+    require_size,
+    write_times,
+)
+from stp.prepare.frames import write_frames
+from stp.prepare.members import Member, find, read, where
+from stp.prepare.output import PIXELS, SPLITS, attributes, write_index
+from stp.prepare.pictures import read_pictures, resize_and_crop
+from stp.prepare.planned import Lists, Planned
+
+LIST = "predbench_annotations/KITTI/kitti_{}.json"
+DRIVE = r"(\d{4}_\d\d_\d\d)/(\1_drive_\d{4}_sync)/image_02/"
+TIMESTAMP = re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
+FPS = 10
+
+
+@dataclass(frozen=True)
+class KittiOptions:
+    """Options of the reader.
+
+    Attributes:
+        layout: raw (the drives) or odometry (one folder of pictures).
+        resize: height and width to which pictures are resized by linear interpolation before the
+            middle is cut out; 128 x 424 in configs/_base_/datasets/kitti.py, which keeps the
+            aspect.
+        strides: frames between the starts of windows, by split; ibid.
+        gap_s: a longer step in the time stamps is a gap, seconds; test windows without any are
+            the subset ``without_gaps``.
+        folder: of the pictures NNNNNN.png in the layout odometry.
+        frames: in the layout odometry, the first frame of each split and the one after its last.
+    """
+
+    layout: str = "raw"
+    resize: tuple[int, int] = (128, 424)
+    strides: dict[str, int] = field(default_factory=lambda: {"train": 4, "val": 1, "test": 1})
+    gap_s: float = 0.25
+    folder: str = "kitti/odometry_seq1/image_0"
+    frames: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require(self.layout in ("raw", "odometry"), "layout", self.layout, "raw or odometry")
+        require_size("resize", self.resize)
+        check_keys("strides", self.strides, SPLITS)
+        for split in SPLITS:
+            stride = self.strides.get(split)
+            require(whole(stride, 1), f"strides.{split}", stride, "a whole number from 1")
+        ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
+        require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
+        if self.layout == "odometry":
+            ok = set(self.frames) == set(SPLITS)
+            require(ok, "frames", self.frames, "{train: [first, stop], val: [], test: []}")
+            for split, part in self.frames.items():
+                ok = isinstance(part, list) and len(part) == 2 and all(whole(n, 0) for n in part)
+                ok = ok and part[0] < part[1]
+                require(ok, f"frames.{split}", part, "[first, stop], first < stop")
+
+
+def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
+    """The drives of all splits, without times, in the order of the splits and the lists.
+
+    Args:
+        find_list: finds a raw file by its name.
+
+    Raises:
+        StpError: a list is missing or damaged, or a drive is in two of them.
+    """
+    drives: list[Drive] = []
+    for split in SPLITS:
+        path = find_list(LIST.format(split))
+        try:
+            listed = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise _bad_list(path, str(error)) from error
+        if not isinstance(listed, dict) or not all(whole(n, 1) for n in listed.values()):
+            raise _bad_list(path, "something else than drives with numbers of frames")
+        drives += [Drive(split, name, length) for name, length in listed.items()]
+    names = [drive.name for drive in drives]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise _bad_list(LIST.format("*"), f"{twice} is in two lists")
+    return drives
+
+
+def _bad_list(path: Path | str, what: str) -> StpError:
+    return StpError(
+        f"{path}: {what}",
+        expected="a JSON object {drive: number of frames}, and each drive in one list",
+        remedy="fetch it again",
+    )
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for KITTI.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or drives or frames are missing.
+    """
+    recipe = job.recipe
+    options = build(KittiOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]")
+    ok = height <= options.resize[0] and width <= options.resize[1]
+    require(ok, "resize", options.resize, f"at least {height} x {width}, the crop")
+
+    drives, members = (_raw_drives if options.layout == "raw" else _odometry)(raw, options)
+    pieces = [
+        piece
+        for drive in drives
+        for piece in make_pieces(drive, members[drive.name], [m.bytes for m in members[drive.name]])
+    ]
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        partial(decode_pictures, resize=options.resize, crop=(height, width)),
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        dtype=np.uint8,
+        unit="pieces",
+    )
+    if options.layout == "raw":
+        write_times(written.group, drives)
+    span = recipe["context"] + recipe["horizon"]
+    return {
+        **write_index(job.out, cut(drives, options.strides, span, gap_s=options.gap_s)),
+        **written.extras,
+        "drives": len(drives),
+        f"gaps of more than {options.gap_s} s": count_gaps(drives, options.gap_s),
+    }
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the lists promise; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or a list is wrong, or a list is missing.
+    """
+    options = build(KittiOptions, recipe["options"], "prepare options")
+    span = recipe["context"] + recipe["horizon"]
+    if options.layout == "raw":
+        unknown = {WITHOUT_GAPS: "needs the time stamps of the drives"}
+        return Planned(cut(read_lists(raw.find), options.strides, span), unknown=unknown)
+    return Planned(cut(_parts(options), options.strides, span))
+
+
+def decode_pictures(
+    raw: RawFiles, members: list[Member], resize: tuple[int, int], crop: tuple[int, int]
+) -> np.ndarray:
+    """Frames of a drive, uint8 (T, 3, *crop); grey pictures give three equal channels.
+
+    Raises:
+        StpError: a picture is damaged, or not as large as the others.
+    """
+    return read_pictures(raw, members, partial(resize_and_crop, resize=resize, crop=crop))
+
+
+def read_timestamps(text: str, name: str) -> np.ndarray:
+    """Times of the frames, int64 microseconds since 1970, local time of Karlsruhe.
+
+    Args:
+        text: a line such as ``2011-09-26 13:02:25.964389445`` for each frame.
+        name: what to call it in an error.
+
+    Raises:
+        StpError: a line is no time, or the times do not increase.
+    """
+    lines = text.splitlines()
+    try:
+        wrong = next((line for line in lines if not TIMESTAMP.fullmatch(line)), None)
+        if wrong is not None:
+            raise ValueError(repr(wrong[:80]))
+        stamps = np.array([line.replace(" ", "T") for line in lines], "datetime64[ns]")
+    except ValueError as error:
+        raise StpError(
+            f"{name}: not a list of times ({error})",
+            expected="lines such as 2011-09-26 13:02:25.964389445",
+            remedy="fetch it again",
+        ) from error
+    times = stamps.astype(np.int64) // 1000
+    check_times(name, times)
+    return times
+
+
+def _raw_drives(
+    raw: RawFiles, options: KittiOptions
+) -> tuple[list[Drive], Mapping[str, list[Member]]]:
+    listed = read_lists(raw.find)
+    pictures: dict[str, dict[int, Member]] = defaultdict(dict)
+    for (_, name, number), member in find(raw, DRIVE + r"data/(\d{10})\.png").items():
+        pictures[name][int(number)] = member
+    stamps = {name: m for (_, name), m in find(raw, DRIVE + r"timestamps\.txt").items()}
+    drives, members = [], {}
+    for drive in listed:
+        _check_frames(drive, pictures[drive.name])
+        if drive.name not in stamps:
+            raise StpError(
+                f"{drive.name}: image_02/timestamps.txt is missing",
+                expected="the time of every frame",
+                remedy="fetch or unpack the drive again",
+            )
+        member = stamps[drive.name]
+        times = read_timestamps(read(raw, member).decode("ascii", "replace"), where(raw, member))
+        if len(times) != drive.length:
+            raise StpError(
+                f"{where(raw, member)}: {len(times)} times",
+                expected=f"{drive.length}, one for each frame",
+                remedy="fetch or unpack the drive again",
+            )
+        drives.append(Drive(drive.split, drive.name, drive.length, times))
+        members[drive.name] = [pictures[drive.name][n] for n in range(drive.length)]
+    return drives, members
+
+
+def _check_frames(drive: Drive, pictures: Mapping[int, Member]) -> None:
+    """Refuse a drive that has not exactly the frames that its list says."""
+    lost = next((n for n in range(drive.length) if n not in pictures), None)
+    if lost is not None or len(pictures) != drive.length:
+        missing = "" if lost is None else f", and {lost:010d}.png is missing"
+        raise StpError(
+            f"{drive.name}: {len(pictures)} pictures in image_02/data{missing}",
+            expected=f"the {drive.length} that {LIST.format(drive.split)} says, from 0 on",
+            remedy="fetch or unpack the drive again",
+        )
+
+
+def _odometry(
+    raw: RawFiles, options: KittiOptions
+) -> tuple[list[Drive], Mapping[str, list[Member]]]:
+    found = find(raw, re.escape(options.folder) + r"/(\d{6})\.png")
+    pictures = {int(number): member for (number,), member in found.items()}
+    drives, members = _parts(options), {}
+    for drive in drives:
+        first, stop = options.frames[drive.split]
+        lost = next((n for n in range(first, stop) if n not in pictures), None)
+        if lost is not None:
+            raise StpError(
+                f"{options.folder}/{lost:06d}.png is missing",
+                expected=f"frames {first}..{stop - 1} for {drive.split}",
+                remedy="fetch the folder again, or change frames in the options of the reader",
+            )
+        members[drive.name] = [pictures[n] for n in range(first, stop)]
+    return drives, members
+
+
+def _parts(options: KittiOptions) -> list[Drive]:
+    """The splits of the layout odometry, as if each were a drive."""
+    parts = [(split, *options.frames[split]) for split in SPLITS]
+    return [Drive(s, f"{options.folder}[{first}:{stop}]", stop - first) for s, first, stop in parts]

@@ -1,0 +1,133 @@
+"""Norpix StreamPix video files (.seq) with JPEG frames, read in parts.
+
+Little endian. A header of 1024 bytes:
+
+    0   u32 0xFEED       4  "Norpix seq" in UTF-16, 24 bytes      28  i32 version
+    32  i32 1024         36 description, 512 bytes
+    548 u32 width, height, bit depth, real bit depth, bytes of an image, format (102: JPEG),
+        number of frames, origin, true bytes of an image          584 f64 frames per second
+
+and then for each frame u32 n, which counts its own 4 bytes; a JPEG file of n - 4 bytes; the time
+(u32 s, u16 ms, u16 us since 1970); and, in some files only, 8 bytes of zeros. After Piotr Dollar's
+toolbox for MATLAB, videos/seqReaderPlugin.m, whose annotations belong to the Caltech videos.
+"""
+
+import struct
+from typing import BinaryIO, NamedTuple
+
+from stp.errors import StpError
+
+MAGIC = 0xFEED
+NAME = "Norpix seq".encode("utf-16-le")
+HEADER_BYTES = 1024
+JPEG_FORMATS = (102, 201)  # grey and colour; both occur with coloured pictures
+MOST_FRAME_BYTES = 1 << 26
+_TIME = struct.Struct("<IHH")
+_PADDING = 8
+
+
+class Header(NamedTuple):
+    """What the header says.
+
+    Attributes:
+        width: pixels.
+        height: pixels.
+        frames: their number; 0 if the recorder did not write it.
+        fps: frames per second; not always right, the times of the frames are.
+    """
+
+    width: int
+    height: int
+    frames: int
+    fps: float
+
+
+class Frame(NamedTuple):
+    """Where one frame lies.
+
+    Attributes:
+        offset: of the JPEG file, bytes.
+        bytes: of the JPEG file.
+        time: microseconds since 1970.
+    """
+
+    offset: int
+    bytes: int
+    time: int
+
+
+def read_header(file: BinaryIO, name: str) -> Header:
+    """Read the header, the first 1024 bytes.
+
+    Raises:
+        StpError: it is no Norpix file of JPEG pictures.
+    """
+    file.seek(0)
+    content = file.read(HEADER_BYTES)
+    if len(content) < HEADER_BYTES:
+        raise _damaged(name, f"{len(content)} bytes instead of a header of {HEADER_BYTES}")
+    (magic,) = struct.unpack_from("<I", content, 0)
+    (size,) = struct.unpack_from("<i", content, 32)
+    if magic != MAGIC or content[4 : 4 + len(NAME)] != NAME or size != HEADER_BYTES:
+        raise _damaged(name, "no header of a Norpix file")
+    width, height, _, _, _, kind, frames = struct.unpack_from("<7I", content, 548)
+    (fps,) = struct.unpack_from("<d", content, 584)
+    if kind not in JPEG_FORMATS:
+        raise _damaged(name, f"pictures in format {kind} instead of {JPEG_FORMATS[0]}, JPEG")
+    return Header(width, height, frames, fps)
+
+
+def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
+    """Where all frames lie; reads their lengths and times only.
+
+    Raises:
+        StpError: the file ends before the last frame does, or holds something else than frames.
+    """
+    found: list[Frame] = []
+    position = HEADER_BYTES
+    padding = 0
+    while not header.frames or len(found) < header.frames:
+        file.seek(position)
+        content = file.read(4)
+        if len(found) == 1 and content == bytes(4):  # a frame cannot have 0 bytes: it is padding
+            padding = _PADDING
+            position += padding
+            file.seek(position)
+            content = file.read(4)
+        if not content and not header.frames and found:
+            return found
+        start = file.read(2)
+        if len(content) < 4 or len(start) < 2:
+            raise _damaged(name, f"ends after {len(found)} of {header.frames} frames")
+        (size,) = struct.unpack("<I", content)
+        if start != b"\xff\xd8" or not 4 < size <= MOST_FRAME_BYTES:
+            raise _damaged(name, f"no JPEG picture where frame {len(found)} should begin")
+        file.seek(position + size)
+        time = file.read(_TIME.size)
+        if len(time) < _TIME.size:
+            raise _damaged(name, f"ends within frame {len(found)} of {header.frames}")
+        seconds, milli, micro = _TIME.unpack(time)
+        found.append(Frame(position + 4, size - 4, seconds * 10**6 + milli * 1000 + micro))
+        position += size + _TIME.size + padding
+    return found
+
+
+def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
+    """The JPEG file of one frame.
+
+    Raises:
+        StpError: the file is cut off.
+    """
+    file.seek(frame.offset)
+    content = file.read(frame.bytes)
+    if len(content) < frame.bytes:
+        raise _damaged(name, f"ends at byte {frame.offset + len(content)}, within a frame")
+    return content
+
+
+def _damaged(name: str, what: str) -> StpError:
+    return StpError(
+        f"{name}: {what}",
+        expected="a complete Norpix .seq file of JPEG pictures",
+        remedy="fetch it again",
+    )

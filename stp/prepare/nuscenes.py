@@ -1,0 +1,309 @@
+"""nuScenes: drives in Boston and Singapore, the front camera, 1600 x 900 at about 12 Hz.
+
+Caesar et al. 2020, "nuScenes: a multimodal dataset for autonomous driving". Pictures are
+
+    samples/CAM_FRONT/<log>__CAM_FRONT__<microseconds since 1970>.jpg     key frames, 2 Hz
+    sweeps/CAM_FRONT/...                                                  all others
+
+A log is a recording of hours, of which scenes of 20 s were published, so that its frames jump from
+scene to scene. PredBench lists the pictures of its validation and test logs; its list for training
+was never released. Here all other logs of the official table ``v1.0-trainval/sample_data.json`` are
+for training. Windows and preprocessing are those of predbench/datasets/nuscenes.py and
+configs/_base_/datasets/nuscenes.py.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.driving import (
+    Drive,
+    check_times,
+    count_gaps,
+    cut,
+    make_pieces,
+    require_size,
+    write_times,
+)
+from stp.prepare.frames import write_frames
+from stp.prepare.members import Member
+from stp.prepare.output import PIXELS, SPLITS, attributes, write_index
+from stp.prepare.pictures import read_pictures, resize_and_crop
+from stp.prepare.planned import Lists, Planned
+
+LIST = "predbench_annotations/nuscenes/nuscenes_{}.json"
+LISTED = ("val", "test")
+TABLE = "nuscenes/v1.0-trainval/sample_data.json"
+PICTURE = re.compile(
+    r"(?:samples|sweeps)/CAM_FRONT/(n\d{3}-\d{4}(?:-\d\d){5}[+-]\d{4})__CAM_FRONT__(\d{16})\.jpg"
+)
+FPS = 12
+_BLOCK = 1 << 20  # characters of the table that are read at a time
+_MOST_ENTRY = 1 << 16  # an entry has about 600
+
+
+@dataclass(frozen=True)
+class NuscenesOptions:
+    """Options of the reader; the defaults are those of configs/_base_/datasets/nuscenes.py.
+
+    Attributes:
+        resize: height and width to which pictures are resized by linear interpolation before the
+            middle is cut out.
+        released_crop: resize validation and test pictures straight to the shape, as the released
+            configuration does. They are then squeezed sideways, and training pictures are not.
+        stride: frames between the starts of windows.
+        subsets: frames in the longer test windows of further subsets.
+        gap_s: a longer step in time is a cut between scenes, seconds; test windows without any are
+            the subset ``without_gaps``.
+    """
+
+    resize: tuple[int, int] = (128, 228)
+    released_crop: bool = False
+    stride: int = 4
+    subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 40, "robustness": 60})
+    gap_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_size("resize", self.resize)
+        ok = isinstance(self.released_crop, bool)
+        require(ok, "released_crop", self.released_crop, "true or false")
+        require(whole(self.stride, 1), "stride", self.stride, "a whole number from 1")
+        ok = isinstance(self.subsets, dict) and all(whole(n, 1) for n in self.subsets.values())
+        ok = ok and not set(self.subsets) & {*SPLITS, "without_gaps"}
+        require(ok, "subsets", self.subsets, "{name: frames}")
+        ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
+        require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
+
+
+class Log(NamedTuple):
+    """The pictures of a log in the order of time, and the recording that they are."""
+
+    drive: Drive
+    pictures: list[str]
+
+
+def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
+    """Read the times in the names of the pictures of a log.
+
+    Raises:
+        StpError: a name is wrong or of another log, or the times do not increase.
+    """
+    times = []
+    for picture in pictures:
+        match = PICTURE.fullmatch(picture)
+        if not match or match[1] != name:
+            raise StpError(
+                f"{source}: {picture!r} is no picture of {name}",
+                expected=f"samples/CAM_FRONT/{name}__CAM_FRONT__1532402927612460.jpg",
+                remedy="fetch it again",
+            )
+        times.append(int(match[2]))
+    check_times(f"{source}: {name}", np.array(times, np.int64))
+    return Log(Drive(split, name, len(times), np.array(times, np.int64)), pictures)
+
+
+def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
+    """The logs of validation and test.
+
+    Raises:
+        StpError: a list is missing or damaged, or a log is in both.
+    """
+    logs: list[Log] = []
+    for split in LISTED:
+        path = find_list(LIST.format(split))
+        try:
+            listed = json.loads(path.read_text(encoding="utf-8"))
+            ok = isinstance(listed, dict) and all(
+                isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+                for names in listed.values()
+            )
+        except ValueError:
+            ok = False
+        if not ok:
+            raise StpError(
+                f"{path}: no list of pictures",
+                expected="a JSON object {log: [pictures]}",
+                remedy="fetch it again",
+            )
+        logs += [make_log(split, name, names, str(path)) for name, names in listed.items()]
+    names = [log.drive.name for log in logs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise StpError(
+            f"{LIST.format('*')}: {twice} is in both lists",
+            expected="each log in one",
+            remedy="fetch them again",
+        )
+    return logs
+
+
+def read_table(path: Path) -> Iterator[dict[str, Any]]:
+    """The entries of a JSON table, one after the other: sample_data.json has 1.2 GB.
+
+    Raises:
+        StpError: it is cut off, or no list of objects.
+    """
+    decoder = json.JSONDecoder()
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(_BLOCK).lstrip()
+            if not text.startswith("["):
+                raise ValueError("it does not begin with [")
+            position = 1
+            while True:
+                # Whole entries only: a rest that may be cut off waits for the next block.
+                if len(text) - position < _MOST_ENTRY:
+                    text = text[position:] + file.read(_BLOCK)
+                    position = 0
+                while text[position : position + 1] in (" ", "\t", "\n", "\r", ","):
+                    position += 1
+                if text[position : position + 1] == "]":
+                    return
+                entry, position = decoder.raw_decode(text, position)
+                if not isinstance(entry, dict):
+                    raise ValueError("an entry that is no object")
+                yield entry
+    except (ValueError, RecursionError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="a JSON list of objects, complete",
+            remedy="unpack v1.0-trainval_meta.tgz again",
+        ) from error
+
+
+def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
+    """All logs of the official table but those of validation and test, sorted by name.
+
+    Args:
+        table: sample_data.json.
+        other: names of the logs of validation and test.
+
+    Raises:
+        StpError: the table is damaged, or lists a picture twice.
+    """
+    pictures: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for entry in read_table(table):
+        match = PICTURE.fullmatch(str(entry.get("filename")))
+        if match:
+            pictures[match[1]].append((int(match[2]), match[0]))
+    names = sorted(set(pictures) - set(other))
+    return [
+        make_log("train", name, [p for _, p in sorted(pictures[name])], str(table))
+        for name in names
+    ]
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for nuScenes.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or pictures are missing.
+    """
+    recipe = job.recipe
+    options = build(NuscenesOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]")
+    ok = height <= options.resize[0] and width <= options.resize[1]
+    require(ok, "resize", options.resize, f"at least {height} x {width}, the crop")
+
+    listed = read_lists(raw.find)
+    logs = training_logs(raw.find(TABLE), [log.drive.name for log in listed]) + listed
+    _check_pictures(raw, logs)
+    pieces = [
+        piece
+        for log in logs
+        for piece in make_pieces(
+            log.drive,
+            [(log.drive.split, Member(f"nuscenes/{picture}")) for picture in log.pictures],
+            [0] * log.drive.length,
+        )
+    ]
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        partial(decode_pictures, options=options, crop=(height, width)),
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        dtype=np.uint8,
+        unit="pieces",
+    )
+    drives = [log.drive for log in logs]
+    write_times(written.group, drives)
+    return {
+        **write_index(job.out, _cut(logs, recipe, options)),
+        **written.extras,
+        "logs": len(logs),
+        f"gaps of more than {options.gap_s} s": count_gaps(drives, options.gap_s),
+    }
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that lists and official table promise; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or a file is wrong, or a list is missing.
+    """
+    options = build(NuscenesOptions, recipe["options"], "prepare options")
+    logs = read_lists(raw.find)
+    unknown = {}
+    try:
+        table = raw.find(TABLE)
+    except StpError:
+        unknown["train"] = (
+            "the list of the training logs was never released; all other logs are taken, "
+            f"which needs {TABLE} of the official metadata"
+        )
+    else:
+        logs = training_logs(table, [log.drive.name for log in logs]) + logs
+    return Planned(_cut(logs, recipe, options), unknown=unknown)
+
+
+def _cut(logs: list[Log], recipe: dict[str, Any], options: NuscenesOptions) -> list[Any]:
+    return cut(
+        [log.drive for log in logs],
+        dict.fromkeys(SPLITS, options.stride),
+        recipe["context"] + recipe["horizon"],
+        subsets=options.subsets,
+        gap_s=options.gap_s,
+    )
+
+
+def _check_pictures(raw: RawFiles, logs: list[Log]) -> None:
+    there = set(raw.names)
+    wanted = [f"nuscenes/{picture}" for log in logs for picture in log.pictures]
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        raise StpError(
+            f"{len(missing)} of {len(wanted)} listed pictures are missing, first {missing[0]}",
+            expected="the front camera of all ten archives v1.0-trainvalNN_blobs",
+            remedy="see `stp fetch --check nuscenes`",
+        )
+
+
+def decode_pictures(
+    raw: RawFiles,
+    pictures: list[tuple[str, Member]],
+    options: NuscenesOptions,
+    crop: tuple[int, int],
+) -> np.ndarray:
+    """Frames of a log, uint8 (T, 3, *crop).
+
+    Raises:
+        StpError: a picture is damaged, or not as large as the others.
+    """
+    is_squeezed = options.released_crop and pictures[0][0] in LISTED
+    resize = crop if is_squeezed else options.resize
+    convert = partial(resize_and_crop, resize=resize, crop=crop)
+    return read_pictures(raw, [member for _, member in pictures], convert)

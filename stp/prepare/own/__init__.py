@@ -1,0 +1,1 @@
+"""Your own data, of several kinds, described in a YAML file: docs/own_data.md."""

@@ -1,0 +1,161 @@
+"""Times of a field: in steady steps, in any calendar that xarray knows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cftime
+import numpy as np
+import xarray as xr
+
+from stp.errors import StpError
+from stp.options import require
+
+DAY = 86400
+UNITS = ((DAY, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times of the frames of a field.
+
+    Attributes:
+        names: ISO dates.
+        seconds: since 1970-01-01, int64.
+        months: since the year 0.
+        calendar: as CF names it.
+    """
+
+    names: list[str]
+    seconds: np.ndarray
+    months: np.ndarray
+    calendar: str
+
+    @classmethod
+    def joined(cls, clocks: Sequence["Clock"]) -> "Clock":
+        """One after the other.
+
+        Raises:
+            StpError: their calendars differ.
+        """
+        calendars = {clock.calendar for clock in clocks}
+        if len(calendars) > 1:
+            raise StpError(
+                f"files with different calendars: {', '.join(sorted(calendars))}",
+                expected="one calendar",
+                remedy="make a dataset of each",
+            )
+        return cls(
+            [name for clock in clocks for name in clock.names],
+            np.concatenate([clock.seconds for clock in clocks]),
+            np.concatenate([clock.months for clock in clocks]),
+            clocks[0].calendar,
+        )
+
+    @property
+    def is_monthly(self) -> bool:
+        """Steps of whole months: no step is shorter than 28 days."""
+        return len(self.seconds) > 1 and bool((np.diff(self.seconds) >= 28 * DAY).all())
+
+    @property
+    def step(self) -> int:
+        """The smallest step: months where it is monthly, and seconds otherwise; 0: only one."""
+        values = self.months if self.is_monthly else self.seconds
+        return int(np.diff(values).min()) if len(values) > 1 else 0
+
+    @property
+    def step_name(self) -> str | None:
+        """The step for people, such as 6h."""
+        if not self.step:
+            return None
+        if self.is_monthly:
+            return f"{self.step}mon"
+        size, unit = next((s, u) for s, u in UNITS if self.step % s == 0)
+        return f"{self.step // size}{unit}"
+
+    def gaps(self, where: str, gaps: str) -> list[int]:
+        """Frames before which times are missing.
+
+        Args:
+            where: the files, for errors.
+            gaps: "error", or "cut" to allow them.
+
+        Raises:
+            StpError: times go backwards or repeat; or there are gaps and may not be.
+        """
+        forward = np.diff(self.seconds)
+        if (forward <= 0).any():
+            at = int(np.flatnonzero(forward <= 0)[0])
+            raise StpError(
+                f"{where}: {self.names[at]} is followed by {self.names[at + 1]}",
+                expected="times that go forward, each once",
+                remedy="mend the files, or take those away that overlap",
+            )
+        steps = np.diff(self.months) if self.is_monthly else forward
+        cuts = (np.flatnonzero(steps != self.step) + 1).tolist()
+        if cuts and gaps == "error":
+            at = cuts[0]
+            raise StpError(
+                f"{where}: a gap in time, {self.names[at - 1]} is followed by {self.names[at]}",
+                expected=f"steps of {self.step_name}",
+                remedy="find the missing times, or set gaps to cut: no clip reaches across",
+            )
+        return cuts
+
+    def phases(self, cycle: str | None, frame_step: int) -> int:
+        """Steps of a cycle; 1 for none.
+
+        Raises:
+            StpError: steps of time do not fit into it.
+        """
+        if cycle is None:
+            return 1
+        whole = 12 if cycle == "year" else DAY
+        step = self.step * frame_step
+        ok = step > 0 and self.is_monthly == (cycle == "year") and whole % step == 0
+        fits = "months that divide a year" if cycle == "year" else "hours that divide a day"
+        require(ok, f"cycle with steps of {self.step_name} x {frame_step}", cycle, fits)
+        return whole // step
+
+    def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
+        """Where in the cycle a frame is."""
+        whole, value = (12, self.months) if cycle == "year" else (DAY, self.seconds)
+        return int(value[frame] % whole // (self.step * frame_step))
+
+
+def read_times(time: xr.DataArray, path: Path) -> Clock:
+    """The times of a file.
+
+    Raises:
+        StpError: they are no dates.
+    """
+    values: Any = time.values
+    calendar = str(time.encoding.get("calendar", "proleptic_gregorian"))
+    if len(values) == 0:
+        raise StpError(f"{path}: no times in it", expected="at least one")
+    if values.dtype.kind == "M":
+        exact = values.astype("datetime64[s]")
+        if np.isnat(exact).any():
+            raise StpError(f"{path}: a time is missing", expected="a date for each frame")
+        months = exact.astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        return Clock(
+            [str(value) for value in exact],
+            exact.astype(np.int64),
+            months,
+            "proleptic_gregorian" if calendar == "gregorian" else calendar,
+        )
+    if isinstance(values[0], cftime.datetime):
+        calendar = values[0].calendar
+        seconds = cftime.date2num(values, "seconds since 1970-01-01", calendar)
+        return Clock(
+            [value.isoformat() for value in values],
+            np.rint(seconds).astype(np.int64),
+            np.array([value.year * 12 + value.month - 1 for value in values], np.int64),
+            calendar,
+        )
+    raise StpError(
+        f"{path}: times are {values.dtype}, not dates",
+        expected='an attribute such as units = "hours since 1900-01-01"',
+        remedy="add it to the coordinate of time",
+    )

@@ -1,0 +1,152 @@
+"""Sequences of picture files (PNG, JPEG): one folder each, frames numbered in their names."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.options import require
+from stp.prepare.output import PIXELS
+from stp.prepare.own.options import Common, Found, Recording, files_of
+from stp.prepare.own.size import check_crop, fit
+from stp.prepare.pictures import decode_picture
+
+SUFFIXES = (".png", ".jpg", ".jpeg")
+MODES: dict[int, Literal["L", "RGB"]] = {1: "L", 3: "RGB"}
+GAPS = ("error", "cut", "ignore")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureOptions(Common):
+    """Options for folders of pictures.
+
+    Attributes:
+        crop: before the resizing: centre (the largest middle part with the proportions of `shape`),
+            or [top, left, height, width] in pixels; nothing unless set.
+        fps: frames per second.
+        gaps: what a jump in the frame numbers means: error; cut (no window reaches across); or
+            ignore (numbers say nothing but the order).
+    """
+
+    crop: Any = None
+    fps: float | None = None
+    gaps: str = "error"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_crop(self.crop)
+        ok = self.fps is None or (isinstance(self.fps, int | float) and self.fps > 0)
+        require(ok, "fps", self.fps, "a number above 0")
+        require(self.gaps in GAPS, "gaps", self.gaps, " or ".join(GAPS))
+
+
+class Task(NamedTuple):
+    """Some frames: their files, and what is made of them."""
+
+    names: list[str]
+    channels: int
+    height: int
+    width: int
+    crop: Any
+
+
+def look(raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path) -> Found:
+    """Find the folders and put their pictures in order.
+
+    Raises:
+        StpError: there are no pictures, or frame numbers are missing, or occur twice.
+    """
+    channels, height, width = shape
+    require(channels in MODES, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
+    names = files_of(raw.names, "pictures", SUFFIXES)
+    folders: dict[str, list[str]] = {}
+    for name in names:
+        folders.setdefault(str(PurePosixPath(name).parent), []).append(name)
+    recordings, files = [], []
+    for folder, inside in sorted(folders.items()):
+        ordered, cuts = in_order(inside, options.gaps)
+        recordings.append(Recording(folder, folder, len(ordered), cuts))
+        files.append(ordered)
+
+    def task(number: int, first: int, stop: int) -> Task:
+        return Task(files[number][first:stop], *shape, options.crop)
+
+    return Found(
+        recordings,
+        task,
+        decode,
+        np.uint8,
+        channels * height * width,
+        {**PIXELS, "fps": options.fps},
+    )
+
+
+def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
+    """Sort the pictures of a folder by frame number, the last number in each name.
+
+    Args:
+        names: of the files.
+        gaps: see PictureOptions.
+
+    Returns:
+        the sorted names, and the places before which numbers are missing.
+
+    Raises:
+        StpError: a name has no number, two have the same, or there are gaps and may not be.
+    """
+    numbers = []
+    for name in names:
+        found = re.findall(r"\d+", PurePosixPath(name).stem)
+        if not found:
+            raise StpError(
+                f"{name}: no frame number in its name",
+                expected="names such as 0001.png or frame_12.jpg",
+                remedy="rename it, or leave it out of the raw files",
+            )
+        numbers.append(int(found[-1]))
+    order = np.argsort(numbers, kind="stable")
+    ordered = [names[i] for i in order]
+    steps = np.diff(np.array(numbers, np.int64)[order])
+    if (steps == 0).any():
+        at = int(np.flatnonzero(steps == 0)[0])
+        raise StpError(
+            f"{ordered[at]} and {ordered[at + 1]}: the same frame number",
+            expected="one picture for each number in a folder",
+            remedy="take one of them away, or put them into folders of their own",
+        )
+    cuts = (np.flatnonzero(steps != steps.min()) + 1).tolist() if len(steps) else []
+    if cuts and gaps == "error":
+        at = cuts[0]
+        raise StpError(
+            f"{ordered[at - 1]}, {ordered[at]}: frame numbers jump by {steps[at - 1]}",
+            expected=f"steps of {steps.min()}, as elsewhere in this folder",
+            remedy="find the missing pictures; or set gaps to cut (no clip reaches across) or to "
+            "ignore (numbers say nothing but the order)",
+        )
+    return ordered, [] if gaps == "ignore" else cuts
+
+
+def decode(raw: RawFiles, task: Task) -> np.ndarray:
+    """Some pictures, uint8 (T, C, H, W).
+
+    Raises:
+        StpError: one is damaged, or not as large as the one before.
+    """
+    frames = np.empty((len(task.names), task.channels, task.height, task.width), np.uint8)
+    size: tuple[int, ...] | None = None
+    for frame, name in zip(frames, task.names, strict=True):
+        path = raw.find(name)
+        picture = decode_picture(path.read_bytes(), str(path), MODES[task.channels])
+        if size not in (None, picture.shape):
+            raise StpError(
+                f"{path}: {picture.shape[0]} x {picture.shape[1]} pixels",
+                expected=f"{size[0]} x {size[1]}, as the pictures before",
+                remedy="make all pictures of a folder equally large",
+            )
+        size = picture.shape
+        frame[:] = fit(picture, task.height, task.width, task.crop, str(path))
+    return frames

@@ -1,0 +1,234 @@
+"""The reader of your own data: docs/own_data.md has all options and an example.
+
+A kind of input (videos, pictures, arrays, grids) looks at the raw files and finds recordings; what
+follows is the same for all of them: splits, windows, frames in pieces, normalisation, index.
+"""
+
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError, nearest
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, Statistics, write_frames
+from stp.prepare.output import attributes, write_coordinate, write_index
+from stp.prepare.own import arrays, grids, pictures, videos
+from stp.prepare.own.options import Common, Found
+from stp.prepare.own.splits import Part, check_splits, cut, deal, require_windows
+
+PIECE_BYTES = 1 << 26
+"""Memory of the frames of a piece; decoding holds a few copies."""
+
+
+class Kind(NamedTuple):
+    """A kind of input: its options, and ``look(raw, options, shape, folder) -> Found``."""
+
+    options: type[Common]
+    look: Callable[[RawFiles, Any, tuple[int, int, int], Path], Found]
+
+
+KINDS = {
+    "videos": Kind(videos.VideoOptions, videos.look),
+    "pictures": Kind(pictures.PictureOptions, pictures.look),
+    "arrays": Kind(arrays.ArrayOptions, arrays.look),
+    "grids": Kind(grids.GridOptions, grids.look),
+}
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for own data.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a split has no clips.
+    """
+    recipe = job.recipe
+    options = build_options(recipe["options"])
+    least = recipe["context"] + recipe["horizon"]
+    span = options.span or least
+    require(whole(span, least), "span", span, f"at least context + horizon = {least}")
+    channels, height, width = recipe["shape"]
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    folder = job.state / "unpacked"
+    try:
+        found = KINDS[options.kind].look(raw, options, (channels, height, width), folder)
+        _require_constants(options, channels)
+        parts = deal(found, options, lambda name: _names(raw, name))
+        require_windows(found, parts, cut(found, parts, options, span), options, span)
+        pieces, owners = _pieces(found, parts)
+        written = write_frames(
+            job,
+            raw,
+            pieces,
+            found.decode,
+            attrs=attributes(recipe, raw, **_about(found, recipe["units"])),
+            dtype=found.dtype,
+            unit="pieces",
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    group = written.group
+    group.attrs["normalisation"] = _normalisation(
+        options.normalisation,
+        written.statistics,
+        [i for i, owner in enumerate(owners) if parts[owner].split == "train"],
+        dict(group.attrs),
+    )
+    _write_coordinates(group, found, parts)
+    lost, short = [], {}
+    for piece, owner, note in zip(pieces, owners, written.notes, strict=True):
+        if note is not None and note < piece.frames:
+            first, stop = _range(piece)
+            lost.append((owner, first + note, stop))
+            short[piece.name] = piece.frames - note
+    used = {part.recording for part in parts}
+    return {
+        **write_index(job.out, cut(found, parts, options, span, lost)),
+        **written.extras,
+        **found.extras,
+        "sequences": len(found.recordings),
+        "sequences in no split": [
+            one.name for i, one in enumerate(found.recordings) if i not in used
+        ][:100],
+        "frames that do not exist": short,
+    }
+
+
+def _about(found: Found, units: str) -> dict[str, Any]:
+    """Attributes of the frames; what the kind of input knows better wins."""
+    named = set(found.attrs.get("variable_units", ()))
+    if units == "1" and named:  # not stated in the configuration
+        units = named.pop() if len(named) == 1 else "various"
+    return {
+        "units": units,
+        "stored_scale": 1.0,
+        "stored_offset": 0.0,
+        "variables": None,
+        **found.attrs,
+        "phases": found.phases,
+        "normalisation": {},
+    }
+
+
+def build_options(given: dict[str, Any]) -> Common:
+    """Check the options of the reader.
+
+    Raises:
+        StpError: an unknown kind, or an option that this kind does not have.
+    """
+    kind = given.get("kind")
+    if kind not in KINDS:
+        raise StpError(
+            f"prepare options: kind is {kind!r}",
+            expected=" or ".join(KINDS),
+            remedy=nearest(str(kind), KINDS),
+        )
+    options = build(KINDS[kind].options, given, f"prepare options of {kind}")
+    check_splits(options.splits)
+    return options
+
+
+def _names(raw: RawFiles, name: str) -> Iterable[str]:
+    """The names in a text file, one a line; empty lines and comments (#) do not count."""
+    fits = [one for one in raw.names if one == name or one.endswith(f"/{name}")]
+    path = raw.find(fits[0] if fits else name)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise StpError(
+            f"{path}: no text ({error})",
+            expected="the names of a split, one a line",
+            remedy="name another file in splits",
+        ) from error
+    names = [line.partition("#")[0].strip() for line in lines]
+    found = [name for name in names if name]
+    if not found:
+        raise StpError(f"{path}: no names in it", expected="the names of a split, one a line")
+    return found
+
+
+def _pieces(found: Found, parts: list[Part]) -> tuple[list[Piece], list[int]]:
+    """Parts in pieces that fit into memory, and the number of the part of each."""
+    frames = max(1, PIECE_BYTES // max(found.frame_bytes, 1))
+    pieces, owners = [], []
+    for number, part in enumerate(parts):
+        one = found.recordings[part.recording]
+        for first in range(part.first, part.stop, frames):
+            stop = min(first + frames, part.stop)
+            pieces.append(
+                Piece(
+                    f"{one.name} frames {first}-{stop - 1}",
+                    stop - first,
+                    found.task(part.recording, first, stop),
+                    one.raw_bytes * (stop - first) // max(one.frames, 1),
+                )
+            )
+            owners.append(number)
+    return pieces, owners
+
+
+def _range(piece: Piece) -> tuple[int, int]:
+    first = int(piece.name.rpartition(" ")[2].partition("-")[0])
+    return first, first + piece.frames
+
+
+def _require_constants(options: Common, channels: int) -> None:
+    """Constants of a fixed normalisation: one, or one per channel."""
+    for key in ("offset", "scale"):
+        value = options.normalisation.get(key, 0)
+        ok = not isinstance(value, list) or len(value) == channels
+        require(ok, f"normalisation.{key}", value, f"one number, or {channels}: one per channel")
+
+
+def _normalisation(
+    given: dict[str, Any], statistics: Statistics, training: list[int], attrs: dict[str, Any]
+) -> dict[str, Any]:
+    """Constants in the dataset's units.
+
+    Raises:
+        StpError: a channel is the same everywhere in the training frames.
+    """
+    method = given["method"]
+    if method == "fixed":
+        return {**given, "from": "configuration"}
+    if method == "none":
+        return {"offset": 0.0, "scale": 1.0, "method": "none", "from": "configuration"}
+    of = statistics.of(training)
+    low = np.array(of["min"] if method == "minmax" else of["mean"])
+    scale = np.array(of["max"]) - low if method == "minmax" else np.array(of["std"])
+    if not (scale > 0).all():
+        channel = int(np.flatnonzero(~(scale > 0))[0])
+        name = (attrs["variables"] or {channel: f"number {channel}"})[channel]
+        raise StpError(
+            f"normalisation: the channel {name} is {low[channel]:g} everywhere in training",
+            expected="values that differ, for the method " + method,
+            remedy="take the channel out, or use the method none or fixed",
+        )
+    unit = attrs["stored_scale"]
+    return {
+        "offset": (low * unit + attrs["stored_offset"]).tolist(),
+        "scale": (scale * unit).tolist(),
+        "method": method,
+        "from": "train split",
+    }
+
+
+def _write_coordinates(group: Any, found: Found, parts: list[Part]) -> None:
+    firsts = np.cumsum([0, *(one.frames for one in found.recordings)])
+    for name, dim, values, attrs in found.coordinates:
+        if dim == "frame":
+            values = np.concatenate(
+                [
+                    values[firsts[p.recording] + p.first : firsts[p.recording] + p.stop]
+                    for p in parts
+                ]
+            )
+        write_coordinate(group, name, dim, values, **attrs)
+    frames = {"units": group.attrs["units"]}
+    if found.coordinates:
+        frames["coordinates"] = " ".join(one.name for one in found.coordinates)
+    group["frames"].attrs.update(frames)

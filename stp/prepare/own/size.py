@@ -1,0 +1,59 @@
+"""Pictures of any size to the size of the dataset."""
+
+from typing import Any
+
+import numpy as np
+
+from stp.errors import StpError
+from stp.options import require, whole
+from stp.prepare.resize import bilinear
+
+
+def check_crop(crop: Any) -> None:
+    """Refuse what is no crop: None, "centre", or [top, left, height, width].
+
+    Raises:
+        StpError: it is something else.
+    """
+    numbers = isinstance(crop, list) and len(crop) == 4
+    ok = crop in (None, "centre") or (
+        numbers and all(whole(n, 0) for n in crop) and crop[2] > 0 and crop[3] > 0
+    )
+    require(ok, "crop", crop, "centre, or [top, left, height, width]")
+
+
+def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> np.ndarray:
+    """Crop a picture, then resize it.
+
+    Args:
+        picture: uint8 (H, W, C).
+        height: of the result.
+        width: of the result.
+        crop: see `check_crop`; "centre" keeps proportions.
+        name: of the file, for errors.
+
+    Returns:
+        uint8 (C, height, width).
+
+    Raises:
+        StpError: the crop reaches beyond the picture.
+    """
+    h, w = picture.shape[:2]
+    top, left, tall, wide = 0, 0, h, w
+    if crop == "centre":
+        # The largest part with height : width as asked for; products, so that nothing is rounded.
+        tall, wide = (
+            (h, h * width // height) if w * height > h * width else (w * height // width, w)
+        )
+        tall, wide = max(tall, 1), max(wide, 1)
+        top, left = (h - tall) // 2, (w - wide) // 2
+    elif crop is not None:
+        top, left, tall, wide = crop
+        if top + tall > h or left + wide > w:
+            raise StpError(
+                f"{name}: the crop {crop} reaches beyond a picture of {h} x {w} pixels",
+                expected="[top, left, height, width] inside of it",
+                remedy="change the option crop",
+            )
+    part = picture[top : top + tall, left : left + wide]
+    return bilinear(np.moveaxis(part, -1, 0), height, width)

@@ -1,0 +1,217 @@
+"""Video files of any format that FFmpeg reads.
+
+The frames of a video are counted by its packets, without decoding. Long videos are decoded in
+parts, from the key frame before each.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import av
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.options import require
+from stp.prepare.frames import Decoded
+from stp.prepare.output import PIXELS
+from stp.prepare.own.options import Common, Found, Recording, files_of
+from stp.prepare.own.size import check_crop, fit
+
+SUFFIXES = (
+    *(".avi", ".flv", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts"),
+    *(".ogv", ".ts", ".webm", ".wmv"),
+)
+FORMATS = {1: "gray", 3: "rgb24"}
+DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VideoOptions(Common):
+    """Options for videos.
+
+    Attributes:
+        crop: before the resizing: centre (the largest middle part with the proportions of `shape`),
+            or [top, left, height, width] in pixels of the video; nothing unless set.
+        fps: frames per second, where the videos do not say it or say it wrongly.
+    """
+
+    crop: Any = None
+    fps: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_crop(self.crop)
+        ok = self.fps is None or (isinstance(self.fps, int | float) and self.fps > 0)
+        require(ok, "fps", self.fps, "a number above 0")
+
+
+class Task(NamedTuple):
+    """Some frames of a video.
+
+    Attributes:
+        name: of the raw file.
+        first: number of the first frame.
+        frames: how many.
+        begins: its time, in the unit of the stream; None where times are missing.
+        ends: time of the frame after the last one; None at the end of the video.
+        channels: 1 or 3.
+        height: of the result.
+        width: of the result.
+        crop: see VideoOptions.
+    """
+
+    name: str
+    first: int
+    frames: int
+    begins: int | None
+    ends: int | None
+    channels: int
+    height: int
+    width: int
+    crop: Any
+
+
+def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path) -> Found:
+    """Find the videos and count their frames.
+
+    Raises:
+        StpError: there is none, or one is damaged.
+    """
+    channels, height, width = shape
+    require(channels in FORMATS, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
+    names = files_of(raw.names, "videos", SUFFIXES)
+    recordings, times, rates = [], [], set()
+    for name in names:
+        path = raw.find(name)
+        stamps, rate = probe(path)
+        recordings.append(Recording(name, name, len(stamps), raw_bytes=path.stat().st_size))
+        usable = None not in stamps and len(set(stamps)) == len(stamps)
+        times.append(sorted(stamps) if usable else None)  # type: ignore[type-var]
+        rates.add(rate)
+    fps = options.fps or (float(next(iter(rates)) or 0) if len(rates) == 1 else None)
+
+    def task(number: int, first: int, stop: int) -> Task:
+        at, count = times[number], stop - first
+        begins = at[first] if at else None
+        ends = at[stop] if at and stop < len(at) else None
+        return Task(names[number], first, count, begins, ends, *shape, options.crop)
+
+    return Found(
+        recordings,
+        task,
+        decode,
+        np.uint8,
+        channels * height * width,
+        {**PIXELS, "fps": fps or None},
+        extras={"frames per second": sorted({float(rate) if rate else 0.0 for rate in rates})},
+    )
+
+
+def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
+    """Times of all frames in the order of the file (None where missing), and frames per second.
+
+    Raises:
+        StpError: the file is damaged, cut off, or no video.
+    """
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            stamps: list[int | None] = []
+            for packet in container.demux(stream):
+                if packet.is_corrupt:
+                    raise ValueError(f"cut off after {len(stamps)} frames")
+                if packet.size:  # the last one is empty
+                    stamps.append(packet.pts)
+            if not stamps:
+                raise ValueError("no frames")
+            # Other containers may have more frames than they show.
+            if container.format.name == "avi" and len(stamps) < stream.frames:
+                raise ValueError(f"{len(stamps)} of {stream.frames} frames")
+            return stamps, stream.average_rate
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def decode(raw: RawFiles, task: Task) -> Decoded:
+    """Some frames of a video, uint8 (T, C, H, W).
+
+    The note is the number of frames that the video really has there: a few formats have packets
+    without a frame. The rest repeats the last one.
+
+    Raises:
+        StpError: the video is damaged, or has no frame there.
+    """
+    path = raw.find(task.name)
+    frames = np.empty((task.frames, task.channels, task.height, task.width), np.uint8)
+    found = 0
+    try:
+        for frame in _frames(path, task):
+            if found == task.frames:
+                raise ValueError("more frames than packets")
+            picture = frame.to_ndarray(format=FORMATS[task.channels])
+            picture = np.rot90(picture, _quarters(frame.rotation))
+            picture = picture.reshape(*picture.shape[:2], task.channels)
+            frames[found] = fit(picture, task.height, task.width, task.crop, str(path))
+            found += 1
+        if not found:
+            raise ValueError(f"no frame from number {task.first} on")
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+    frames[found:] = frames[found - 1]
+    return Decoded(frames, found)
+
+
+def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
+    """The frames of a task, in the order in which they are shown."""
+    if task.begins is None:  # count them
+        with av.open(str(path)) as container:
+            for number, frame in enumerate(container.decode(container.streams.video[0])):
+                if number >= task.first + task.frames:
+                    return
+                if number >= task.first:
+                    yield frame
+        return
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        shown: Iterator[av.VideoFrame] = container.decode(stream)
+        if task.first and _can_seek(path, task.begins):
+            container.seek(task.begins, stream=stream)
+            shown = container.decode(stream)
+        for frame in shown:
+            if frame.pts is None:
+                raise ValueError("a frame without a time")
+            if task.ends is not None and frame.pts >= task.ends:
+                return
+            if frame.pts >= task.begins:
+                yield frame
+
+
+@cache
+def _can_seek(path: Path, time: int) -> bool:
+    """Whether a jump to a time ends at a frame before it, or just at it."""
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            container.seek(time, stream=stream)
+            first = next(container.decode(stream), None)
+            return first is not None and first.pts is not None and first.pts <= time
+    except av.FFmpegError:
+        return False
+
+
+def _quarters(degrees: int) -> int:
+    """Quarter turns against the clock, as telephones ask for."""
+    return round(degrees / 90) % 4
+
+
+def _damaged(path: Path, error: BaseException) -> StpError:
+    return StpError(
+        f"{path}: cannot be decoded ({error})",
+        expected="a complete video",
+        remedy="replace it, leave it out of the raw files, or write it anew: ffmpeg -i OLD NEW.mp4",
+    )

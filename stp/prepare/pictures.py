@@ -1,0 +1,149 @@
+"""Decoding of picture files (PNG, JPEG), resizing and crops."""
+
+import io
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.prepare.members import Member, read, where
+from stp.prepare.resize import bilinear
+
+FORMATS = ("PNG", "JPEG")
+MODES = ("L", "RGB", "P", "RGBA")
+"""Eight bits a channel. Others, such as 16-bit grey, would lose what they hold without a word."""
+MOST_PIXELS = 1 << 25
+"""A damaged header may claim any size; the largest frames of our datasets have 2 million pixels."""
+
+
+def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
+    """Decode one picture.
+
+    Args:
+        content: of a PNG or JPEG file.
+        name: what to call it in an error.
+        mode: RGB (a grey picture gives three equal channels) or L (grey; a coloured picture gives
+            its luma, ITU-R 601).
+
+    Returns:
+        uint8 (H, W, C) with C = 3 or 1.
+
+    Raises:
+        StpError: it is empty, cut off, damaged, very large, no PNG or JPEG, or not of 8 bits.
+    """
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+            picture.verify()  # the checksums of a PNG, which decoding ignores; then it is used up
+        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+            if picture.mode not in MODES:
+                raise ValueError(f"pixels of kind {picture.mode}")
+            if picture.width * picture.height > MOST_PIXELS:
+                raise ValueError(f"{picture.width} x {picture.height} pixels")
+            values = np.asarray(picture.convert(mode))
+    # The decoders of Pillow raise almost anything for damaged files: OSError, SyntaxError,
+    # ValueError, struct.error, zlib.error, EOFError, Image.DecompressionBombError ...
+    except Exception as error:
+        raise StpError(
+            f"{name}: cannot be decoded ({error or type(error).__name__})",
+            expected=f"a complete {' or '.join(FORMATS)} picture with 8 bits a channel",
+            remedy="fetch it again",
+        ) from error
+    return values.reshape(*values.shape[:2], -1)
+
+
+def read_pictures(
+    raw: RawFiles, members: Sequence[Member], convert: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Decode the pictures of a video, in colour.
+
+    Args:
+        raw: the raw files.
+        members: of them, in the order of the frames.
+        convert: makes a frame, uint8 (C, H, W), of a picture, uint8 (H, W, 3).
+
+    Returns:
+        uint8 (T, C, H, W).
+
+    Raises:
+        StpError: a picture is missing or damaged, or not as large as the first.
+    """
+    frames: list[np.ndarray] = []
+    size: tuple[int, ...] = ()
+    for member in members:
+        name = where(raw, member)
+        picture = decode_picture(read(raw, member), name, "RGB")
+        size = size or picture.shape
+        if picture.shape != size:
+            raise StpError(
+                f"{name}: {picture.shape[1]} x {picture.shape[0]} pixels",
+                expected=f"{size[1]} x {size[0]}, as {members[0]} has",
+                remedy="fetch it again",
+            )
+        frames.append(convert(picture))
+    return np.stack(frames)
+
+
+def resize_and_crop(
+    picture: np.ndarray, resize: tuple[int, int], crop: tuple[int, int]
+) -> np.ndarray:
+    """Resize by linear interpolation, then cut out the middle.
+
+    Args:
+        picture: uint8 (H, W, C).
+        resize: height and width before the crop.
+        crop: height and width of the result.
+
+    Returns:
+        uint8 (C, height, width).
+
+    Raises:
+        StpError: the crop is larger than `resize`.
+    """
+    return centre_crop(bilinear(np.moveaxis(picture, -1, 0), *resize), *crop)
+
+
+def centre_crop(frames: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The middle of frames; where the middle falls between two pixels, the even one is the first.
+
+    This is the rounding of mmcv's ``CenterCrop``.
+
+    Args:
+        frames: (..., H, W).
+        height: at most H.
+        width: at most W.
+
+    Returns:
+        (..., height, width), a view.
+
+    Raises:
+        StpError: the frames are smaller.
+    """
+    h, w = frames.shape[-2:]
+    if height > h or width > w:
+        raise StpError(
+            f"frames of {w} x {h} pixels cannot be cropped to {width} x {height}",
+            expected="frames at least as large as the crop",
+            remedy="change the size of the resizing or of the crop",
+        )
+    top, left = round((h - height) / 2), round((w - width) / 2)
+    return frames[..., top : top + height, left : left + width]
+
+
+def lanczos(frame: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Resize a frame by Pillow's Lanczos filter, which smooths when it makes it smaller.
+
+    Args:
+        frame: uint8 (C, H, W), C = 3 or 1.
+        height: of the result.
+        width: of the result.
+
+    Returns:
+        uint8 (C, height, width).
+    """
+    picture = np.ascontiguousarray(np.moveaxis(frame, 0, -1))
+    image = Image.fromarray(picture[..., 0] if len(frame) == 1 else picture)
+    resized = np.asarray(image.resize((width, height), Image.Resampling.LANCZOS))
+    return np.moveaxis(resized.reshape(height, width, -1), -1, 0)

@@ -1,0 +1,368 @@
+"""RoboNet: 162,417 trajectories of seven kinds of robot, one HDF5 file each, some with 5 cameras.
+
+Dasari et al. 2019, "RoboNet: Large-scale multi-robot learning". In a file, the group ``env`` has
+the attributes ``cam_encoding`` (mp4 or jpg) and ``n_cams``, and for each camera k a group
+``cam<k>_video``: with mp4, its dataset ``frames`` is the bytes of a video file, with the
+attributes T (number of frames), image_format (RGB or BGR) and shape; with jpg, there is a dataset
+``frame<t>`` of JPEG bytes for each frame. Some files say image_format for camera 0 only: it holds
+for all. All else (states, actions, metadata) varies by robot and is not used.
+
+``meta_data.pkl``, which PredBench needs besides, repeats what the files say. It is not read, since
+unpickling can run any code. Splits are PredBench's lists of file names; what is in neither the
+validation nor the test list is for training, since the training list was not released.
+"""
+
+import io
+import json
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import av
+import h5py
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.members import Member, find, read, where
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
+from stp.prepare.pictures import decode_picture
+from stp.prepare.planned import Lists, Planned
+from stp.prepare.resize import bilinear
+from stp.prepare.trajectories import WINDOW_SEED, clip_of, number_by_name
+
+LISTS = {
+    "val": "predbench_annotations/robonet/robonet_val.json",
+    "test": "predbench_annotations/robonet/robonet_test.json",
+}
+FILES = r"hdf5/([^/]+\.hdf5)"
+FPS = 10  # the mp4 files say so
+MOST_FRAMES = 1000  # per trajectory; the real ones have 15..50. A damaged attribute may claim more
+MOST_PIXELS = 1 << 22  # of a frame; the largest have 0.3 million
+MOST_BYTES = 1 << 28  # of one compressed video
+_HEAP = b"GCOL\x01\0\0\0"
+
+
+@dataclass(frozen=True)
+class RobonetOptions:
+    """Options of the reader.
+
+    Attributes:
+        splits: lists of file names, ``{val: [...], test: [...]}``, perhaps with ``train``; null for
+            PredBench's lists. Without train, all other files are for training.
+        camera_seed: chooses the camera of validation and test trajectories, by their file names.
+            PredBench draws it whenever it is run; in training it takes camera 0, as here.
+        require_all: whether every listed file must be there.
+    """
+
+    splits: dict[str, list[str]] | None = None
+    camera_seed: int = 0
+    require_all: bool = True
+
+    def __post_init__(self) -> None:
+        lists = self.splits
+        ok = lists is None or (
+            isinstance(lists, dict) and {"val", "test"} <= set(lists) <= set(SPLITS)
+        )
+        ok = ok and (lists is None or all(isinstance(names, list) for names in lists.values()))
+        require(ok, "splits", lists, "{val: [names], test: [names]}, perhaps train, or null")
+        listed = [str(name) for names in (lists or {}).values() for name in names]
+        require(len(set(listed)) == len(listed), "splits", lists, "no name twice")
+        require(
+            whole(self.camera_seed, 0), "camera_seed", self.camera_seed, "a whole number from 0"
+        )
+        require(
+            isinstance(self.require_all, bool), "require_all", self.require_all, "true or false"
+        )
+
+
+class Trajectory(NamedTuple):
+    """One camera's view of one trajectory.
+
+    Attributes:
+        name: of the file.
+        member: where it is.
+        camera: number of the camera, from 0.
+        frames: as the file says.
+        encoding: mp4 or jpg.
+        order: RGB or BGR: what the channels of the decoded pictures are.
+    """
+
+    name: str
+    member: Member
+    camera: int
+    frames: int
+    encoding: str
+    order: str
+
+
+def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list[str]]:
+    """The file names of each split that has a list.
+
+    Raises:
+        StpError: a list is missing or is no list of file names, or a name is in two of them.
+    """
+    if options.splits is not None:
+        return options.splits
+    lists = {}
+    for split, file in LISTS.items():
+        path = raw.find(file)
+        try:
+            names = json.loads(path.read_text(encoding="utf-8"))
+            if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+                raise ValueError("no list of names")
+        except ValueError as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})",
+                expected="a JSON list of names of hdf5 files",
+                remedy="fetch it again",
+            ) from error
+        lists[split] = names
+    listed = [name for names in lists.values() for name in names]
+    if len(set(listed)) != len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
+        raise StpError(
+            f"{twice} is listed twice",
+            expected="every trajectory in one split",
+            remedy=f"fetch {', '.join(LISTS.values())} again",
+        )
+    return lists
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for RoboNet.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a listed trajectory is missing.
+    """
+    recipe = job.recipe
+    options = build(RobonetOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are coloured")
+    span = recipe["context"] + recipe["horizon"]
+    lists = read_lists(raw, options)
+    files = {name: member for (name,), member in find(raw, FILES).items()}
+    missing = sorted({name for names in lists.values() for name in names} - set(files))
+    if missing and options.require_all:
+        raise StpError(
+            f"{len(missing)} listed trajectories of RoboNet are missing, first {missing[0]}",
+            expected="every file of the lists, below robonet/hdf5",
+            remedy="unpack the whole archive, or set require_all to false for a part",
+        )
+    split_of = {name: split for split, names in lists.items() for name in names}
+    if "train" not in lists:
+        split_of = {**dict.fromkeys(files, "train"), **split_of}
+    used = sorted(set(files) & set(split_of))
+    looked = []
+    for done, name in enumerate(used, start=1):
+        looked.append(look(raw, name, files[name], split_of[name], options.camera_seed))
+        if done % 1000 == 0 or done == len(used):
+            job.report("look into files", done, len(used))
+    chosen = [trajectory for trajectory in looked if trajectory.frames >= span]
+
+    written = write_frames(
+        job,
+        raw,
+        [Piece(t.name, t.frames, (t, height, width), _bytes(raw, t.member)) for t in chosen],
+        decode_trajectory,
+        attrs=attributes(recipe, raw, **PIXELS, random_windows={"train": WINDOW_SEED}, fps=FPS),
+        dtype=np.uint8,
+        unit="trajectories",
+    )
+    clips: list[Clip] = []
+    first = 0
+    for t in chosen:
+        name = t.name.removesuffix(".hdf5")
+        clips.append(
+            clip_of(split_of[t.name], f"{name}/cam{t.camera}", first, t.frames, span, name)
+        )
+        first += t.frames
+    return {
+        **write_index(job.out, clips),
+        **written.extras,
+        "trajectories missing": len(missing),
+        f"trajectories shorter than {span} frames": len(looked) - len(chosen),
+    }
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the lists promise; see stp.prepare.planned.
+
+    Whether a trajectory is too short is known only when its file is read.
+
+    Raises:
+        StpError: an option or a list is wrong, or it is missing.
+    """
+    options = build(RobonetOptions, recipe["options"], "prepare options")
+    lists = read_lists(raw, options)
+    span = recipe["context"] + recipe["horizon"]
+    names = [(split, name) for split, listed in lists.items() for name in listed]
+    clips = [
+        clip_of(split, stem, i * span, span, span, stem)
+        for i, (split, name) in enumerate(names)
+        for stem in [name.removesuffix(".hdf5")]
+    ]
+    unknown = "all trajectories in neither list, and that list was not released: counted when read"
+    return Planned(clips, unknown={} if "train" in lists else {"train": unknown})
+
+
+def look(raw: RawFiles, name: str, member: Member, split: str, seed: int) -> Trajectory:
+    """Choose the camera of a trajectory and read what the file says about it.
+
+    Raises:
+        StpError: the file is damaged, or lacks what is needed.
+    """
+
+    def read_header(file: h5py.File) -> Trajectory:
+        env = file["env"]
+        cameras = int(env.attrs["n_cams"])
+        if not 1 <= cameras <= 100:
+            raise ValueError(f"n_cams is {cameras}")
+        camera = 0 if split == "train" else number_by_name(name, seed) % cameras
+        group = env[f"cam{camera}_video"]
+        encoding = _text(env.attrs, "cam_encoding")
+        if encoding == "mp4":
+            frames = int(group["frames"].attrs["T"])
+            first = env["cam0_video/frames"].attrs
+        elif encoding == "jpg":
+            frames = sum(key.startswith("frame") for key in group)
+            first = env["cam0_video/frame0"].attrs
+        else:
+            raise ValueError(f"cam_encoding is {encoding!r} instead of mp4 or jpg")
+        order = _text(first, "image_format")
+        if order not in ("RGB", "BGR"):
+            raise ValueError(f"image_format is {order!r} instead of RGB or BGR")
+        if not 1 <= frames <= MOST_FRAMES:
+            raise ValueError(f"{frames} frames")
+        return Trajectory(name, member, camera, frames, encoding, order)
+
+    return _inside(raw, member, read_header)
+
+
+def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.ndarray:
+    """The frames of one trajectory, resized, RGB, (T, 3, H, W).
+
+    Raises:
+        StpError: the file or the video in it is damaged, or has fewer frames than it says.
+    """
+    t, height, width = task
+    name = f"{where(raw, t.member)}: cam{t.camera}_video"
+
+    def read_bytes(file: h5py.File) -> list[bytes]:
+        group = file[f"env/cam{t.camera}_video"]
+        keys = ["frames"] if t.encoding == "mp4" else [f"frame{i}" for i in range(t.frames)]
+        for key in keys:
+            content = group[key]
+            if content.dtype != np.uint8 or content.ndim != 1 or content.size > MOST_BYTES:
+                raise ValueError(f"{key} is {content.dtype} {content.shape}, not uint8 of one axis")
+        return [group[key][:].tobytes() for key in keys]
+
+    contents = _inside(raw, t.member, read_bytes)
+    pictures: Iterator[np.ndarray]
+    if t.encoding == "mp4":
+        pictures = _decode_video(contents[0], name, t.frames)
+    else:
+        pictures = (decode_picture(c, f"{name}: frame{i}", "RGB") for i, c in enumerate(contents))
+    frames = np.empty((t.frames, 3, height, width), np.uint8)
+    number = 0
+    for picture in pictures:  # one at a time: some are large
+        ordered = picture[..., ::-1] if t.order == "BGR" else picture
+        frames[number] = bilinear(ordered.transpose(2, 0, 1), height, width)
+        number += 1
+    if number < t.frames:
+        raise StpError(
+            f"{name}: only {number} frames",
+            expected=f"{t.frames}, as its attribute T says",
+            remedy="fetch the file again",
+        )
+    return frames
+
+
+def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray]:
+    """The first frames of a video, RGB (H, W, 3), one after the other."""
+    number = 0
+    try:
+        with av.open(io.BytesIO(content), "r", format="mp4") as container:
+            stream = container.streams.video[0]
+            if stream.width * stream.height > MOST_PIXELS:
+                raise ValueError(f"{stream.width} x {stream.height} pixels")
+            for frame in container.decode(stream):
+                if number == frames:
+                    return
+                yield frame.to_ndarray(format="rgb24")
+                number += 1
+    # For damaged videos PyAV raises its own errors, but others as well: a stream without a codec
+    # has no width (AttributeError).
+    except Exception as error:
+        raise StpError(
+            f"{name}: cannot be decoded ({error or type(error).__name__})",
+            expected="a complete mp4 video",
+            remedy="fetch the file again",
+        ) from error
+
+
+T = TypeVar("T")
+
+
+def _inside(raw: RawFiles, member: Member, ask: Callable[[h5py.File], T]) -> T:
+    """Open a file and ask something of it.
+
+    Raises:
+        StpError: it is damaged, or lacks what was asked for.
+    """
+    content = read(raw, member)
+    try:
+        _check_heaps(content)
+        with h5py.File(io.BytesIO(content), "r") as file:
+            return ask(file)
+    # h5py raises almost anything for damaged files: OSError, KeyError, ValueError, RuntimeError,
+    # TypeError, AttributeError, UnicodeDecodeError, MemoryError ...
+    except Exception as error:
+        raise StpError(
+            f"{where(raw, member)}: cannot be read ({error or type(error).__name__})",
+            expected="a trajectory of RoboNet: env with n_cams, cam_encoding and cam<k>_video",
+            remedy="fetch the file again",
+        ) from error
+
+
+def _check_heaps(content: bytes) -> None:
+    """See that all heaps of an HDF5 file, where it keeps texts, are whole.
+
+    The HDF5 library never comes back from some damaged ones. A heap is: "GCOL", version 1, three
+    zeros, its size; then objects: number, references, four zeros, size, and the bytes, padded to 8.
+    Number 0 is the free space, whose size includes its head. (HDF5 file format, III.E.)
+
+    Raises:
+        ValueError: one is not.
+    """
+    at = content.find(_HEAP)
+    while at >= 0:
+        (size,) = struct.unpack_from("<Q", content, at + 8)
+        stop, place = at + size, at + 16
+        if not 16 <= size <= len(content) - at:
+            raise ValueError("a damaged heap")
+        while place + 16 <= stop:
+            number, _, length = struct.unpack_from("<HHxxxxQ", content, place)
+            needed = 16 + -(-length // 8) * 8 if number else length
+            if not 16 <= needed <= stop - place:
+                raise ValueError("a damaged heap")
+            place += needed
+        at = content.find(_HEAP, at + 16)
+
+
+def _bytes(raw: RawFiles, member: Member) -> int:
+    return member.bytes if member.inside else raw.find(member.file).stat().st_size
+
+
+def _text(attrs: h5py.AttributeManager, key: str) -> str:
+    # HDF5 may crash when it reads a value of a type that damage has made up.
+    kind = attrs.get_id(key).get_type()
+    if not isinstance(kind, h5py.h5t.TypeStringID) or kind.get_cset() > h5py.h5t.CSET_UTF8:
+        raise ValueError(f"the attribute {key} is no text")
+    value = attrs[key]
+    return value.decode() if isinstance(value, bytes) else str(value)

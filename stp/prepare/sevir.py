@@ -1,0 +1,342 @@
+"""SEVIR: storms over the United States as weather radar and satellites see them; here the radar.
+
+Veillette, Samsi and Mattioli 2020, "SEVIR: a storm event imagery dataset for deep learning
+applications in radar and satellite meteorology". An event is 4 hours of pictures of 384 km x 384 km
+every 5 minutes. Of the five image types only vertically integrated liquid (VIL) is read. Events,
+windows and splits are those of Earthformer (Gao et al. 2022), which PredBench took over.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import zarr
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Decoded, Piece, write_frames
+from stp.prepare.hdf5 import open_array, read
+from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+
+CATALOG = "sevir/CATALOG.csv"
+DATA = "sevir/data"
+TYPE = "vil"
+FRAMES = 49
+MISSING = 255
+MINUTES = 5
+COLUMNS = (
+    *("id", "file_name", "file_index", "img_type", "time_utc", "minute_offsets"),
+    *("episode_id", "event_id", "event_type", "llcrnrlat", "llcrnrlon", "urcrnrlat", "urcrnrlon"),
+    *("proj", "size_x", "size_y", "height_m", "width_m", "pct_missing"),
+)
+NUMBERS = (
+    *("file_index", "llcrnrlat", "llcrnrlon", "urcrnrlat", "urcrnrlon"),
+    *("size_x", "size_y", "height_m", "width_m", "pct_missing"),
+)
+CODE = (
+    "a code 0..254 of vertically integrated liquid in kg m-2: 0 if X <= 5, (X - 2) / 90.66 if "
+    "X <= 18, exp((X - 83.9) / 38.9) above; 255 is missing"
+)
+"""From the SEVIR tutorial (eie-sevir)."""
+
+
+@dataclass(frozen=True)
+class SevirOptions:
+    """Options of the reader.
+
+    Attributes:
+        offsets: first frames of the windows of an event. Every 12 frames of 49: PredBench,
+            configs/_base_/datasets/sevir.py and predbench/datasets/sevir.py.
+        val_from: events after this moment (UTC) are for validation: Earthformer, cfg_sevir.yaml.
+        test_from: those after this one are for the test; likewise.
+        complete_only: leave out events of which pixels are missing, according to the catalogue:
+            Earthformer's default filter, pct_missing == 0.
+    """
+
+    offsets: tuple[int, ...] = (0, 12, 24)
+    val_from: str = "2019-01-01"
+    test_from: str = "2019-06-01"
+    complete_only: bool = True
+
+    def __post_init__(self) -> None:
+        ok = bool(self.offsets) and all(whole(n, 0, FRAMES - 1) for n in self.offsets)
+        ok = ok and len(set(self.offsets)) == len(self.offsets)
+        require(ok, "offsets", self.offsets, f"different frames 0..{FRAMES - 1}")
+        for key in ("val_from", "test_from"):
+            require(_moment(getattr(self, key)), key, getattr(self, key), "a date: 2019-01-01")
+        ordered = pd.Timestamp(self.val_from) < pd.Timestamp(self.test_from)
+        require(ordered, "test_from", self.test_from, f"after val_from = {self.val_from}")
+        ok = isinstance(self.complete_only, bool)
+        require(ok, "complete_only", self.complete_only, "true or false")
+
+
+class Event(NamedTuple):
+    """49 pictures of one storm, or of a randomly chosen place.
+
+    Attributes:
+        id: e.g. "S851130" (storm) or "R18010417267695" (random).
+        split: train, val or test.
+        file: below the raw folder.
+        place: its number in the file, from 0.
+        time: of the picture with offset 0, as seconds since 1970, UTC.
+        offsets: minutes from there to each picture.
+    """
+
+    id: str
+    split: str
+    file: str
+    place: int
+    time: int
+    offsets: tuple[float, ...]
+
+
+def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
+    """The events that are used, by file and place in it: the catalogue's columns and ``split``.
+
+    As in Earthformer's loader, an identifier that occurs twice is not used at all.
+
+    Raises:
+        StpError: the catalogue is damaged, or lacks something, or nothing in it can be used.
+    """
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise _bad(path, f"cannot be read as a table ({error})") from error
+    lost = [name for name in COLUMNS if name not in table.columns]
+    if lost:
+        raise _bad(path, f"no column {', '.join(lost)}")
+    table = table.loc[table["img_type"] == TYPE, list(COLUMNS)]
+    for name in NUMBERS:
+        found = pd.to_numeric(table[name], errors="coerce")
+        table[name] = found.where(np.isfinite(found))
+    table["file_index"] = table["file_index"].where(table["file_index"] % 1 == 0)
+    times = pd.to_datetime(table["time_utc"], errors="coerce", format="ISO8601", utc=True)
+    table["time_utc"] = times.dt.tz_localize(None)
+    unreadable = table[["time_utc", "file_index", "height_m", "width_m"]].isna()
+    if unreadable.to_numpy().any():
+        row, column = np.argwhere(unreadable.to_numpy())[0]
+        raise _bad(path, f"event {table['id'].iloc[row]} has no {unreadable.columns[column]}")
+    if options.complete_only:
+        table = table[table["pct_missing"] == 0]
+    table = table[~table["id"].duplicated(keep=False)]
+    if table.empty:
+        raise _bad(path, f"no event with {TYPE} that can be used")
+    # Where a split begins is the last moment of the one before, as in Earthformer's loader.
+    later = [table["time_utc"] > pd.Timestamp(d) for d in (options.val_from, options.test_from)]
+    table["split"] = np.array(SPLITS)[later[0].astype(int) + later[1].astype(int)]
+    table["file_index"] = table["file_index"].astype(np.int64)
+    return table.sort_values(["file_name", "file_index"], kind="stable", ignore_index=True)
+
+
+def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
+    """The rows of a catalogue.
+
+    Raises:
+        StpError: the times of an event's pictures are not those of 49 pictures in order.
+    """
+    found = []
+    seconds = catalog["time_utc"].to_numpy().astype("datetime64[s]").astype(np.int64)
+    columns = ("id", "split", "file_name", "file_index", "minute_offsets")
+    rows = zip(*(catalog[name].tolist() for name in columns), seconds.tolist(), strict=True)
+    for name, split, file, index, text, time in rows:
+        try:
+            offsets = tuple(float(minutes) for minutes in text.split(":"))
+        except ValueError:
+            offsets = ()
+        if len(offsets) != FRAMES or (np.diff(offsets) <= 0).any():
+            raise StpError(
+                f"{path}: event {name}: minute_offsets are {text!r}",
+                expected=f"{FRAMES} times in order, such as -120:-115:...:120",
+                remedy="fetch the file again",
+            )
+        found.append(Event(name, split, f"{DATA}/{file}", index, time, offsets))
+    return found
+
+
+def cut(events: Iterable[Event], options: SevirOptions, span: int) -> list[Clip]:
+    """The windows of all events, whose frames lie one after the other in the given order.
+
+    Storms of one day depend on each other, so the day is the cluster.
+
+    Raises:
+        StpError: a window reaches beyond its event.
+    """
+    last = max(options.offsets) + span
+    ok = last <= FRAMES
+    require(ok, "offsets", options.offsets, f"room for {span} of {FRAMES} frames after each")
+    clips = []
+    for number, event in enumerate(events):
+        day = str(np.datetime64(event.time, "s").astype("datetime64[D]"))
+        for offset in options.offsets:
+            start = number * FRAMES + offset
+            clips.append(Clip(event.split, f"{event.id}/{offset:02d}", start, 1, span, day))
+    return clips
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr``, ``index.parquet`` and ``events.parquet`` for SEVIR.
+
+    ``events.parquet`` has a row for each event in the order of the store: its identifiers, time,
+    first frame, and where on Earth it lies (corners, projection).
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a raw file is missing.
+    """
+    recipe = job.recipe
+    options = build(SevirOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    require(channels == 1, "shape", recipe["shape"], "[1, height, width]: one image type")
+    path = raw.find(CATALOG)
+    catalog = read_catalog(path, options)
+    events = events_of(catalog, path)
+    clips = cut(events, options, recipe["context"] + recipe["horizon"])
+    check_places(raw, events, path)
+
+    written = write_frames(
+        job,
+        raw,
+        [Piece(e.id, FRAMES, e, FRAMES * height * width) for e in events],
+        decode_event,
+        attrs=attributes(
+            recipe,
+            raw,
+            units=recipe["units"],
+            stored_scale=1.0,
+            stored_offset=0.0,
+            # PredBench: SEVIR_01_MEAN and SEVIR_01_STD of configs/_base_/datasets/sevir.py
+            normalisation={
+                **{"offset": 0.0, "scale": 255.0},
+                **{"method": "fixed", "from": "published constants"},
+            },
+            phases=1,
+            variables=[TYPE],
+            notes={"code": CODE, "frame interval": f"{MINUTES} minutes"},
+        ),
+        dtype=np.uint8,
+        unit="events",
+    )
+    _describe(written.group, events, catalog)
+    table = catalog.drop(columns=["img_type", "minute_offsets"])
+    table["first_frame"] = np.arange(len(events), dtype=np.int64) * FRAMES
+    table.to_parquet(job.out / "events.parquet", index=False)
+    train = [number for number, event in enumerate(events) if event.split == "train"]
+    found = write_index(job.out, clips)
+    statistics = written.statistics.of(train)
+    return {
+        **found,
+        **written.extras,
+        "missing pixels": int(sum(written.notes)),
+        "training mean and std": [statistics["mean"][0], statistics["std"][0]],
+    }
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the catalogue promises; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or the catalogue is wrong.
+    """
+    options = build(SevirOptions, recipe["options"], "prepare options")
+    try:
+        path = raw.find(CATALOG)
+    except StpError:
+        reason = f"the events are listed in {CATALOG}, which is not here; `stp fetch` downloads it"
+        return Planned(unknown=dict.fromkeys(SPLITS, reason))
+    events = events_of(read_catalog(path, options), path)
+    return Planned(cut(events, options, recipe["context"] + recipe["horizon"]))
+
+
+def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
+    """Compare the catalogue with the identifiers in each data file.
+
+    Raises:
+        StpError: a file is missing or damaged, or has another event at a place, or none.
+    """
+    by_file: dict[str, list[Event]] = {}
+    for event in events:
+        by_file.setdefault(event.file, []).append(event)
+    missing = sorted(set(by_file) - set(raw.names))
+    if missing:
+        raise StpError(
+            f"{len(missing)} of {len(by_file)} SEVIR files are missing, first {missing[0]}",
+            expected=f"every file that {catalog} names for {TYPE}",
+            remedy="fetch all files of the release, or remove the events from the catalogue",
+        )
+    for name, its_events in by_file.items():
+        path = raw.find(name)
+        with open_array(path, "id", ndim=1, dtypes=("bytes", "object")) as dataset:
+            ids = read(dataset, slice(None), path)
+        for event in its_events:
+            there = ids[event.place] if 0 <= event.place < len(ids) else b"nothing"
+            text = there.decode(errors="replace") if isinstance(there, bytes) else str(there)
+            if text != event.id:
+                raise StpError(
+                    f"{path}: at place {event.place} of {len(ids)} there is {text}",
+                    expected=f"event {event.id}, as {catalog} says",
+                    remedy="fetch both files again",
+                )
+
+
+def decode_event(raw: RawFiles, event: Event) -> Decoded:
+    """The pictures of one event as stored, uint8 (49, 1, H, W); the note counts missing pixels.
+
+    Raises:
+        StpError: the file is damaged, or has pictures of another number or type.
+    """
+    path = raw.find(event.file)
+    with open_array(path, TYPE, ndim=4, dtypes=("uint8",)) as dataset:
+        if event.place >= dataset.shape[0] or dataset.shape[3] != FRAMES:
+            raise StpError(
+                f"{path}: {TYPE} has shape {dataset.shape}",
+                expected=f"(events, height, width, {FRAMES}) with event {event.place}",
+                remedy="fetch it again",
+            )
+        pictures = read(dataset, event.place, path)
+    frames = np.ascontiguousarray(pictures.transpose(2, 0, 1))[:, None]
+    return Decoded(frames, int((frames == MISSING).sum()))
+
+
+def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> None:
+    """Coordinates: when each frame was, and how far a pixel is from the edge of the picture."""
+    times = np.array([e.time for e in events])[:, None] + np.round(
+        60 * np.array([e.offsets for e in events])
+    ).astype(np.int64)
+    epoch = "seconds since 1970-01-01 00:00:00"
+    names = {"standard_name": "time", "units": epoch, "calendar": "proleptic_gregorian"}
+    write_coordinate(group, "time", "frame", times.reshape(-1), **names)
+    for dim, pixels, metres in (
+        ("y", group["frames"].shape[2], catalog["height_m"].iloc[0]),  # type: ignore[union-attr]
+        ("x", group["frames"].shape[3], catalog["width_m"].iloc[0]),  # type: ignore[union-attr]
+    ):
+        centres = (np.arange(pixels) + 0.5) * float(metres) / pixels
+        what = f"distance from the first {'row' if dim == 'y' else 'column'}'s edge"
+        write_coordinate(group, dim, dim, centres, units="m", long_name=what)
+    group["frames"].attrs.update(
+        long_name="vertically integrated liquid, coded",
+        units="1",
+        comment=CODE,
+        missing_code=MISSING,
+        coordinates="time",
+    )
+
+
+def _moment(value: object) -> bool:
+    try:
+        return isinstance(value, str) and not pd.isna(pd.Timestamp(value))
+    except ValueError:
+        return False
+
+
+def _bad(path: Path, what: str) -> StpError:
+    return StpError(
+        f"{path}: {what}",
+        expected="SEVIR's CATALOG.csv",
+        remedy="fetch the file again",
+    )

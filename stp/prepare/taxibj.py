@@ -1,0 +1,331 @@
+"""TaxiBJ: taxis that enter and leave each cell of a 32 x 32 grid over Beijing, every half hour.
+
+Zhang, Zheng and Qi 2017, "Deep spatio-temporal residual networks for citywide crowd flows
+prediction". One HDF5 file for each of four periods, ``BJ13_M32x32_T30_InOut.h5`` ... ``BJ16``:
+``date`` (n,) holds text ``yyyymmddSS``, SS = 01..48 being the half hour of the day, and ``data``
+(n, 2, 32, 32) the inflow and the outflow. Half hours that were not recorded are absent.
+
+As in the code of its authors, days without all 48 half hours are left out. Windows lie in what is
+unbroken. They are dealt by time: the last ones are for the test, those before for validation.
+"""
+
+import datetime
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.data.windows import starts
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.hdf5 import open_array, read
+from stp.prepare.output import Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+
+FILE = "taxibj/BJ{:02d}_M32x32_T30_InOut.h5"
+DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})")
+SLOTS = 48  # half hours of a day
+EPOCH = datetime.date(2013, 1, 1)
+UNITS = "1/(30 min)"
+CHANNELS = ["inflow", "outflow"]
+PIECE = 1024  # half hours: 16 MB of float64
+
+
+@dataclass(frozen=True)
+class TaxiBJOptions:
+    """Options of the reader.
+
+    Attributes:
+        years: the files to read, 13 for ``BJ13_...``; ascending.
+        complete_days: whether days without all 48 half hours are left out, as in the authors' code
+            (DeepST, ``remove_incomplete_days``).
+        clips: windows for validation and for the test, ``{val: n, test: n}`` (PredBench, Table 1).
+        scale: what the flows are divided by (PredBench's released configuration: 1250).
+    """
+
+    years: tuple[int, ...] = (13, 14, 15, 16)
+    complete_days: bool = True
+    clips: dict[str, int] = field(default_factory=lambda: {"val": 500, "test": 500})
+    scale: float = 1250.0
+
+    def __post_init__(self) -> None:
+        ok = len(self.years) > 0 and all(whole(year, 0, 99) for year in self.years)
+        ok = ok and list(self.years) == sorted(set(self.years))
+        require(ok, "years", self.years, "ascending years of two digits, such as [13, 14]")
+        ok = isinstance(self.complete_days, bool)
+        require(ok, "complete_days", self.complete_days, "true or false")
+        ok = isinstance(self.clips, dict) and set(self.clips) == {"val", "test"}
+        ok = ok and all(whole(n, 1) for n in self.clips.values())
+        require(ok, "clips", self.clips, "{val: n, test: n}, each >= 1")
+        ok = isinstance(self.scale, int | float) and not isinstance(self.scale, bool)
+        require(ok and self.scale > 0, "scale", self.scale, "a number > 0")
+
+
+class Stretch(NamedTuple):
+    """Half hours without a gap.
+
+    Attributes:
+        file: of the raw data.
+        first: row of the file.
+        rows: how many.
+        slot: half hours since the epoch, of the first row.
+    """
+
+    file: str
+    first: int
+    rows: int
+    slot: int
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for TaxiBJ.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    recipe = job.recipe
+    options = build(TaxiBJOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    shape = tuple(recipe["shape"])
+    require(len(shape) == 3 and shape[0] == 2, "shape", recipe["shape"], "[2, height, width]")
+    stretches = find_stretches(raw, options)
+    pieces = [
+        Piece(
+            f"{stretch.file} rows {first}..{first + rows - 1}",
+            rows,
+            (stretch.file, first, rows, shape),
+            rows * int(np.prod(shape)) * 8,
+        )
+        for stretch in stretches
+        for first, rows in _blocks(stretch)
+    ]
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        decode_flows,
+        attrs=attributes(
+            recipe,
+            raw,
+            units=UNITS,
+            stored_scale=1.0,
+            stored_offset=0.0,
+            normalisation={
+                "offset": 0.0,
+                "scale": float(options.scale),
+                "method": "fixed",
+                "from": "PredBench's configuration",
+            },
+            phases=SLOTS,
+            variables=CHANNELS,
+        ),
+        dtype=np.float32,
+        unit="pieces",
+    )
+    slots = np.concatenate([np.arange(s.slot, s.slot + s.rows) for s in stretches])
+    write_coordinate(
+        written.group,
+        "time",
+        "frame",
+        30 * slots.astype(np.int64),
+        units=f"minutes since {EPOCH.isoformat()} 00:00:00",
+        standard_name="time",
+        long_name="begin of the half hour, local time of Beijing",
+        calendar="standard",
+    )
+    write_coordinate(written.group, "variable", "channel", np.array(CHANNELS))
+    written.group["frames"].attrs.update(
+        units=UNITS, long_name="taxis that enter or leave a cell", coordinates="time variable"
+    )
+    index = write_index(job.out, cut(stretches, options, recipe["context"] + recipe["horizon"]))
+    largest = written.statistics.of(list(range(len(pieces))))["max"]
+    return {
+        **index,
+        **written.extras,
+        "stretches": len(stretches),
+        "largest": dict(zip(CHANNELS, largest, strict=True)),
+    }
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips to expect; see stp.prepare.planned.
+
+    All of them are known where the raw files are; otherwise only those that a rule fixes.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    options = build(TaxiBJOptions, recipe["options"], "prepare options")
+    length = recipe["context"] + recipe["horizon"]
+    here = [any((Path(r) / FILE.format(y)).is_file() for r in raw.roots) for y in options.years]
+    if all(here):
+        return Planned(cut(find_stretches(raw, options), options, length))
+    reason = (
+        "depends on which half hours are absent from the files; the authors' log has 445 complete"
+        f" days, so 57 unbroken stretches would give {445 * SLOTS - 57 * (length - 1):,} windows"
+    )
+    return Planned((), dict(options.clips), {"train": reason, "strict": "likewise"})
+
+
+def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretch]:
+    """All unbroken stretches of half hours, in the order of time.
+
+    Raises:
+        StpError: a file is missing or damaged, or its dates are not ascending half hours.
+    """
+    stretches: list[Stretch] = []
+    last, before = -1, ""
+    for year in options.years:
+        name = FILE.format(year)
+        slots = read_dates(raw.find(name))
+        if slots[0] <= last:
+            raise StpError(
+                f"{raw.find(name)}: it begins before {before} ends",
+                expected="files of different periods, in the order of their names",
+                remedy="check that no file was renamed",
+            )
+        last, before = int(slots[-1]), name
+        stretches += [Stretch(name, *one) for one in unbroken(slots, options.complete_days)]
+    return stretches
+
+
+def read_dates(path: Path) -> np.ndarray:
+    """The half hours in one file, counted from the epoch; ascending.
+
+    Raises:
+        StpError: the file is damaged, or a date is none, or they do not ascend.
+    """
+    with open_array(path, "date", ndim=1, dtypes=("bytes", "object")) as dataset:
+        dates = read(dataset, slice(None), path)
+    expected = "text yyyymmddSS, SS being the half hour of the day, 01..48"
+    remedy = "fetch the file again"
+    slots = np.empty(len(dates), np.int64)
+    for i, date in enumerate(dates.tolist()):
+        slot = _slot(_text(date))
+        if slot is None:
+            raise StpError(
+                f"{path}: date {i} is {_text(date)[:20]!r}", expected=expected, remedy=remedy
+            )
+        slots[i] = slot
+    if not len(slots):
+        raise StpError(f"{path}: there are no dates in it", expected=expected, remedy=remedy)
+    wrong = np.flatnonzero(np.diff(slots) <= 0)
+    if len(wrong):
+        i = int(wrong[0])
+        how = "again" if slots[i] == slots[i + 1] else "earlier"
+        raise StpError(
+            f"{path}: date {i + 1} is {_text(dates[i + 1])}, {how} after {_text(dates[i])}",
+            expected="each half hour once, in the order of time",
+            remedy=remedy,
+        )
+    return slots
+
+
+def _text(date: Any) -> str:
+    return date.decode("ascii", "replace") if isinstance(date, bytes) else str(date)
+
+
+def _slot(text: str) -> int | None:
+    match = DATE.fullmatch(text)
+    if match is None or not 1 <= int(match[4]) <= SLOTS:
+        return None
+    try:
+        day = datetime.date(int(match[1]), int(match[2]), int(match[3]))
+    except ValueError:
+        return None
+    return (day - EPOCH).days * SLOTS + int(match[4]) - 1
+
+
+def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
+    """Rows of a file whose half hours follow each other.
+
+    Args:
+        slots: ascending, counted from the epoch.
+        complete_days: whether to leave out days that have not all their half hours.
+
+    Returns:
+        (first row, rows, first half hour) of each stretch.
+    """
+    rows = np.arange(len(slots))
+    if complete_days:
+        days, counts = np.unique(slots // SLOTS, return_counts=True)
+        rows = rows[np.isin(slots // SLOTS, days[counts == SLOTS])]
+    if len(rows):
+        for stretch in np.split(rows, np.flatnonzero(np.diff(slots[rows]) != 1) + 1):
+            yield int(stretch[0]), len(stretch), int(slots[stretch[0]])
+
+
+def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
+    """The windows of all stretches, which lie one after the other, dealt by time.
+
+    Those of the subset ``strict`` are the test windows that only reach into days into which no
+    window for training or validation does.
+
+    Raises:
+        StpError: there are too few windows.
+    """
+    windows = []
+    base = 0
+    for stretch in stretches:
+        for start in starts(0, stretch.rows, length, 1).tolist():
+            windows.append((base + start, stretch.slot + start))
+        base += stretch.rows
+    test = options.clips["test"]
+    later = test + options.clips["val"]
+    if len(windows) <= later:
+        raise StpError(
+            f"TaxiBJ: only {len(windows)} windows of {length} half hours without a gap",
+            expected=f"more than {later}, the numbers of windows for validation and the test",
+            remedy="lower `clips` in the options of the reader, or add files (`years`)",
+        )
+    splits = ["train"] * (len(windows) - later) + ["val"] * options.clips["val"] + ["test"] * test
+    clips = []
+    for split, (start, slot) in zip(splits, windows, strict=True):
+        day = (EPOCH + datetime.timedelta(days=slot // SLOTS)).isoformat()
+        name = f"{day}/half-hour-{slot % SLOTS + 1:02d}"
+        clips.append(Clip(split, name, start, 1, length, day, slot % SLOTS))
+    last = (windows[-test - 1][1] + length - 1) // SLOTS  # the last day seen before the test
+    apart = [
+        clip._replace(split="strict")
+        for clip, (_, slot) in zip(clips[-test:], windows[-test:], strict=True)
+        if slot // SLOTS > last
+    ]
+    return clips + apart
+
+
+def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> np.ndarray:
+    """Some rows of a file, float32 (T, 2, H, W), taxis per half hour.
+
+    Raises:
+        StpError: the file is damaged, or of another shape, or has values that are no flows.
+    """
+    name, first, rows, shape = task
+    path = raw.find(name)
+    with open_array(path, "data", ndim=4, dtypes=("float64", "float32")) as dataset:
+        if dataset.shape[1:] != shape or len(dataset) < first + rows:
+            raise StpError(
+                f"{path}: data has shape {dataset.shape}",
+                expected=f"as many rows as date, each {shape}",
+                remedy="fetch the file again",
+            )
+        values = read(dataset, slice(first, first + rows), path)
+    wrong = ~np.isfinite(values) | (values < 0) | (values > np.finfo(np.float32).max)
+    if wrong.any():
+        row = first + int(np.flatnonzero(wrong.any(axis=(1, 2, 3)))[0])
+        raise StpError(
+            f"{path}: {int(wrong.sum())} values of data are no flows, first in row {row}",
+            expected="finite numbers from 0",
+            remedy="fetch the file again",
+        )
+    return values.astype(np.float32)
+
+
+def _blocks(stretch: Stretch) -> Sequence[tuple[int, int]]:
+    stop = stretch.first + stretch.rows
+    return [(a, min(PIECE, stop - a)) for a in range(stretch.first, stop, PIECE)]

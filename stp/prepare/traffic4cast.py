@@ -1,0 +1,284 @@
+"""Traffic4Cast 2021: traffic in ten cities on a grid of 100 m, every five minutes.
+
+Eichenberger et al. 2022, "Traffic4cast at NeurIPS 2021 - temporal and spatial few-shot transfer
+learning in gridded geo-spatial processes". One HDF5 file for each day of a city,
+``<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5``, with one array of bytes (288, 495, 436, 8): five
+minutes of the day (local time), rows, columns, and for each of four headings the volume and the
+speed of the traffic, both scaled to 0..255. PredBench cuts out the middle, 128 rows x 112 columns.
+"""
+
+import datetime
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.data.windows import starts
+from stp.errors import StpError
+from stp.job import Job
+from stp.options import build, require, whole
+from stp.prepare.frames import Piece, write_frames
+from stp.prepare.hdf5 import open_array, read
+from stp.prepare.output import Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+
+FOLDER = "traffic4cast2021"
+LISTS = {
+    "train": "predbench_annotations/traffic4cast2021/traffic4cast2021_train.json",
+    "val": "predbench_annotations/traffic4cast2021/traffic4cast2021_val.json",
+    # The name is misspelled where it is published.
+    "test": "predbench_annotations/traffic4cast2021/traiifc4cast2021_test.json",
+    "moscow": "predbench_annotations/traffic4cast2021/traffic4cast2021_moscow.json",
+}
+PATH = re.compile(r"(?P<city>\w+)/training/(?P<day>\d{4}-\d\d-\d\d)_(?P=city)_8ch\.h5")
+STEPS = 288  # of five minutes, a day
+BLOCK = 12  # of them are read at once: 20 MB are unpacked
+EPOCH = datetime.date(2019, 1, 1)
+# The order in the files, according to data_layout.py of the competition's code.
+VARIABLES = [f"{what}_{way}" for way in ("NE", "NW", "SE", "SW") for what in ("volume", "speed")]
+
+
+@dataclass(frozen=True)
+class Traffic4CastOptions:
+    """Options of the reader.
+
+    Attributes:
+        grid: rows and columns of the raw data.
+        stride: steps from one window to the next (PredBench's released configuration: 10).
+        require_all: whether every file that the lists name must be there.
+    """
+
+    grid: tuple[int, int] = (495, 436)
+    stride: int = 10
+    require_all: bool = True
+
+    def __post_init__(self) -> None:
+        ok = isinstance(self.grid, tuple) and len(self.grid) == 2
+        ok = ok and all(whole(n, 1) for n in self.grid)
+        require(ok, "grid", self.grid, "[rows, columns]")
+        require(whole(self.stride, 1), "stride", self.stride, "a whole number >= 1")
+        ok = isinstance(self.require_all, bool)
+        require(ok, "require_all", self.require_all, "true or false")
+
+
+class Day(NamedTuple):
+    """One file.
+
+    Attributes:
+        split: whose list it is on: train, val, test or moscow.
+        file: of the raw data.
+        city: e.g. "BERLIN".
+        date: e.g. "2019-01-04".
+    """
+
+    split: str
+    file: str
+    city: str
+    date: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.city}/{self.date}"
+
+
+def read_days(raw: RawFiles | Lists) -> list[Day]:
+    """The days of all lists, in their order.
+
+    Raises:
+        StpError: a list is missing or damaged, or names a day twice.
+    """
+    days = []
+    seen: dict[str, str] = {}
+    for split, name in LISTS.items():
+        path = raw.find(name)
+        try:
+            listed = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise StpError(
+                f"{path}: no JSON ({error})", expected="a list of files", remedy="fetch it again"
+            ) from error
+        if not isinstance(listed, list) or not listed:
+            raise StpError(
+                f"{path}: no list of files", expected="a JSON list", remedy="fetch it again"
+            )
+        for item in listed:
+            match = PATH.fullmatch(item) if isinstance(item, str) else None
+            if match is None or not _is_date(match["day"]):
+                raise StpError(
+                    f"{path}: {str(item)[:100]!r}",
+                    expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5",
+                    remedy="fetch it again",
+                )
+            if item in seen:
+                raise StpError(
+                    f"{path}: {item} is listed twice, first for {seen[item]}",
+                    expected="each day of a city once",
+                    remedy="fetch the lists again",
+                )
+            seen[item] = split
+            days.append(Day(split, f"{FOLDER}/{item}", match["city"], match["day"]))
+    return days
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def cut(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[Clip]:
+    """The windows of all days, which lie one after the other in the given order."""
+    return [
+        Clip(
+            day.split,
+            f"{day.name}/step-{step:03d}",
+            number * STEPS + step,
+            1,
+            length,
+            day.name,
+            step,
+        )
+        for number, day in enumerate(days)
+        for step in starts(0, STEPS, length, options.stride).tolist()
+    ]
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr`` and ``index.parquet`` for Traffic4Cast 2021.
+
+    Raises:
+        StpError: an option or a raw file is wrong, or a required one is missing.
+    """
+    recipe = job.recipe
+    options = build(Traffic4CastOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    channels, height, width = recipe["shape"]
+    ok = channels == len(VARIABLES) and height <= options.grid[0] and width <= options.grid[1]
+    require(ok, "shape", recipe["shape"], f"[8, height, width] within the grid {options.grid}")
+    listed = read_days(raw)
+    here = set(raw.names)
+    missing = [day for day in listed if day.file not in here]
+    if missing and options.require_all:
+        raise StpError(
+            f"{len(missing)} of {len(listed)} listed files are missing, first {missing[0].file}",
+            expected=f"every file of the lists, below {FOLDER}/<CITY>/training/",
+            remedy="unpack the archive of each city there, or set require_all to false for a part",
+        )
+    days = [day for day in listed if day.file in here]
+    attrs = attributes(
+        recipe,
+        raw,
+        units="1",
+        stored_scale=1.0,
+        stored_offset=0.0,
+        normalisation={
+            "offset": 0.0,
+            "scale": 255.0,
+            "method": "fixed",
+            "from": "PredBench's configuration",
+        },
+        phases=STEPS,
+        variables=VARIABLES,
+    )
+    crop = (height, width)
+    written = write_frames(
+        job,
+        raw,
+        [
+            Piece(day.name, STEPS, (day.file, options.grid, crop), _size(raw, day.file))
+            for day in days
+        ],
+        decode_day,
+        attrs=attrs,
+        dtype=np.uint8,
+        unit="days",
+    )
+    minutes = [(datetime.date.fromisoformat(d.date) - EPOCH).days * 24 * 60 for d in days]
+    write_coordinate(
+        written.group,
+        "time",
+        "frame",
+        np.add.outer(np.array(minutes, np.int64), 5 * np.arange(STEPS)).reshape(-1),
+        units=f"minutes since {EPOCH.isoformat()} 00:00:00",
+        standard_name="time",
+        long_name="begin of the five minutes, local time of the city",
+        calendar="standard",
+    )
+    write_coordinate(written.group, "variable", "channel", np.array(VARIABLES))
+    written.group["frames"].attrs.update(
+        units="1",
+        long_name="traffic volume and speed, each scaled to 0..255",
+        coordinates="time variable",
+    )
+    counts = write_index(job.out, cut(days, options, recipe["context"] + recipe["horizon"]))
+    return {**counts, **written.extras, "days missing": len(missing), **shared(days)}
+
+
+def _size(raw: RawFiles, name: str) -> int:
+    """Bytes of a file, without the checksum that `RawFiles.find` computes; 0 if it is gone."""
+    return next((p.stat().st_size for r in raw.roots if (p := r / name).is_file()), 0)
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips of the lists; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option or a list is wrong or missing.
+    """
+    options = build(Traffic4CastOptions, recipe["options"], "prepare options")
+    return Planned(cut(read_days(raw), options, recipe["context"] + recipe["horizon"]))
+
+
+def shared(days: Iterable[Day]) -> dict[str, int]:
+    """What test days have in common with those for training: no day of a city, but all else.
+
+    Returns:
+        test days; those of a city, with a date, and next to a day of the same city, in training.
+    """
+    days = list(days)
+    train = [day for day in days if day.split == "train"]
+    test = [day for day in days if day.split == "test"]
+    cities, dates = {day.city for day in train}, {day.date for day in train}
+    seen = {(day.city, datetime.date.fromisoformat(day.date)) for day in train}
+
+    def beside(day: Day) -> bool:
+        date = datetime.date.fromisoformat(day.date)
+        return any((day.city, date + datetime.timedelta(days=by)) in seen for by in (-1, 1))
+
+    return {
+        "test days": len(test),
+        "test days in cities of training": sum(day.city in cities for day in test),
+        "test days on dates of training": sum(day.date in dates for day in test),
+        "test days next to a training day of their city": sum(beside(day) for day in test),
+    }
+
+
+def decode_day(raw: RawFiles, task: tuple[str, tuple[int, int], tuple[int, int]]) -> np.ndarray:
+    """The middle of all frames of a day, uint8 (288, 8, height, width).
+
+    Raises:
+        StpError: the file is damaged, or of another shape.
+    """
+    name, grid, (height, width) = task
+    path = raw.find(name)
+    # PredBench's crop rounds down: rows 183..310 and columns 162..273 of the official grid.
+    top, left = (grid[0] - height) // 2, (grid[1] - width) // 2
+    shape = (STEPS, *grid, len(VARIABLES))
+    frames = np.empty((STEPS, len(VARIABLES), height, width), np.uint8)
+    with open_array(path, "array", ndim=4, dtypes=("uint8",)) as dataset:
+        if dataset.shape != shape:
+            raise StpError(
+                f"{path}: array has shape {dataset.shape}",
+                expected=f"{shape}: steps, rows, columns, channels",
+                remedy="fetch the file again",
+            )
+        for first in range(0, STEPS, BLOCK):
+            part = np.s_[first : first + BLOCK, top : top + height, left : left + width]
+            frames[first : first + BLOCK] = np.moveaxis(read(dataset, part, path), -1, 1)
+    return frames

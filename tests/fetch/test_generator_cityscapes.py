@@ -1,0 +1,91 @@
+"""The generated CityScapes package has the official names and numbering, and streets move by."""
+
+import io
+import re
+import zipfile
+from collections import Counter
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+
+OPTIONS = {"snippets": {"train": 4, "val": 2, "test": 5}, "height": 32, "width": 64}
+NAME = re.compile(
+    r"leftImg8bit_sequence/(train|val|test)/([a-z]+)/([a-z]+)_(\d{6})_(\d{6})_leftImg8bit\.png"
+)
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raw") / "made"
+    run_generator("cityscapes", OPTIONS, out)
+    files = [path for path in out.rglob("*") if path.is_file()]
+    assert files == [out / "cityscapes" / "leftImg8bit_sequence_trainvaltest.zip"]
+    return files[0]
+
+
+def pictures(package: Path) -> dict[str, np.ndarray]:
+    with zipfile.ZipFile(package) as archive:
+        assert archive.testzip() is None
+        return {
+            name: np.asarray(Image.open(io.BytesIO(archive.read(name))))
+            for name in archive.namelist()
+        }
+
+
+def test_names_and_numbers_are_in_the_official_style(package: Path) -> None:
+    with zipfile.ZipFile(package) as archive:
+        matches = [NAME.fullmatch(name) for name in archive.namelist()]
+    assert all(match and match[2] == match[3] for match in matches)
+    keys = sorted((m[1], m[2], m[4], int(m[5])) for m in matches if m)
+    assert Counter(key[0] for key in keys) == {"train": 120, "val": 60, "test": 150}
+    # 30 consecutive numbers; not from 0 in cities that were recorded in one go
+    runs = [
+        [key for _, key in run]
+        for _, run in groupby(enumerate(keys), lambda pair: (*pair[1][:3], pair[1][3] - pair[0]))
+    ]
+    assert {len(run) for run in runs} == {30}
+    firsts = {run[0][3] for run in runs}
+    assert 0 in firsts and max(firsts) > 0
+    cities = {split: {key[1] for key in keys if key[0] == split} for split in OPTIONS["snippets"]}
+    assert not cities["train"] & cities["test"] and not cities["val"] & cities["test"]
+
+
+def test_pictures_are_colour_png_and_streets_move_by(package: Path) -> None:
+    made = pictures(package)
+    assert {values.shape for values in made.values()} == {(32, 64, 3)}
+    names = sorted(name for name in made if "/test/berlin/" in name)[:30]
+    video = np.stack([made[name] for name in names]).astype(float)
+    near = np.abs(video[1:] - video[:-1]).mean()
+    far = np.abs(video[15:] - video[:-15]).mean()
+    assert 0 < near < far
+    # parallax: the sky in the middle stays, what is near at the edges does not
+    change = np.abs(np.diff(video, axis=0)).mean(axis=(0, 3))
+    assert change[:4, 30:34].mean() < 0.2 * change[8:24, :8].mean()
+
+
+def test_the_same_seed_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
+    run_generator("cityscapes", OPTIONS, tmp_path / "again")
+    again = tmp_path / "again" / "cityscapes" / package.name
+    assert again.read_bytes() == package.read_bytes()
+    run_generator("cityscapes", {**OPTIONS, "seed": 1}, tmp_path / "other")
+    assert (tmp_path / "other" / "cityscapes" / package.name).read_bytes() != package.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"snippets": {"trian": 1}}, "unknown key 'trian'"),
+        ({"snippets": {"train": -1}}, r"snippets\.train is -1"),
+        ({"height": 2}, "height is 2"),
+        ({"frames": 20}, "unknown key 'frames'"),
+    ],
+)
+def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(StpError, match=message):
+        run_generator("cityscapes", options, tmp_path / "made")

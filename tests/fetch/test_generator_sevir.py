@@ -1,0 +1,123 @@
+"""The generated SEVIR files have the official layout, and rain that drifts."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from stp.errors import StpError
+from stp.fetch.generators.sevir import movie
+from stp.fetch.raw import run_generator
+
+OPTIONS = {"years": [2018, 2019], "events": 3, "size": 16}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raw") / "made"
+    run_generator("sevir", OPTIONS, out)
+    return out / "sevir"
+
+
+def test_names_of_the_files_are_official_ones(made: Path) -> None:
+    names = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file())
+    periods = [
+        *("RANDOMEVENTS_{}_0101_0430", "RANDOMEVENTS_{}_0501_0831", "RANDOMEVENTS_{}_0901_1231"),
+        *("STORMEVENTS_{}_0101_0630", "STORMEVENTS_{}_0701_1231"),
+    ]
+    expected = [
+        f"data/vil/{year}/SEVIR_VIL_{period.format(year)}.h5"
+        for year in (2018, 2019)
+        for period in periods
+    ]
+    assert names == ["CATALOG.csv", *expected]
+
+
+def test_files_hold_what_official_ones_hold(made: Path) -> None:
+    path = made / "data/vil/2018/SEVIR_VIL_STORMEVENTS_2018_0101_0630.h5"
+    with h5py.File(path) as file:
+        assert sorted(file) == ["id", "vil"]
+        assert file["vil"].shape == (3, 16, 16, 49) and file["vil"].dtype == np.uint8
+        assert file["vil"].chunks is None and file["vil"].compression is None
+        assert file["id"].shape == (3,) and file["id"].dtype.kind == "S"
+        assert all(name.startswith(b"S") for name in file["id"][:])
+
+
+def test_the_catalogue_has_the_official_columns_and_fits_the_files(made: Path) -> None:
+    text = (made / "CATALOG.csv").read_text()
+    assert text.splitlines()[0] == (
+        "id,file_name,file_index,img_type,time_utc,minute_offsets,episode_id,event_id,event_type,"
+        "llcrnrlat,llcrnrlon,urcrnrlat,urcrnrlon,proj,size_x,size_y,height_m,width_m,"
+        "data_min,data_max,pct_missing"
+    )
+    table = pd.read_csv(made / "CATALOG.csv", parse_dates=["time_utc"])
+    assert set(table["img_type"]) == {"vil", "ir107"} and len(table) == 2 * 10 * 3
+    offsets = ":".join(str(minutes) for minutes in range(-120, 121, 5))
+    assert (table["minute_offsets"] == offsets).all()
+    assert (table["proj"].str.strip() == "+proj=laea +lat_0=38 +lon_0=-98 +units=m +a=6370997.0 "
+            "+ellps=sphere").all()  # fmt: skip
+    vil = table[table["img_type"] == "vil"]
+    assert vil["id"].is_unique and (vil["event_type"].isna() == vil["id"].str.startswith("R")).all()
+    for name, rows in vil.groupby("file_name"):
+        first, last = (f"{name[-12:-8]}-{d[:2]}-{d[2:]}" for d in name[:-3].split("_")[-2:])
+        year = int(name.split("/")[1])
+        days = rows["time_utc"].dt.strftime("%m-%d")
+        assert (rows["time_utc"].dt.year == year).all()
+        assert (days >= first[-5:]).all() and (days <= last[-5:]).all()
+        with h5py.File(made / "data" / name) as file:
+            for row in rows.itertuples():
+                assert file["id"][row.file_index].decode() == row.id
+                pictures = file["vil"][row.file_index]
+                assert row.pct_missing == pytest.approx(100 * (pictures == 255).mean())
+                assert row.data_max == pictures[pictures != 255].max()
+    assert 0 < (vil["pct_missing"] > 0).sum() < len(vil) / 2
+
+
+def test_rain_drifts_eastward_and_most_of_the_sky_is_clear() -> None:
+    shifts, clear = [], []
+    for seed in range(12):
+        pictures = movie(48, np.random.default_rng(seed)).astype(float)
+        clear.append((pictures == 0).mean())
+        before, after = pictures[:, 12:36, 20], pictures[:, :, 28]
+        # where, 8 frames later, does the middle of the picture fit best?
+        errors = [np.abs(after[:, 12 + s : 36 + s] - before).mean() for s in range(-12, 13)]
+        shifts.append(int(np.argmin(errors)) - 12)
+    assert np.mean(clear) > 0.3
+    assert np.mean(shifts) > 0.5, shifts
+    # one frame is more like the next than like one an hour later
+    pictures = movie(48, np.random.default_rng(0)).astype(float)
+    change = [np.abs(pictures[:, :, lag:] - pictures[:, :, :-lag]).mean() for lag in (1, 12)]
+    assert change[0] < change[1] / 2
+
+
+def test_random_places_are_calmer_than_storms() -> None:
+    mean = [
+        np.mean([movie(24, np.random.default_rng(s), calm=calm).mean() for s in range(8)])
+        for calm in (False, True)
+    ]
+    assert mean[1] < 0.7 * mean[0]
+
+
+def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
+    run_generator("sevir", OPTIONS, tmp_path / "same")
+    run_generator("sevir", {**OPTIONS, "seed": 1}, tmp_path / "other")
+    for path in (p for p in made.rglob("*") if p.is_file()):
+        name = path.relative_to(made)
+        assert (tmp_path / "same/sevir" / name).read_bytes() == path.read_bytes()
+        assert (tmp_path / "other/sevir" / name).read_bytes() != path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"years": [2020]}, "years is"),
+        ({"events": 0}, "events is 0"),
+        ({"size": 4}, "size is 4"),
+        ({"event": 3}, "unknown key 'event'"),
+    ],
+)
+def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(StpError, match=problem):
+        run_generator("sevir", options, tmp_path / "raw")

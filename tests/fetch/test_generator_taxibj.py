@@ -1,0 +1,108 @@
+"""The generated TaxiBJ files have the official layout, and a city's days and weeks."""
+
+import datetime
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+
+OPTIONS = {"days": [28, 10, 10, 14], "grid": [8, 8], "absent": 0.2, "incomplete": 0.2}
+FIRST = {13: "20130701", 14: "20140301", 15: "20150301", 16: "20151101"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raw") / "made"
+    run_generator("taxibj", OPTIONS, out)
+    return out / "taxibj"
+
+
+def test_layout_is_the_official_one(made: Path) -> None:
+    assert sorted(p.name for p in made.iterdir()) == [
+        *(f"BJ{year}_M32x32_T30_InOut.h5" for year in FIRST),
+        "BJ_Holiday.txt",
+        "BJ_Meteorology.h5",
+    ]
+    for year, first in FIRST.items():
+        with h5py.File(made / f"BJ{year}_M32x32_T30_InOut.h5") as file:
+            assert set(file) == {"data", "date"}
+            assert file["date"].dtype == np.dtype("S10")
+            assert file["data"].dtype == np.float64
+            assert file["data"].shape == (len(file["date"]), 2, 8, 8)
+            dates = [date.decode() for date in file["date"]]
+            data = file["data"][:]
+        assert dates[0] == first + "01"  # yyyymmddSS
+        assert dates == sorted(set(dates))
+        assert {date[8:] for date in dates} == {f"{slot:02d}" for slot in range(1, 49)}
+        assert data.min() >= 0 and np.array_equal(data, np.rint(data))
+        days = [date[:8] for date in dates]
+        counts = {day: days.count(day) for day in set(days)}
+        assert min(counts.values()) < 48 < 49 > max(counts.values())
+        span = datetime.date.fromisoformat(days[-1]) - datetime.date.fromisoformat(first)
+        assert span.days + 1 > len(counts)  # some days are absent
+        assert span.days + 1 == OPTIONS["days"][list(FIRST).index(year)]
+
+
+def test_weather_and_holidays(made: Path) -> None:
+    with h5py.File(made / "BJ_Meteorology.h5") as file:
+        n = 48 * sum(OPTIONS["days"])
+        assert {name: (a.shape, a.dtype) for name, a in file.items()} == {
+            "date": ((n,), np.dtype("S10")),
+            "Temperature": ((n,), np.dtype("f8")),
+            "WindSpeed": ((n,), np.dtype("f8")),
+            "Weather": ((n, 17), np.dtype("f8")),
+        }
+        assert (file["Weather"][:].sum(axis=1) == 1).all()
+        assert -30 < file["Temperature"][:].min() < file["Temperature"][:].max() < 50
+    days = (made / "BJ_Holiday.txt").read_text().splitlines()
+    assert days == sorted(days) and "20151001" in days
+    assert all(datetime.date.fromisoformat(day) for day in days)
+
+
+def test_rush_hours_nights_and_weekends(made: Path) -> None:
+    with h5py.File(made / "BJ13_M32x32_T30_InOut.h5") as file:
+        dates = [date.decode() for date in file["date"]]
+        total = file["data"][:].sum(axis=(1, 2, 3))
+        inflow, outflow = file["data"][:].sum(axis=0)
+    slot = np.array([int(date[8:]) for date in dates])
+    free = np.array([datetime.date.fromisoformat(d[:8]).weekday() >= 5 for d in dates])
+    rush, night = (slot == 17) | (slot == 38), (slot > 6) & (slot < 10)
+    assert total[rush & ~free].mean() > 5 * total[night].mean()
+    assert total[rush & ~free].mean() > 1.1 * total[rush & free].mean()
+    # A half hour is like the one before, and like that of the day before.
+    assert np.corrcoef(total[1:], total[:-1])[0, 1] > 0.9
+    # Over days about as many come as go, in each place.
+    assert np.abs(inflow - outflow).max() < 0.2 * (inflow + outflow).max()
+    assert total.max() / 128 < 1292  # the largest official flow
+
+
+def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
+    def data(name: str, **options: object) -> np.ndarray:
+        run_generator("taxibj", {**OPTIONS, **options}, tmp_path / name)
+        with h5py.File(tmp_path / name / "taxibj/BJ14_M32x32_T30_InOut.h5") as file:
+            return file["data"][:]
+
+    one, same, other = data("a"), data("b"), data("c", seed=1)
+    assert np.array_equal(one, same)
+    assert one.shape != other.shape or not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"days": [1, 2, 3]}, "days is"),
+        ({"days": [122, 1, 1, 1]}, "days is"),
+        ({"grid": [2, 8]}, "grid is"),
+        ({"absent": 0.5}, "absent is 0.5"),
+        ({"incomplete": -1}, "incomplete is -1"),
+        ({"seed": -1}, "seed is -1"),
+        ({"years": 1}, "unknown key 'years'"),
+    ],
+)
+def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
+    with pytest.raises(StpError, match=message):
+        run_generator("taxibj", options, tmp_path / "raw")

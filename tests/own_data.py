@@ -1,0 +1,85 @@
+"""Small files of every kind, made here with known values, for tests of own data."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import xarray as xr
+from PIL import Image
+
+THIRDS: dict[str, Any] = {"train": 0.5, "val": 0.25, "test": 0.25}
+
+
+def level(recording: int, frame: int) -> int:
+    """The grey level of a frame: tells which one it is."""
+    return 20 + 40 * recording + frame
+
+
+def video(
+    path: Path,
+    levels: list[int],
+    size: tuple[int, int] = (16, 24),
+    codec: str = "ffv1",
+    **options: Any,
+) -> None:
+    """A video of even grey frames, without loss unless another codec is named."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, rate=12)
+        stream.height, stream.width = size
+        stream.pix_fmt = options.pop("pix_fmt", "yuv420p")
+        rotate = options.pop("rotate", None)
+        if rotate:
+            stream.set_display_rotation(rotate)
+        stream.options = {name: str(value) for name, value in options.items()}
+        for value in levels:
+            picture = np.full((*size, 3), value, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+
+
+def picture(path: Path, values: np.ndarray | int, size: tuple[int, int] = (16, 24)) -> None:
+    """A picture file of these values, or of one grey level."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(values, int):
+        values = np.full(size, values, np.uint8)
+    Image.fromarray(values).save(path)
+
+
+def picture_bytes(value: int) -> bytes:
+    """The content of a picture file."""
+    content = io.BytesIO()
+    Image.fromarray(np.full((16, 24), value, np.uint8)).save(content, "PNG")
+    return content.getvalue()
+
+
+def times(start: str, count: int, step: str = "6h") -> np.ndarray:
+    """Dates in steady steps."""
+    number, unit = int(step[:-1]), step[-1]
+    return np.datetime64(start, "ns") + np.arange(count) * np.timedelta64(number, unit)
+
+
+def grid(when: np.ndarray, height: int = 4, width: int = 6) -> xr.Dataset:
+    """Two variables, one of them on levels; values tell where and when they are.
+
+    t2m is 1000 k + 10 row + column at time k; z at level p is p + k.
+    """
+    k = np.arange(len(when))[:, None, None]
+    row, column = np.arange(height)[:, None], np.arange(width)
+    levels = np.array([500.0, 850.0])
+    t2m = (1000 * k + 10 * row + column).astype(np.float32)
+    z = np.broadcast_to(levels[:, None, None] + k[:, None], (len(when), 2, height, width))
+    return xr.Dataset(
+        {
+            "t2m": (("time", "lat", "lon"), t2m, {"units": "K"}),
+            "z": (("time", "level", "lat", "lon"), z.astype(np.float32), {"units": "m2 s-2"}),
+        },
+        {
+            "time": when,
+            "lat": np.linspace(60, 30, height),
+            "lon": np.arange(width) * 2.0,
+            "level": levels,
+        },
+    )

@@ -1,0 +1,277 @@
+"""BAIR from small TFRecord files made here, and from the recorded fixture."""
+
+import tarfile
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+from damage import check_damage, content
+
+from stp.config import CONFIG_FOLDER, read_yaml
+from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.fetch.generators.tfrecord_write import sequence_example, write_records
+from stp.prepare.bair import BairOptions, count, decode_trajectory, look, run
+from stp.prepare.planned import Lists
+from stp.prepare.trajectories import centre
+
+SIZE, FRAMES = 4, 7
+OPTIONS = {
+    **{"frames": FRAMES, "raw_size": SIZE, "val": 2},
+    "trajectories": {"train": 5, "test": 2},
+}
+JOB = ("bair", [3, SIZE, SIZE], OPTIONS)
+TRAIN = "softmotion30_44k/train"
+
+
+def frame(number, t):
+    """Frame t of trajectory n, (H, W, 3): every value is different in some trajectory or time."""
+    pixels = np.arange(SIZE * SIZE * 3, dtype=np.uint8).reshape(SIZE, SIZE, 3)
+    return pixels + np.uint8(10 * number + t)
+
+
+def record(number, frames=FRAMES, skip=()):
+    features = {}
+    for t in range(frames):
+        features[f"{t}/image_main/encoded"] = [frame(number, t).tobytes()]
+        features[f"{t}/image_aux1/encoded"] = [bytes(SIZE * SIZE * 3)]
+        features[f"{t}/action"] = np.zeros(4, np.float32)
+    return sequence_example({k: v for k, v in features.items() if k not in skip})
+
+
+def write_files(root, folder=""):
+    top = root / folder / "softmotion30_44k"
+    # 10 comes after 2, as numbers, not as texts
+    write_records(top / "train" / "traj_10_to_12.tfrecords", [record(n) for n in (2, 3, 4)])
+    write_records(top / "train" / "traj_2_to_9.tfrecords", [record(n) for n in (0, 1)])
+    write_records(top / "test" / "traj_0_to_255.tfrecords", [record(n) for n in (5, 6)])
+    return root
+
+
+@pytest.fixture
+def raw(tmp_path):
+    return write_files(tmp_path / "raw", "bair")
+
+
+def first_values(job):
+    """{name of the clip: its first pixel, over time}."""
+    data = Prepared(job.out)
+    frames = data.frames.read(0, len(data.frames))[:, 0, 0, 0]
+    return {row.clip: frames[row.start : row.start + row.length] for row in data.index.itertuples()}
+
+
+def test_trajectories_become_clips(make_job, raw):
+    job = make_job(*JOB, context=2, horizon=2)
+    extras = run(job)
+    assert extras["clips"] == {"train": 3, "val": 2, "test": 2}
+    assert extras["clusters"] == extras["clips"]
+    data = Prepared(job.out)
+    assert len(data.frames) == 7 * FRAMES
+    numbers = {
+        "train/traj_2_to_9/000": 0,
+        "train/traj_2_to_9/001": 1,
+        "train/traj_10_to_12/000": 2,
+        "train/traj_10_to_12/001": 3,
+        "train/traj_10_to_12/002": 4,
+        "test/traj_0_to_255/000": 5,
+        "test/traj_0_to_255/001": 6,
+    }
+    found = first_values(job)
+    assert set(found) == set(numbers)
+    for row in data.index.itertuples():
+        n = numbers[row.clip]
+        if row.split == "train":  # the whole trajectory: a window is drawn in each epoch
+            assert found[row.clip].tolist() == [10 * n + t for t in range(FRAMES)]
+        else:  # 4 of 7 frames: offset (7 - 4 + 1) // 2 = 2
+            assert found[row.clip].tolist() == [10 * n + t for t in (2, 3, 4, 5)]
+    assert data.attrs["random_windows"] == {"train": 0}
+    # colours are not mixed up: channel c of pixel (y, x) is (4 y + x) * 3 + c
+    whole = data.frames.read(0, 1)[0]  # test files come first
+    np.testing.assert_array_equal(whole, frame(5, 0).transpose(2, 0, 1))
+    test = data.clips("test").read([0])
+    np.testing.assert_array_equal(
+        np.rint(test[0, 0] * 255), frame(5, 2).transpose(2, 0, 1).astype(float)
+    )
+
+
+def test_training_windows_are_drawn_anew_in_each_epoch(make_job, raw):
+    job = make_job(*JOB, context=2, horizon=2)
+    run(job)
+    train = Prepared(job.out).clips("train")
+    firsts = {
+        tuple(np.rint(train.read([0, 1, 2], epoch=epoch)[:, 0, 0, 0, 0] * 255).astype(int) % 10)
+        for epoch in range(20)
+    }
+    assert len(firsts) > 5
+    assert {value for values in firsts for value in values} == {0, 1, 2, 3}
+
+
+def test_the_official_offset_of_central_windows():
+    assert centre(30, 12) == 9
+    assert [centre(n, 12) for n in (12, 13, 14, 15, 36)] == [0, 1, 1, 2, 12]
+
+
+def test_the_split_does_not_depend_on_the_order_of_files(make_job, raw, tmp_path):
+    one = make_job(*JOB)
+    run(one)
+    other = raw / "bair" / "softmotion30_44k" / "train"
+    (raw / "another" / "softmotion30_44k").mkdir(parents=True)
+    other.rename(raw / "another" / "softmotion30_44k" / "train")
+    two = make_job(*JOB)
+    run(two)
+    a, b = (Prepared(job.out).index.sort_values(["split", "clip"]) for job in (one, two))
+    assert a[["split", "clip"]].values.tolist() == b[["split", "clip"]].values.tolist()
+    third = make_job("bair", [3, SIZE, SIZE], {**OPTIONS, "seed": 3})
+    run(third)
+    c = Prepared(third.out).index.sort_values(["split", "clip"])
+    assert a[["split", "clip"]].values.tolist() != c[["split", "clip"]].values.tolist()
+
+
+def test_files_in_a_tar_archive_give_the_same(make_job, raw, tmp_path):
+    plain = make_job(*JOB)
+    run(plain)
+    with tarfile.open(raw / "bair" / "bair.tar", "w") as archive:
+        archive.add(raw / "bair" / "softmotion30_44k", "softmotion30_44k")
+    names = ["bair/bair.tar"]
+    packed = make_job(*JOB, names=names)
+    run(packed)
+    (frames, index), (others, its_index) = content(plain), content(packed)
+    np.testing.assert_array_equal(frames, others)
+    assert index.equals(its_index)
+
+
+def test_two_processes_give_the_same_bytes(make_job, raw):
+    one = make_job(*JOB)
+    run(one)
+    two = make_job(*JOB, prepare_workers=2)
+    run(two)
+
+    def files(job):
+        return {p.relative_to(job.out): p.read_bytes() for p in job.out.rglob("*") if p.is_file()}
+
+    assert files(one) == files(two)
+
+
+def test_a_record_is_never_read_with_its_file(make_job, raw, tmp_path):
+    """Large files are read in parts: what is read at once is one record."""
+    top = tmp_path / "large" / "softmotion30_44k"
+    write_records(top / "train" / "traj_0_to_255.tfrecords", [record(1)] * 400)
+    write_records(top / "test" / "traj_0_to_255.tfrecords", [record(1)])
+    size = (top / "train" / "traj_0_to_255.tfrecords").stat().st_size
+    options = {**OPTIONS, "trajectories": {"train": 400, "test": 1}}
+    job = make_job("bair", [3, SIZE, SIZE], options, root=tmp_path / "large")
+    raw_files = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    raw_files.find("softmotion30_44k/train/traj_0_to_255.tfrecords")  # hashes it
+    tracemalloc.start()
+    found = look(raw_files)
+    decode_trajectory(raw_files, (found[0], BairOptions(**options), SIZE, SIZE))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found) == 401 and size > 400_000
+    assert peak < size / 2
+
+
+def rewrite(raw, records):
+    write_records(raw / "bair" / TRAIN / "traj_2_to_9.tfrecords", records)
+
+
+def test_a_frame_that_is_missing(make_job, raw):
+    rewrite(raw, [record(0), record(1, skip=("3/image_main/encoded",))])
+    with pytest.raises(StpError, match=r"traj_2_to_9/001: no feature '3/image_main/encoded'"):
+        run(make_job(*JOB))
+
+
+def test_frames_of_another_size_or_number(make_job, raw):
+    with pytest.raises(StpError, match=r"image_main/encoded holds \[48\] bytes(.|\n)*75 bytes"):
+        run(make_job("bair", [3, SIZE, SIZE], {**OPTIONS, "raw_size": 5}))
+    rewrite(raw, [record(0), record(1, frames=FRAMES + 1)])
+    with pytest.raises(StpError, match="traj_2_to_9/001: more than 7 frames"):
+        run(make_job(*JOB))
+    broken = sequence_example({f"{t}/image_main/encoded": [] for t in range(FRAMES)})
+    rewrite(raw, [record(0), broken])
+    with pytest.raises(StpError, match="holds no bytes"):
+        run(make_job(*JOB))
+
+
+def test_trajectories_that_are_missing(make_job, raw):
+    rewrite(raw, [record(0)])
+    with pytest.raises(StpError, match=r"4 trajectories in the train files(.|\n)*expected: 5"):
+        run(make_job(*JOB))
+    options = {**OPTIONS, "trajectories": None}
+    assert run(make_job("bair", [3, SIZE, SIZE], options))["clips"]["train"] == 2
+    with pytest.raises(StpError, match="4 trajectories in the training files, 4 wanted"):
+        run(make_job("bair", [3, SIZE, SIZE], {**options, "val": 4}))
+
+
+def test_files_that_are_empty_missing_or_cut_off(make_job, raw):
+    path = raw / "bair" / TRAIN / "traj_2_to_9.tfrecords"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    with pytest.raises(StpError, match=r"traj_2_to_9\.tfrecords: damaged TFRecord .* 10 bytes are"):
+        run(make_job(*JOB))
+    path.write_bytes(b"")
+    with pytest.raises(StpError, match="3 trajectories in the train files"):
+        run(make_job(*JOB))
+    with pytest.raises(StpError, match="no trajectory among the raw files"):
+        run(make_job(*JOB, root=raw / "bair" / "softmotion30_44k" / "test"))
+
+
+def test_zip_archives_are_refused(make_job, raw):
+    with zipfile.ZipFile(raw / "x.zip", "w") as archive:
+        archive.writestr("softmotion30_44k/train/traj_0_to_1.tfrecords", b"")
+    with pytest.raises(StpError, match=r"x\.zip.*: records cannot be read inside a zip"):
+        run(make_job(*JOB))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"frame": 3}, "unknown key 'frame'"),
+        ({"val": 0}, "val is 0"),
+        ({"frames": 2}, "frames is 2"),
+        ({"trajectories": {"train": 5}}, "trajectories is"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, change, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("bair", [3, SIZE, SIZE], {**OPTIONS, **change}))
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    refused = check_damage(make_job, run, raw, *JOB, trials=12)
+    assert refused >= 6
+
+
+def test_published_numbers_follow_from_the_rule():
+    declared = read_yaml(CONFIG_FOLDER / "datasets" / "bair.yaml")
+    recipe = {"options": declared.get("prepare", {}), "context": 2, "horizon": 10}
+    assert count(recipe, Lists([])).numbers == declared["counts"]["published"]
+    options = {"options": {"trajectories": None}}
+    assert set(count({**recipe, **options}, Lists([])).unknown) == {"train", "val", "test"}
+
+
+@pytest.mark.sample_bytes
+def test_the_recorded_fixture(make_job, raw_mirror, tmp_path):
+    """Its format is the official one, its pictures are of one colour each."""
+    folder = raw_mirror / "bair_format_fixture" / "softmotion30_44k"
+    train = (folder / "train" / "traj_1792_to_2047.tfrecords").read_bytes()
+    test = (folder / "test" / "traj_0_to_255.tfrecords").read_bytes()
+    root = tmp_path / "fixture"
+    for name, file in (("train/traj_1792_to_2047", train + test), ("test/traj_0_to_255", test)):
+        path = root / "softmotion30_44k" / f"{name}.tfrecords"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(file)
+    options = {"val": 1, "trajectories": {"train": 2, "test": 1}}
+    job = make_job("bair", [3, 64, 64], options, horizon=10, root=root)
+    assert run(job)["clips"] == {"train": 1, "val": 1, "test": 1}
+    data = Prepared(job.out)
+    frames = data.frames.read(0, len(data.frames))
+    assert frames.shape == (90, 3, 64, 64)
+    assert (frames == frames[:, :, :1, :1]).all()
+    # The same record is in both files; its pictures are in them as they are.
+    np.testing.assert_array_equal(frames[:30], frames[60:])
+    for frame in frames[:30]:
+        assert frame[:, 0, 0].tobytes() * 64 * 64 in test

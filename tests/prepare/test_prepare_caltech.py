@@ -1,0 +1,177 @@
+"""Caltech Pedestrian from small .seq files."""
+
+import struct
+import tarfile
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from damage import check_damage, content
+from test_prepare_norpix import jpeg, seq
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+from stp.prepare.caltech import count, run
+from stp.prepare.planned import Lists
+
+SHAPE = [3, 4, 5]
+# 16 x 8 pixels keep their aspect as 8 x 4
+OPTIONS = {"resize": [4, 8], "sets": [6, 7], "stride": 2}
+LENGTHS = {"set06/V000": 20, "set06/V001": 14, "set07/V000": 12}
+
+
+def write_videos(folder, padding=8, **options):
+    for base, (video, frames) in zip((10, 90, 170), LENGTHS.items(), strict=True):
+        path = folder / f"{video}.seq"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(seq([jpeg(base + n) for n in range(frames)], padding=padding, **options))
+
+
+@pytest.fixture
+def raw(tmp_path):
+    write_videos(tmp_path / "raw" / "caltech")
+    # a training set, which is not read
+    (tmp_path / "raw" / "caltech" / "set00").mkdir()
+    (tmp_path / "raw" / "caltech" / "set00" / "V000.seq").write_bytes(b"not looked at")
+    return tmp_path / "raw"
+
+
+def test_windows_and_values(make_job, raw):
+    job = make_job("caltech", SHAPE, OPTIONS)
+    extras = run(job)
+    # every third frame: 6, 4 and 4; windows of 3: range(0, 6 - 3, 2), range(0, 4 - 3, 2) twice
+    assert extras["clips"] == {"test": 4}
+    assert extras["clusters"] == {"test": 3} and extras["frames"] == 14
+    data = Prepared(job.out)
+    assert data.index["clip"].tolist() == [
+        "set06/V000/00000",
+        "set06/V000/00002",
+        "set06/V001/00000",
+        "set07/V000/00000",
+    ]
+    frames = np.rint(data.clips("test").read(range(4)) * 255)[..., 0, 2, 2]
+    # the third, sixth and ninth frame of a video are numbers 2, 5 and 8 from 0
+    expected = np.add.outer([10 + 2, 10 + 8, 90 + 2, 170 + 2], [0, 3, 6])
+    assert np.abs(frames - expected).max() <= 1
+    assert data.attrs["fps"] == 10
+    assert len(data.clips("train")) == 0
+
+
+def test_times_are_kept(make_job, raw):
+    job = make_job("caltech", SHAPE, OPTIONS)
+    # from the times of the frames, since the header is not always right
+    assert run(job)["frames per second"]["set06/V000"] == 10.0
+    times = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]["time"].values
+    assert times[0] == np.datetime64(1_213_000_000_999_000 + 2 * 33_333, "us")
+    assert times[1] - times[0] == np.timedelta64(99_999, "us")
+
+
+@pytest.mark.parametrize("how", ["8 bytes", "tar", "zip", "number of frames not written"])
+def test_other_files_give_the_same(make_job, raw, tmp_path, how):
+    plain = make_job("caltech", SHAPE, OPTIONS)
+    run(plain)
+    other = tmp_path / "other" / "caltech"
+    other.mkdir(parents=True)
+    if how == "8 bytes":
+        write_videos(other, padding=0)
+    elif how == "number of frames not written":
+        write_videos(other, frames=0)
+    elif how == "tar":
+        for folder in ("set06", "set07"):
+            with tarfile.open(other / f"{folder}.tar", "w") as archive:
+                archive.add(raw / "caltech" / folder, folder)
+    else:
+        with zipfile.ZipFile(other / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted((raw / "caltech").rglob("*.seq")):
+                archive.write(path, f"Test/{path.relative_to(raw / 'caltech')}")
+    job = make_job("caltech", SHAPE, OPTIONS, root=tmp_path / "other")
+    run(job)
+    (frames, index), (frames2, index2) = content(plain), content(job)
+    np.testing.assert_array_equal(frames, frames2)
+    pd.testing.assert_frame_equal(index, index2)
+
+
+def video(raw):
+    return raw / "caltech" / "set06" / "V001.seq"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: b"", "0 bytes instead of a header"),
+        (lambda c: c[:-30], "ends (within|after)"),
+        (lambda c: seq([jpeg(n) for n in range(14)], kind=100), "format 100"),
+        (lambda c: seq([jpeg(n, 9, 9) for n in range(14)]), "9 x 9 pixels(.|\n)*16 x 8"),
+        (lambda c: seq([jpeg(1)] * 2), "2 frames(.|\n)*at least 3"),
+        (lambda c: seq([jpeg(1)] * 14, step=0), "time of frame 1 is not after"),
+        (lambda c: seq([jpeg(1)] * 14, step=-40), "time of frame 1 is not after"),
+        (lambda c: seq([b"\xff\xd8 no picture"] * 14), "byte 1094: cannot be decoded"),
+    ],
+)
+def test_bad_videos(make_job, raw, change, message):
+    video(raw).write_bytes(change(video(raw).read_bytes()))
+    with pytest.raises(StpError, match=rf"set06/V001\.seq.*{message}"):
+        run(make_job("caltech", SHAPE, OPTIONS))
+
+
+def test_times_need_not_increase_if_so_configured(make_job, raw):
+    video(raw).write_bytes(seq([jpeg(90 + n) for n in range(14)], step=0))
+    assert run(make_job("caltech", SHAPE, {**OPTIONS, "check_times": False}))["clips"]["test"] == 4
+
+
+def test_a_missing_set(make_job, raw):
+    with pytest.raises(StpError, match=r"no video of set08(.|\n)*caltech/set08/V000\.seq"):
+        run(make_job("caltech", SHAPE, {**OPTIONS, "sets": [6, 8]}))
+
+
+def test_a_damaged_archive(make_job, raw):
+    (raw / "caltech" / "set08.tar").write_bytes(b"x" * 700)
+    with pytest.raises(StpError, match=r"set08\.tar: damaged archive"):
+        run(make_job("caltech", SHAPE, OPTIONS))
+
+
+def test_videos_shorter_than_a_window(make_job, raw):
+    with pytest.raises(StpError, match="the test split has no clips"):
+        run(make_job("caltech", SHAPE, OPTIONS, horizon=10))
+
+
+def test_a_header_that_promises_more_frames(make_job, raw):
+    changed = bytearray(video(raw).read_bytes())
+    struct.pack_into("<I", changed, 572, 15)
+    video(raw).write_bytes(bytes(changed))
+    with pytest.raises(StpError, match="ends after 14 of 15 frames"):
+        run(make_job("caltech", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"set": [6]}, "unknown key 'set'"),
+        ({"sets": []}, "sets is"),
+        ({"sets": [11]}, "sets is"),
+        ({"every": 0}, "every is 0"),
+        ({"stride": 0}, "stride is 0"),
+        ({"resize": [4, 4]}, "at least 4 x 5, the crop"),
+        ({"check_times": 1}, "check_times is 1"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, options, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("caltech", SHAPE, {**OPTIONS, **options}))
+
+
+def test_the_number_of_clips_is_in_the_videos_only():
+    planned = count({"options": {}, "context": 10, "horizon": 10}, Lists([]))
+    assert planned.unknown == {"test": "needs the numbers of frames in the .seq files"}
+
+
+def test_random_damage(make_job, tmp_path):
+    root = tmp_path / "generated"
+    options = {"sets": [6], "videos": 3, "frames": 18, "height": 16, "width": 24}
+    run_generator("caltech", options, root)
+    chosen = {**OPTIONS, "resize": [8, 12], "sets": [6]}
+    refused = check_damage(make_job, run, root, "caltech", [3, 8, 10], chosen, trials=12)
+    assert refused >= 8

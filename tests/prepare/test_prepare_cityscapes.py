@@ -1,0 +1,203 @@
+"""CityScapes from small snippets made here, and from generated ones."""
+
+import io
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from damage import check_damage, content
+from PIL import Image
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+from stp.prepare.cityscapes import count, find_snippets, run
+from stp.prepare.members import Member
+from stp.prepare.planned import Lists
+
+ANY = {"snippets": None}
+
+
+def png(grey, height=8, width=16):
+    file = io.BytesIO()
+    picture = np.zeros((height, width, 3), np.uint8)
+    # the square in the middle is grey, what is left and right of it is red
+    picture[..., 0] = 255
+    picture[:, (width - height) // 2 : (width + height) // 2] = grey
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def write_snippet(root, split, city, sequence, first, grey=0):
+    folder = root / "cityscapes" / "leftImg8bit_sequence" / split / city
+    folder.mkdir(parents=True, exist_ok=True)
+    for n in range(30):
+        name = f"{city}_{sequence:06d}_{first + n:06d}_leftImg8bit.png"
+        (folder / name).write_bytes(png(grey + n))
+
+
+@pytest.fixture
+def raw(tmp_path):
+    root = tmp_path / "raw"
+    write_snippet(root, "train", "aachen", 0, 0, 10)
+    write_snippet(root, "train", "hamburg", 0, 23, 50)  # two blocks of one long sequence,
+    write_snippet(root, "train", "hamburg", 0, 53, 80)  # even without a gap between them
+    write_snippet(root, "val", "ulm", 1, 0, 120)
+    write_snippet(root, "test", "bonn", 0, 0, 150)
+    return root
+
+
+def snippet(root, split="test", city="bonn"):
+    return sorted((root / "cityscapes" / "leftImg8bit_sequence" / split / city).iterdir())
+
+
+def test_windows_and_values(make_job, raw):
+    job = make_job("cityscapes", [3, 4, 4], ANY, context=2, horizon=5)
+    extras = run(job)
+    # windows of 7 in 30 frames, every 10: 0, 10, 20; of the test the first only
+    assert extras["clips"] == {"train": 9, "val": 3, "test": 1}
+    assert extras["clusters"] == {"train": 3, "val": 1, "test": 1}
+    data = Prepared(job.out)
+    index = data.index[data.index["split"] == "train"]
+    assert index["clip"].tolist()[3:6] == [f"hamburg_000000_000023/{s}" for s in ("00", "10", "20")]
+    assert index["start"].tolist() == [0, 10, 20, 30, 40, 50, 60, 70, 80]
+    frames = np.rint(data.clips("train").read(range(9)) * 255).astype(int)
+    assert frames.shape == (9, 7, 3, 4, 4)
+    firsts = [10, 20, 30, 50, 60, 70, 80, 90, 100]
+    # nothing of the red borders: the middle was cut out before it was resized
+    np.testing.assert_array_equal(
+        frames, np.broadcast_to(np.add.outer(firsts, range(7))[..., None, None, None], frames.shape)
+    )
+    test = np.rint(data.clips("test").read([0])[0, :, 1, 2, 2] * 255)
+    np.testing.assert_array_equal(test, range(150, 157))
+    assert data.attrs["fps"] == 17
+    assert xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"].dtype == np.uint8
+
+
+def test_the_package_gives_the_same_as_unpacked_files(make_job, raw, tmp_path):
+    plain = make_job("cityscapes", [3, 4, 4], ANY)
+    run(plain)
+    packed = tmp_path / "packed"
+    (packed / "cityscapes").mkdir(parents=True)
+    name = packed / "cityscapes" / "leftImg8bit_sequence_trainvaltest.zip"
+    with zipfile.ZipFile(name, "w") as package:
+        package.writestr("README", "CityScapes")
+        for path in sorted(raw.rglob("*.png"), reverse=True):
+            package.write(path, path.relative_to(raw / "cityscapes").as_posix())
+    job = make_job("cityscapes", [3, 4, 4], ANY, root=packed)
+    run(job)
+    for a, b in zip(content(plain), content(job), strict=True):
+        assert (a == b).all() if isinstance(a, np.ndarray) else a.equals(b)
+
+
+def test_the_published_numbers_follow_from_the_rule():
+    recipe = {"options": {}, "context": 2, "horizon": 5}
+    assert count(recipe, Lists([])).numbers == {"train": 8925, "val": 1500, "test": 1525}
+    # 10 -> 10 every 5 frames, as released, gives the same
+    recipe = {"options": {"stride": 5}, "context": 10, "horizon": 10}
+    assert count(recipe, Lists([])).numbers == {"train": 8925, "val": 1500, "test": 1525}
+    planned = count({"options": ANY, "context": 2, "horizon": 5}, Lists([]))
+    assert not planned.numbers and set(planned.unknown) == {"train", "val", "test"}
+
+
+def test_the_official_number_of_snippets_is_required(make_job, raw):
+    with pytest.raises(StpError, match=r"CityScapes train: 3 snippets(.|\n)*2975"):
+        run(make_job("cityscapes", [3, 4, 4], {}))
+    right = {"snippets": {"train": 3, "val": 1, "test": 1}}
+    run(make_job("cityscapes", [3, 4, 4], right))
+
+
+def test_a_missing_frame(make_job, raw):
+    snippet(raw)[12].unlink()
+    with pytest.raises(StpError, match=r"bonn_000000 has 12 frames from 000000 on, then .*000012"):
+        run(make_job("cityscapes", [3, 4, 4], ANY))
+
+
+def test_a_missing_snippet_in_one_of_two_blocks():
+    names = [("train", "ulm", "000000", f"{n:06d}") for n in (*range(30), *range(49, 79))]
+    pictures = {name: Member("x") for name in names}
+    assert [s.name for s in find_snippets(pictures)] == ["ulm_000000_000000", "ulm_000000_000049"]
+    with pytest.raises(StpError, match="29 frames from 000050 on"):
+        list(find_snippets({name: Member("x") for name in names if name[3] != "000049"}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (b"", "cannot be decoded"),
+        (png(1)[:70], "cannot be decoded"),
+        (png(1, 10, 20), "20 x 10 pixels(.|\n)*16 x 8"),
+    ],
+    ids=["empty", "cut off", "larger"],
+)
+def test_a_bad_picture(make_job, raw, damage, message):
+    path = snippet(raw)[5]
+    path.write_bytes(damage)
+    with pytest.raises(StpError, match=rf"{path.name}: {message}"):
+        run(make_job("cityscapes", [3, 4, 4], ANY))
+
+
+def test_a_damaged_package(make_job, tmp_path):
+    path = tmp_path / "raw" / "cityscapes" / "leftImg8bit_sequence_trainvaltest.zip"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"PK\3\4 and no more")
+    with pytest.raises(StpError, match=r"trainvaltest\.zip: damaged archive"):
+        run(make_job("cityscapes", [3, 4, 4], ANY))
+
+
+def test_no_picture_at_all(make_job, tmp_path):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "README").write_text("empty")
+    with pytest.raises(StpError, match="no frames at all"):
+        run(make_job("cityscapes", [3, 4, 4], ANY))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"snippet": 3}, "unknown key 'snippet'"),
+        ({"snippets": {"train": -1}}, r"snippets\.train is -1"),
+        ({"snippets": {"tran": 1}}, "unknown key 'tran'"),
+        ({"stride": 0}, "stride is 0"),
+        ({"first_only": ["tests"]}, "first_only is"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, options, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("cityscapes", [3, 4, 4], options))
+
+
+def test_shapes_and_horizons_out_of_range(make_job, raw):
+    with pytest.raises(StpError, match="squares in colour"):
+        run(make_job("cityscapes", [3, 4, 6], ANY))
+    with pytest.raises(StpError, match=r"context \+ horizon is 31"):
+        run(make_job("cityscapes", [3, 4, 4], ANY, context=11, horizon=20))
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    root = tmp_path_factory.mktemp("cityscapes") / "raw"
+    options = {"snippets": {"train": 2, "val": 1, "test": 1}, "height": 16, "width": 32}
+    run_generator("cityscapes", options, root)
+    return root
+
+
+def test_two_workers_write_what_one_writes(make_job, generated):
+    jobs = [
+        make_job("cityscapes", [3, 8, 8], ANY, root=generated, prepare_workers=workers)
+        for workers in (1, 2)
+    ]
+    for job in jobs:
+        assert run(job)["snippets"] == 4
+    (frames, index), (frames2, index2) = map(content, jobs)
+    np.testing.assert_array_equal(frames, frames2)
+    pd.testing.assert_frame_equal(index, index2)
+
+
+def test_random_damage(make_job, generated):
+    refused = check_damage(
+        make_job, run, generated, "cityscapes", [3, 8, 8], ANY, trials=10, context=2, horizon=5
+    )
+    assert refused >= 5

@@ -1,0 +1,313 @@
+"""KITTI from small drives made here, the published numbers, and real pictures."""
+
+import io
+import json
+import shutil
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from damage import check_damage, content
+from PIL import Image
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+from stp.prepare import driving
+from stp.prepare.kitti import count, read_timestamps, run
+from stp.prepare.planned import Lists
+
+DRIVES = {"train": "2011_09_26_drive_0002", "val": "2011_09_30_drive_0016"}
+DRIVES["test"] = "2011_09_26_drive_0018"
+FRAMES = {"train": 12, "val": 5, "test": 7}
+GREY = {"train": 10, "val": 60, "test": 120}
+SHAPE = [3, 4, 5]
+OPTIONS = {"resize": [4, 13]}  # 40 x 12 pixels keep their aspect
+
+
+def png(grey, height=12, width=40):
+    file = io.BytesIO()
+    picture = np.zeros((height, width, 3), np.uint8)
+    picture[:, 10:30] = grey  # the crop takes columns 12.3 to 27.7
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def folder_of(root, split):
+    drive = DRIVES[split]
+    return root / "kitti" / drive[:10] / f"{drive}_sync" / "image_02"
+
+
+def stamps(frames, step_ns=103_300_123):
+    first = np.datetime64("2011-09-26T13:02:25.964389445", "ns")
+    times = [first + np.timedelta64(n * step_ns, "ns") for n in range(frames)]
+    return [str(time).replace("T", " ") for time in times]
+
+
+def write_list(root, split, listed):
+    path = root / "predbench_annotations" / "KITTI" / f"kitti_{split}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(listed, indent=4))
+
+
+@pytest.fixture
+def raw(tmp_path):
+    root = tmp_path / "raw"
+    for split, frames in FRAMES.items():
+        folder = folder_of(root, split)
+        (folder / "data").mkdir(parents=True)
+        for n in range(frames):
+            (folder / "data" / f"{n:010d}.png").write_bytes(png(GREY[split] + n))
+        (folder / "timestamps.txt").write_text("".join(f"{s}\n" for s in stamps(frames)))
+        write_list(root, split, {f"{DRIVES[split]}_sync": frames})
+    # what is not wanted: a drive in no list, and the right camera
+    other = root / "kitti/2011_09_26/2011_09_26_drive_0017_sync/image_02/data"
+    other.mkdir(parents=True)
+    (other / "0000000000.png").write_bytes(png(250))
+    right = folder_of(root, "test").parent / "image_03" / "data"
+    right.mkdir(parents=True)
+    (right / "0000000099.png").write_bytes(png(250))
+    return root
+
+
+def test_windows_and_values(make_job, raw):
+    job = make_job("kitti", SHAPE, OPTIONS)
+    extras = run(job)
+    # windows of 3: range(0, 12 - 3, 4), range(0, 5 - 3), range(0, 7 - 3); the last never counts
+    assert extras["clips"] == {"train": 3, "val": 2, "test": 4, "without_gaps": 4}
+    data = Prepared(job.out)
+    assert data.index["start"].tolist()[:5] == [0, 4, 8, 12, 13]
+    assert data.index["cluster"].tolist()[0] == "2011_09_26_drive_0002_sync"
+    test = np.rint(data.clips("test").read(range(4)) * 255).astype(int)
+    assert test.shape == (4, 3, 3, 4, 5)
+    expected = 120 + np.add.outer(range(4), range(3))
+    np.testing.assert_array_equal(
+        test, np.broadcast_to(expected[..., None, None, None], test.shape)
+    )
+    assert data.attrs["fps"] == 10 and data.attrs["stored_scale"] == 1 / 255
+
+
+def test_times_are_kept(make_job, raw):
+    job = make_job("kitti", SHAPE, OPTIONS)
+    run(job)
+    opened = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    times = opened["time"].values
+    assert times.shape == (24,)
+    assert times[0] == np.datetime64("2011-09-26T13:02:25.964389", "us")
+    assert times[1] - times[0] == np.timedelta64(103_300, "us")
+
+
+def test_archives_give_the_same_as_files(make_job, raw, tmp_path):
+    plain = make_job("kitti", SHAPE, OPTIONS)
+    run(plain)
+    packed = tmp_path / "packed"
+    shutil.copytree(raw / "predbench_annotations", packed / "predbench_annotations")
+    (packed / "kitti").mkdir()
+    for split, drive in DRIVES.items():
+        with zipfile.ZipFile(packed / "kitti" / f"{drive}_sync.zip", "w") as archive:
+            for path in sorted(folder_of(raw, split).rglob("*.*")):
+                archive.write(path, path.relative_to(raw / "kitti").as_posix())
+    job = make_job("kitti", SHAPE, OPTIONS, root=packed)
+    run(job)
+    (frames, index), (frames2, index2) = content(plain), content(job)
+    np.testing.assert_array_equal(frames, frames2)
+    pd.testing.assert_frame_equal(index, index2)
+
+
+def test_windows_across_a_gap_are_left_out(make_job, raw):
+    lines = stamps(7)
+    late = [line.replace(" 13:", " 14:") for line in lines]
+    (folder_of(raw, "test") / "timestamps.txt").write_text("\n".join(lines[:4] + late[4:]))
+    job = make_job("kitti", SHAPE, OPTIONS)
+    extras = run(job)
+    assert extras["clips"]["test"] == 4
+    index = Prepared(job.out).index
+    strict = index[index["split"] == "without_gaps"]["clip"].tolist()
+    assert strict == ["2011_09_26_drive_0018_sync/00000", "2011_09_26_drive_0018_sync/00001"]
+    assert extras["gaps of more than 0.25 s"] == {"2011_09_26_drive_0018_sync": 1}
+
+
+def test_long_drives_are_made_in_pieces(make_job, raw, monkeypatch):
+    whole = make_job("kitti", SHAPE, OPTIONS)
+    run(whole)
+    monkeypatch.setattr(driving, "PER_PIECE", 4)
+    job = make_job("kitti", SHAPE, OPTIONS)
+    assert run(job)["pieces"] == 3 + 2 + 2
+    np.testing.assert_array_equal(content(whole)[0], content(job)[0])
+
+
+def test_a_piece_of_the_official_size_is_small():
+    drive = driving.Drive("train", "2011_09_30_drive_0028_sync", 5177)  # the longest one
+    pieces = driving.make_pieces(drive, range(5177), [0] * 5177)
+    assert sum(piece.frames for piece in pieces) == 5177
+    assert max(piece.frames for piece in pieces) * 3 * 128 * 160 < 64e6
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda root: (folder_of(root, "test") / "data/0000000003.png").unlink(), "0000000003.png"),
+        (
+            lambda root: (folder_of(root, "test") / "data/0000000007.png").write_bytes(png(1)),
+            "8 pictures in image_02/data(.|\n)*the 7 that",
+        ),
+        (lambda root: write_list(root, "test", {f"{DRIVES['test']}_sync": 9}), "7 pictures"),
+        (lambda root: write_list(root, "test", {"2011_10_03_drive_0001_sync": 4}), "0 pictures"),
+        (
+            lambda root: (folder_of(root, "test") / "timestamps.txt").unlink(),
+            "timestamps.txt is mi",
+        ),
+        (
+            lambda root: (folder_of(root, "test") / "timestamps.txt").write_text(
+                "\n".join(stamps(6))
+            ),
+            "timestamps.txt: 6 times",
+        ),
+        (
+            lambda root: (folder_of(root, "val") / "data/0000000001.png").write_bytes(b""),
+            "0000000001.png: cannot be decoded",
+        ),
+        (
+            lambda root: (folder_of(root, "val") / "data/0000000001.png").write_bytes(png(1, 9, 9)),
+            "0000000001.png: 9 x 9 pixels",
+        ),
+        (lambda root: write_list(root, "val", [1, 2]), "kitti_val.json: something else"),
+        (lambda root: write_list(root, "val", {"a": "b"}), "kitti_val.json: something else"),
+        (lambda root: write_list(root, "val", {f"{DRIVES['test']}_sync": 7}), "is in two lists"),
+        (
+            lambda root: (root / "predbench_annotations/KITTI/kitti_val.json").write_text('{"a": '),
+            "kitti_val.json: Expecting value",
+        ),
+        (
+            lambda root: (root / "predbench_annotations/KITTI/kitti_val.json").unlink(),
+            "kitti_val.json",
+        ),
+    ],
+)
+def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, message):
+    broken(raw)
+    with pytest.raises(StpError, match=message):
+        run(make_job("kitti", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([*stamps(3), stamps(3)[2]], "time of frame 3 is not after that of frame 2"),
+        (stamps(3)[::-1], "time of frame 1 is not after"),
+        (["2011-09-26 13:02"], "not a list of times"),
+        (["2011-13-26 13:02:25.0"], "not a list of times"),
+        (["2011-09-26 13:02:25.964389445Z"], "not a list of times"),
+        (["", *stamps(2)], "not a list of times"),
+    ],
+)
+def test_times_that_are_wrong(lines, message):
+    with pytest.raises(StpError, match=f"timestamps.txt: .*{message}"):
+        read_timestamps("\n".join(lines), "timestamps.txt")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sizes": [4, 13]}, "unknown key 'sizes'"),
+        ({"layout": "object"}, "layout is 'object'"),
+        ({"resize": [4, 4]}, "at least 4 x 5, the crop"),
+        ({"resize": [4]}, "resize is"),
+        ({"strides": {"train": 1}}, "strides.val is None"),
+        ({"strides": {"train": 1, "val": 1, "tests": 1}}, "unknown key 'tests'"),
+        ({"gap_s": 0}, "gap_s is 0"),
+        ({"layout": "odometry"}, "frames is {}"),
+        ({"layout": "odometry", "frames": {split: [3, 3] for split in FRAMES}}, "first < stop"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, options, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("kitti", SHAPE, {**OPTIONS, **options}))
+
+
+def odometry(root, frames):
+    folder = root / "kitti" / "odometry_seq1" / "image_0"
+    folder.mkdir(parents=True)
+    for n in range(frames):
+        file = io.BytesIO()
+        Image.fromarray(np.full((12, 40), 10 * n, np.uint8)).save(file, "PNG")
+        (folder / f"{n:06d}.png").write_bytes(file.getvalue())
+
+
+ODOMETRY = {
+    **OPTIONS,
+    "layout": "odometry",
+    "strides": {"train": 1, "val": 1, "test": 1},
+    "frames": {"train": [0, 6], "val": [7, 11], "test": [13, 18]},
+}
+
+
+def test_grey_odometry_pictures(make_job, tmp_path):
+    odometry(tmp_path / "raw", 18)
+    job = make_job("kitti", SHAPE, ODOMETRY)
+    extras = run(job)
+    assert extras["clips"] == {"train": 3, "val": 1, "test": 2}
+    test = np.rint(Prepared(job.out).clips("test").read([1]) * 255)
+    np.testing.assert_array_equal(test[0, :, :, 2, 2], np.repeat([[140], [150], [160]], 3, 1))
+    recipe = {"options": ODOMETRY, "context": 2, "horizon": 1}
+    splits = pd.Series([clip.split for clip in count(recipe, Lists([])).clips]).value_counts()
+    assert splits.to_dict() == extras["clips"]
+
+
+def test_odometry_pictures_that_are_not_there(make_job, tmp_path):
+    odometry(tmp_path / "raw", 17)
+    with pytest.raises(StpError, match=r"image_0/000017\.png is missing(.|\n)*13\.\.17 for test"):
+        run(make_job("kitti", SHAPE, ODOMETRY))
+
+
+def test_random_damage(make_job, tmp_path):
+    root = tmp_path / "generated"
+    frames = {"train": [6, 5], "val": [5], "test": [5]}
+    run_generator("kitti", {"frames": frames, "height": 16, "width": 48}, root)
+    options = {"resize": [8, 26]}
+    refused = check_damage(make_job, run, root, "kitti", [3, 8, 10], options, trials=12)
+    assert refused >= 8
+
+
+@pytest.mark.sample_bytes
+def test_published_numbers_of_windows(raw_mirror):
+    recipe = {"options": {}, "context": 10, "horizon": 10}
+    planned = count(recipe, Lists([raw_mirror]))
+    clips = pd.DataFrame(planned.clips)
+    assert clips["split"].value_counts().to_dict() == {"train": 9209, "val": 2224, "test": 2198}
+    assert clips.groupby("split")["cluster"].nunique().to_dict() == {
+        "train": 50,
+        "val": 6,
+        "test": 6,
+    }
+    assert not planned.numbers and set(planned.unknown) == {"without_gaps"}
+
+
+@pytest.mark.sample_bytes
+def test_real_pictures(make_job, raw_mirror):
+    folder = "kitti/odometry_seq1/image_0"
+    names = [f"{folder}/{n:06d}.png" for n in range(51)]
+    options = {**ODOMETRY, "resize": [128, 424]}
+    options["frames"] = {"train": [0, 21], "val": [22, 35], "test": [36, 51]}
+    job = make_job(
+        "kitti", [3, 128, 160], options, context=10, horizon=2, root=raw_mirror, names=names
+    )
+    assert run(job)["clips"] == {"train": 9, "val": 1, "test": 3}
+    clips = Prepared(job.out).clips("test")
+    frames = clips.read(range(3))
+    assert frames.shape == (3, 12, 3, 128, 160)
+    np.testing.assert_array_equal(frames[:, :, 0], frames[:, :, 2])
+    # against Pillow's own bilinear sampling of the same grid, which has no smoothing either
+    with Image.open(raw_mirror / names[36]) as picture:
+        x, y = 132, 0  # the first of the 160 columns in the middle of 424
+        scale = np.array([picture.width / 424, picture.height / 128])
+        affine = (scale[0], 0, x * scale[0], 0, scale[1], y * scale[1])
+        expected = picture.transform(
+            (160, 128), Image.Transform.AFFINE, affine, Image.Resampling.BILINEAR
+        )
+    difference = np.abs(frames[0, 0, 0] * 255 - np.asarray(expected, float))[1:-1, 1:-1]
+    assert difference.max() <= 2
+    # the car drives on: a little from frame to frame
+    assert 0 < np.abs(np.diff(frames, axis=1)).mean() < 0.1

@@ -1,0 +1,244 @@
+"""Own arrays: any order of axes, any container, read in parts; and what is wrong with them."""
+
+import itertools
+import tracemalloc
+
+import h5py
+import numpy as np
+import own_data as made
+import pytest
+from damage import check_damage
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.prepare.own import reader
+from stp.prepare.own.reader import run
+
+N, T, C, H, W = 4, 9, 2, 3, 5
+SHAPE = [C, H, W]
+SPLITS = {"by": "sequence", **made.THIRDS}
+VALUES = np.random.default_rng(0).normal(10, 4, (N, T, C, H, W)).astype(np.float32)
+
+
+def options(axes="NTCHW", **more):
+    return {"kind": "arrays", "axes": axes, "splits": SPLITS, "stride": 1, **more}
+
+
+def check(job, wanted, tolerance=0.0):
+    """Every clip holds what its name says."""
+    data = Prepared(job.out)
+    for split in ("train", "val", "test"):
+        clips = data.clips(split)
+        for row, values in zip(
+            clips.index.itertuples(), clips.read(range(len(clips))), strict=True
+        ):
+            sequence, first = row.clip.split("/")[-2:]
+            start = int(first[-6:])
+            truth = wanted[int(sequence)][start : start + 3]
+            np.testing.assert_allclose(values, truth, atol=tolerance, rtol=0)
+    return data
+
+
+def write(path, array, **more):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".npy":
+        np.save(path, array)
+    elif path.suffix == ".npz":
+        (np.savez_compressed if more.pop("pack", False) else np.savez)(path, frames=array, **more)
+    else:
+        with h5py.File(path, "w") as file:
+            file.create_dataset("a/frames", data=array, chunks=True, compression="gzip")
+
+
+ORDERS = ["".join(order) for order in itertools.permutations("NTCHW")][::13]
+
+
+@pytest.mark.parametrize("axes", [*ORDERS, "TNCHW", "NTHWC"])
+def test_any_order_of_axes(make_job, tmp_path, axes):
+    write(tmp_path / "raw" / "a.npy", VALUES.transpose(["NTCHW".index(a) for a in axes]))
+    job = make_job("own.reader", SHAPE, options(axes))
+    assert run(job)["clips"] == {"train": 14, "val": 7, "test": 7}
+    check(job, VALUES)
+
+
+@pytest.mark.parametrize("axes", ["THW", "WHT", "TCHW", "HWTC"])
+def test_axes_that_are_not_there(make_job, tmp_path, axes):
+    values = VALUES[:, :, :1] if "C" not in axes else VALUES
+    for i in range(N):
+        array = values[i] if "C" in axes else values[i, :, 0]
+        whole = "TCHW" if "C" in axes else "THW"
+        write(tmp_path / "raw" / f"{i}.npy", array.transpose([whole.index(a) for a in axes]))
+    job = make_job("own.reader", list(values.shape[2:]), options(axes))
+    run(job)
+    index = Prepared(job.out).index
+    assert set(index["cluster"]) == {f"{i}.npy" for i in range(N)}
+    clips = Prepared(job.out).clips("test")
+    number = int(clips.index["clip"][0][0])
+    np.testing.assert_array_equal(clips.read([0])[0], values[number, :3])
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "packed.npz", "a.h5", "columns.npy"])
+def test_every_container(make_job, tmp_path, name):
+    array = np.asfortranarray(VALUES) if name == "columns.npy" else VALUES
+    write(tmp_path / "raw" / "x" / name, array, **({"pack": True} if "packed" in name else {}))
+    job = make_job("own.reader", SHAPE, options())
+    run(job)
+    check(job, VALUES)
+    assert not (job.state / "unpacked").exists()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stored"),
+    [("uint8", "uint8"), ("bool", "uint8"), (">i2", "int16"), ("<u2", "uint16"), ("int8", "int8"),
+     ("float16", "float32"), (">f8", "float32"), ("int64", "float32")],
+)  # fmt: skip
+def test_types(make_job, tmp_path, dtype, stored):
+    array = np.arange(VALUES.size).reshape(VALUES.shape) % (2 if dtype == "bool" else 100)
+    write(tmp_path / "raw" / "a.npy", array.astype(dtype))
+    job = make_job("own.reader", SHAPE, options(divide_by=50, variables=["u", "v"], fps=2))
+    run(job)
+    data = check(job, array / np.float32(50), tolerance=1e-6)
+    assert data.frames.dtype == stored and data.attrs["variables"] == ["u", "v"]
+
+
+def test_normalisation_by_channel_in_the_units_of_the_dataset(make_job, tmp_path):
+    array = (VALUES * [[[1.0]], [[100.0]]]).astype(np.float32)
+    write(tmp_path / "raw" / "a.npy", array)
+    for method in ("zscore", "minmax"):
+        given = options(divide_by=10, normalisation={"method": method})
+        job = make_job("own.reader", SHAPE, given)
+        run(job)
+        data = Prepared(job.out)
+        numbers = [int(c[-5:]) for c in data.clips("train").index["cluster"].unique()]
+        train = array[numbers].astype(np.float64) / 10
+        axes = (0, 1, 3, 4)
+        if method == "zscore":
+            offset, scale = train.mean(axes), train.std(axes)
+        else:
+            offset, scale = train.min(axes), train.max(axes) - train.min(axes)
+        constants = data.attrs["normalisation"]
+        np.testing.assert_allclose(constants["offset"], offset, rtol=1e-6)
+        np.testing.assert_allclose(constants["scale"], scale, rtol=1e-6)
+
+
+def test_constants_from_the_configuration(make_job, tmp_path):
+    write(tmp_path / "raw" / "a.npy", VALUES)
+    fixed = {"method": "fixed", "offset": [1, 2], "scale": 3.5}
+    job = make_job("own.reader", SHAPE, options(normalisation=fixed))
+    run(job)
+    found = Prepared(job.out).attrs["normalisation"]
+    assert (found["offset"], found["scale"]) == ([1, 2], 3.5)
+    with pytest.raises(StpError, match=r"normalisation\.offset(.|\n)*2: one per channel"):
+        run(make_job("own.reader", SHAPE, options(normalisation={**fixed, "offset": [1, 2, 3]})))
+
+
+def test_a_channel_that_never_changes(make_job, tmp_path):
+    array = VALUES.copy()
+    array[:, :, 1] = 7
+    write(tmp_path / "raw" / "a.npy", array)
+    given = options(variables=["u", "v"], normalisation={"method": "zscore"})
+    with pytest.raises(StpError, match="the channel v is 7 everywhere in training"):
+        run(make_job("own.reader", SHAPE, given))
+
+
+def test_several_arrays_of_a_file(make_job, tmp_path):
+    splits = {
+        "by": "list",
+        "train": ["a.npz:x_train"],
+        "val": ["a.npz:x_val"],
+        "test": ["a.npz:x_test"],
+    }
+    path = tmp_path / "raw" / "a.npz"
+    path.parent.mkdir()
+    np.savez(path, x_train=VALUES[:2], x_val=VALUES[2:3], x_test=VALUES[3:], labels=np.arange(4))
+    with pytest.raises(StpError, match="4 arrays; it has labels, x_test, x_train, x_val"):
+        run(make_job("own.reader", SHAPE, {**options(), "splits": splits}))
+    with pytest.raises(StpError, match="no array y; it has labels"):
+        run(make_job("own.reader", SHAPE, {**options(array="y"), "splits": splits}))
+    for array in ("x_*", ["x_train", "x_[tv][ea]*"]):
+        job = make_job("own.reader", SHAPE, {**options(array=array), "splits": splits})
+        assert run(job)["clips"] == {"train": 14, "val": 7, "test": 7}
+    np.testing.assert_array_equal(Prepared(job.out).clips("test").read([0])[0], VALUES[3, :3])
+
+
+def test_missing_values(make_job, tmp_path):
+    array = VALUES.copy()
+    array[1, 4, 0, 2, 2] = np.nan
+    write(tmp_path / "raw" / "a.npy", array)
+    with pytest.raises(StpError, match=r"a\.npy: the array has 1 missing values(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options()))
+    job = make_job("own.reader", SHAPE, options(fill=-1))
+    run(job)
+    check(job, np.where(np.isnan(array), np.float32(-1), array))
+    array[1, 4, 0, 2, 2] = np.inf
+    write(tmp_path / "raw" / "a.npy", array)
+    with pytest.raises(StpError, match="not finite"):
+        run(make_job("own.reader", SHAPE, options(fill=-1)))
+
+
+def test_wrong_axes_or_shape(make_job, tmp_path):
+    write(tmp_path / "raw" / "a.npy", VALUES)
+    with pytest.raises(StpError, match=r"C, H, W = \[9, 3, 5\](.|\n)*\[2, 3, 5\]"):
+        run(make_job("own.reader", SHAPE, options("NCTHW")))
+    with pytest.raises(StpError, match=r"shape \(4, 9, 2, 3, 5\)(.|\n)*4 axes TCHW"):
+        run(make_job("own.reader", SHAPE, options("TCHW")))
+    with pytest.raises(StpError, match="axes is 'NTCHH'"):
+        run(make_job("own.reader", SHAPE, options("NTCHH")))
+    with pytest.raises(StpError, match="variables is"):
+        run(make_job("own.reader", SHAPE, options(variables=["u"])))
+
+
+def test_arrays_of_different_types(make_job, tmp_path):
+    write(tmp_path / "raw" / "a.npy", VALUES)
+    write(tmp_path / "raw" / "b.npy", VALUES.astype(np.uint8))
+    with pytest.raises(StpError, match=r"a\.npy is float32, b\.npy is uint8"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "packed.npz", "a.h5"])
+@pytest.mark.parametrize("damage", ["empty", "cut off", "something else"])
+def test_damaged_files(make_job, tmp_path, name, damage):
+    path = tmp_path / "raw" / name
+    write(path, VALUES, **({"pack": True} if "packed" in name else {}))
+    content = {"empty": b"", "cut off": path.read_bytes()[: path.stat().st_size // 2]}
+    path.write_bytes(content.get(damage, b"<html>not found</html>"))
+    with pytest.raises(StpError, match=rf"{name}: .*cannot be read"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_arrays_of_objects_or_text_are_refused(make_job, tmp_path):
+    path = tmp_path / "raw" / "a.npy"
+    path.parent.mkdir()
+    np.save(path, np.array([{}, []], dtype=object), allow_pickle=True)
+    with pytest.raises(StpError, match=r"a\.npy: cannot be read \(Python objects"):
+        run(make_job("own.reader", SHAPE, options()))
+    np.save(path, np.full((N, T, C, H, W), "x"))
+    with pytest.raises(StpError, match=r"a\.npy: the array is <U1(.|\n)*numbers"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("name", ["large.npy", "large.npz", "packed.npz", "large.h5"])
+def test_large_arrays_are_read_in_parts(make_job, tmp_path, monkeypatch, name):
+    """64 MB of frames, in pieces of 2 MB."""
+    array = np.zeros((1000, 128, 128), np.float32)
+    array += np.arange(1000, dtype=np.float32)[:, None, None]
+    write(tmp_path / "raw" / name, array, **({"pack": True} if "packed" in name else {}))
+    monkeypatch.setattr(reader, "PIECE_BYTES", 1 << 21)
+    splits = {"by": "time", "train": 0.6, "val": 0.2, "test": 0.2}
+    job = make_job("own.reader", [1, 128, 128], {**options("THW"), "splits": splits})
+    del array
+    tracemalloc.start()
+    extras = run(job)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert extras["frames"] == 1000 and extras["pieces"] > 20
+    assert peak < 20e6, peak
+    last = Prepared(job.out).clips("test").read([197])
+    np.testing.assert_array_equal(last[0, :, 0, 5, 5], [997, 998, 999])
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, tmp_path):
+    for name in ("a.npy", "b.npz", "c.h5"):
+        write(tmp_path / "raw" / name, VALUES)
+    given = options(array="*frames")
+    assert check_damage(make_job, run, tmp_path / "raw", "own.reader", SHAPE, given, trials=12) >= 6

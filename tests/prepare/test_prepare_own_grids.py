@@ -1,0 +1,280 @@
+"""Own grids: variables and levels by name, time, coordinates; and files that contradict."""
+
+import cftime
+import numpy as np
+import own_data as made
+import pytest
+import xarray as xr
+from damage import check_damage
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.prepare.own import reader
+from stp.prepare.own.reader import run
+
+SHAPE = [3, 4, 6]
+DATES = {
+    "by": "time",
+    "train": ["2000-01-01", "2000-01-05"],
+    "val": ["2000-01-06", "2000-01-07"],
+    "test": ["2000-01-08", "2000-01"],
+}
+VARIABLES = {"z": [850, 500], "t2m": None}
+
+
+def options(**more):
+    return {"kind": "grids", "variables": VARIABLES, "splits": DATES, "stride": 1, **more}
+
+
+def save(root, dataset, name="g.nc", **more):
+    """As NetCDF in two kinds, or as Zarr in two versions."""
+    path = root / "mine" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".zarr":
+        dataset.to_zarr(path, mode="w", consolidated=False, **more)
+    else:
+        dataset.to_netcdf(path, **more)
+    return path
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Ten days, every six hours."""
+    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)))
+    return tmp_path / "raw"
+
+
+def check(job, first="2000-01-01"):
+    data = Prepared(job.out)
+    origin = np.datetime64(first, "s")
+    row, column = np.arange(4)[:, None], np.arange(6)
+    for split in ("train", "val", "test"):
+        clips = data.clips(split)
+        assert len(clips)
+        for clip, values in zip(clips.index["clip"], clips.read(range(len(clips))), strict=True):
+            k = int((np.datetime64(clip.rpartition("/")[2]) - origin) / np.timedelta64(6, "h"))
+            for step, frame in enumerate(values):
+                np.testing.assert_array_equal(frame[0], np.full((4, 6), 850 + k + step))
+                np.testing.assert_array_equal(frame[1], np.full((4, 6), 500 + k + step))
+                np.testing.assert_array_equal(frame[2], 1000 * (k + step) + 10 * row + column)
+    return data
+
+
+def test_variables_levels_and_dates(make_job, raw):
+    job = make_job("own.reader", SHAPE, options(cluster_frames=4))
+    extras = run(job)
+    # Windows of 3: five days have 20 - 2 starts, two days 8 - 2, three days 12 - 2.
+    assert extras["clips"] == {"train": 18, "val": 6, "test": 10}
+    data = check(job)
+    assert data.attrs["variables"] == ["z850", "z500", "t2m"]
+    assert data.attrs["variable_units"] == ["m2 s-2", "m2 s-2", "K"]
+    assert (data.attrs["units"], data.attrs["time_step"]) == ("various", "6h")
+    tests = data.clips("test").index
+    assert list(tests["clip"][:2]) == [
+        "mine/g.nc/2000-01-08T00:00:00",
+        "mine/g.nc/2000-01-08T06:00:00",
+    ]
+    assert list(tests["cluster"].unique()) == [f"mine/g.nc/block-{b:03d}" for b in (7, 8, 9)]
+
+
+def test_the_store_opens_in_plain_xarray(make_job, raw):
+    job = make_job("own.reader", SHAPE, options())
+    run(job)
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    original = made.grid(made.times("2000-01-01", 40))
+    np.testing.assert_array_equal(frames["time"], original["time"])
+    np.testing.assert_array_equal(frames["lat"], original["lat"])
+    assert frames["lon"].attrs["units"] == "degrees_east"
+    assert list(frames["variable"].values) == ["z850", "z500", "t2m"]
+    np.testing.assert_array_equal(frames[:, 2], original["t2m"])
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("g.nc", {"format": "NETCDF3_64BIT"}),
+        ("g.zarr", {"zarr_format": 2}),
+        ("g.zarr", {"zarr_format": 3}),
+    ],
+)
+def test_every_container(make_job, tmp_path, name, more):
+    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), name, **more)
+    job = make_job("own.reader", SHAPE, options())
+    assert run(job)["sequences"] == 1
+    check(job)
+
+
+def test_files_are_joined_by_their_times_and_read_in_parts(make_job, tmp_path, monkeypatch):
+    """Names in another order than times; parts cross from file to file."""
+    field = made.grid(made.times("2000-01-01", 40))
+    for name, first, stop in (("c.nc", 0, 7), ("a.nc", 7, 23), ("b.nc", 23, 40)):
+        save(tmp_path / "raw", field.isel(time=slice(first, stop)), name)
+    monkeypatch.setattr(reader, "PIECE_BYTES", 5 * 3 * 4 * 6 * 8)
+    job = make_job("own.reader", SHAPE, options())
+    assert run(job)["pieces"] == 4 + 2 + 3
+    check(job)
+
+
+def test_files_of_their_own(make_job, tmp_path):
+    """Events: each file is a recording, and may be anywhere in time."""
+    for i in range(4):
+        save(tmp_path / "raw", made.grid(made.times(f"200{9 - i}-05-01", 5)), f"event{i}.nc")
+    job = make_job("own.reader", SHAPE, options(splits={"by": "file", **made.THIRDS}))
+    assert run(job)["clips"] == {"train": 6, "val": 3, "test": 3}
+
+
+def test_packed_values_and_the_names_of_era5(make_job, tmp_path):
+    """Dimensions valid_time, latitude, longitude, a member, whole numbers with a scale."""
+    field = made.grid(made.times("2000-01-01", 40))["t2m"]
+    field = field.rename(time="valid_time", lat="latitude", lon="longitude")
+    field = field.expand_dims(number=[0, 1], axis=1) + xr.DataArray([0, 500], dims="number")
+    field.attrs["units"] = "K"
+    packed = {
+        "t2m": {"dtype": "int16", "scale_factor": 1.0, "add_offset": 20000.0, "_FillValue": -32768}
+    }
+    save(tmp_path / "raw", field.to_dataset(name="t2m"), encoding=packed)
+    given = options(variables={"t2m": None}, select={"number": 1})
+    job = make_job("own.reader", [1, 4, 6], given)
+    run(job)
+    data = Prepared(job.out)
+    assert data.attrs["units"] == "K"
+    assert data.clips("train").read([0])[0, 1, 0, 2, 3] == 1000 + 20 + 3 + 500
+    with pytest.raises(StpError, match="dimension number of length 2"):
+        run(make_job("own.reader", [1, 4, 6], options(variables={"t2m": None})))
+    with pytest.raises(StpError, match="t2m has no number = 7"):
+        run(make_job("own.reader", [1, 4, 6], {**given, "select": {"number": 7}}))
+
+
+def test_months_and_years_of_another_calendar(make_job, tmp_path):
+    months = xr.date_range("2001-03", periods=40, freq="MS", calendar="noleap", use_cftime=True)
+    assert isinstance(months[0], cftime.DatetimeNoLeap)
+    save(tmp_path / "raw", made.grid(np.array(months))[["t2m"]])
+    splits = {"by": "time", "train": ["2001", "2002-12"], "val": ["2003-01", "2003-06"],
+              "test": ["2003-07", "2004"]}  # fmt: skip
+    given = options(variables={"t2m": None}, splits=splits, cycle="year")
+    job = make_job("own.reader", [1, 4, 6], given)
+    run(job)
+    data = Prepared(job.out)
+    assert data.attrs["phases"] == 12 and data.attrs["time_step"] == "1mon"
+    assert list(data.clips("train").phases([0, 1, 9, 10])) == [2, 3, 11, 0]
+    opened = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    assert opened["time"].values[-1] == months[-1]
+
+
+def test_the_cycle_of_a_day(make_job, raw):
+    job = make_job("own.reader", SHAPE, options(cycle="day"))
+    run(job)
+    data = Prepared(job.out)
+    assert data.attrs["phases"] == 4
+    assert list(data.clips("train").phases(range(5))) == [0, 1, 2, 3, 0]
+    job = make_job("own.reader", SHAPE, options(cycle="day", frame_step=2))
+    run(job)
+    assert list(Prepared(job.out).clips("train").phases(range(4))) == [0, 0, 1, 1]
+    for wrong in ({"cycle": "year"}, {"cycle": "day", "frame_step": 3}):
+        with pytest.raises(StpError, match="cycle with steps of 6h"):
+            run(make_job("own.reader", SHAPE, options(**wrong)))
+
+
+def test_a_gap_in_time_is_an_error_or_a_cut(make_job, tmp_path):
+    when = np.delete(made.times("2000-01-01", 40), 10)
+    save(tmp_path / "raw", made.grid(when))
+    with pytest.raises(StpError, match=r"g\.nc: a gap in time, 2000-01-03T06:00:00 is followed by"):
+        run(make_job("own.reader", SHAPE, options()))
+    job = make_job("own.reader", SHAPE, options(gaps="cut"))
+    # 10 + 9 frames of training instead of 20
+    assert run(job)["clips"]["train"] == 8 + 7
+
+
+@pytest.mark.parametrize("how", ["twice", "backwards", "overlap"])
+def test_times_that_repeat_or_go_backwards(make_job, tmp_path, how):
+    when = made.times("2000-01-01", 40)
+    if how == "overlap":
+        save(tmp_path / "raw", made.grid(when[:20]), "a.nc")
+        save(tmp_path / "raw", made.grid(when[19:]), "b.nc")
+    else:
+        when[10] = when[9] if how == "twice" else when[3]
+        save(tmp_path / "raw", made.grid(when))
+    for gaps in ("error", "cut"):
+        with pytest.raises(StpError, match=r"2000-01-\S+ is followed by 2000-01-(.|\n)*go forward"):
+            run(make_job("own.reader", SHAPE, options(gaps=gaps)))
+
+
+def test_missing_values(make_job, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40))
+    field["t2m"][7, 1, 1] = np.nan
+    save(tmp_path / "raw", field)
+    with pytest.raises(StpError, match=r"g\.nc: t2m has 1 missing values \(NaN\)(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options()))
+    job = make_job("own.reader", SHAPE, options(fill=-5))
+    run(job)
+    assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"variables": {"t3m": None, "z": [500, 850]}}, "no variable 't3m'(.|\n)*did you mean t2m"),
+        ({"variables": {"t2m": None, "z": [500, 700]}}, "z has no level 700(.|\n)*500, 850"),
+        ({"variables": {"z": None, "t2m": [1, 2]}}, "dimension level of length 2"),
+        ({"variables": {"t2m": [1, 2, 3]}}, "which is level"),
+        ({"variables": {"t2m": None}}, "3 channels, as in shape"),
+        ({"variables": {}}, "variables is {}"),
+        ({"variables": {"z": [500, 500.0]}}, "every channel once"),
+        ({"y": "rows"}, r"z has the dimensions time, level, lat, lon; which is y\?"),
+        ({"y": "lon", "x": "lat"}, "a grid of 6 x 4(.|\n)*4 x 6"),
+        ({"fill": "zero"}, "fill is 'zero'"),
+    ],
+)
+def test_what_is_not_in_the_files(make_job, raw, change, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("own.reader", SHAPE, options(**change)))
+
+
+def test_a_file_without_dates(make_job, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40))
+    save(tmp_path / "raw", field.drop_vars("time"))
+    with pytest.raises(StpError, match="no coordinate of time"):
+        run(make_job("own.reader", SHAPE, options()))
+    save(tmp_path / "raw", field.assign_coords(time=np.arange(40)))
+    with pytest.raises(StpError, match="times are int64, not dates"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_files_on_different_grids(make_job, raw):
+    when = made.times("2000-01-11", 4)
+    save(raw, made.grid(when).assign_coords(lon=np.arange(6) + 1.0), "h.nc")
+    with pytest.raises(StpError, match=r"h\.nc: another grid or other units than mine/g\.nc"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+@pytest.mark.parametrize("content", [b"", b"CDF and no more", "cut off"])
+def test_damaged_files(make_job, raw, content):
+    path = raw / "mine" / "g.nc"
+    path.write_bytes(path.read_bytes()[:3000] if content == "cut off" else content)
+    with pytest.raises(StpError, match=r"g\.nc: it cannot be read"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_grib_files_are_to_be_converted(make_job, raw):
+    (raw / "mine" / "h.grib").write_bytes(b"GRIB")
+    with pytest.raises(StpError, match="cdo -f nc4"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_a_store_with_other_files_than_were_locked(make_job, tmp_path):
+    store = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), "g.zarr")
+    job = make_job("own.reader", SHAPE, options())
+    (store / "t2m" / "c" / "9").mkdir(parents=True)
+    (store / "t2m" / "c" / "9" / "0").write_bytes(b"x")
+    with pytest.raises(StpError, match="does not belong to what was locked"):
+        run(job)
+    (store / "zarr.json").unlink()
+    with pytest.raises(StpError, match=r"zarr\.json: this raw file is missing"):
+        run(job)
+
+
+@pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
+def test_random_damage_is_refused_or_does_not_matter(make_job, tmp_path, name):
+    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), name)
+    root = tmp_path / "raw"
+    assert check_damage(make_job, run, root, "own.reader", SHAPE, options(), trials=10) >= 5

@@ -1,0 +1,121 @@
+"""Own folders of pictures: order, gaps, sizes, bad files."""
+
+import numpy as np
+import own_data as made
+import pytest
+from damage import check_damage
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.prepare.own.reader import run
+
+OPTIONS = {"kind": "pictures", "splits": {"by": "file", **made.THIRDS}, "fps": 5}
+SHAPE = [1, 16, 24]
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Four folders of 11 pictures: 8.png is before 10.png, and a few are no PNG."""
+    for i in range(4):
+        for k in range(11):
+            suffix = "png" if i else "jpg"
+            made.picture(tmp_path / "raw" / "mine" / f"s{i}" / f"f{k}.{suffix}", made.level(i, k))
+    return tmp_path / "raw"
+
+
+def test_frames_are_in_the_order_of_their_numbers(make_job, raw):
+    (raw / "mine" / "s0" / "._f3.jpg").write_bytes(b"what a Macintosh leaves")
+    job = make_job("own.reader", SHAPE, {**OPTIONS, "stride": 4})
+    extras = run(job)
+    assert extras["clips"] == {"train": 6, "val": 3, "test": 3} and extras["sequences"] == 4
+    data = Prepared(job.out)
+    assert data.attrs["fps"] == 5
+    for split in ("train", "val", "test"):
+        clips = data.clips(split)
+        seen = np.rint(clips.read(range(len(clips)))[:, :, 0, 4, 4] * 255)
+        for row, values in zip(clips.index.itertuples(), seen, strict=True):
+            first = int(row.clip[-6:])
+            assert list(values) == [made.level(int(row.clip[6]), first + k) for k in range(3)]
+            assert row.cluster == row.clip[:7]
+
+
+def test_colour_and_resizing(make_job, raw):
+    picture = np.zeros((16, 24, 3), np.uint8)
+    picture[..., 2] = 90
+    for i in range(4):
+        for k in range(11):
+            made.picture(raw / "colour" / f"s{i}" / f"{k}.png", picture)
+    splits = {"by": "list", "train": ["colour/s0"], "val": ["colour/s1"], "test": ["colour/s[23]"]}
+    job = make_job("own.reader", [3, 8, 8], {**OPTIONS, "splits": splits})
+    extras = run(job)
+    frame = Prepared(job.out).clips("test").read([0])[0, 0] * 255
+    np.testing.assert_allclose(frame[:, 5, 5], [0, 0, 90], atol=1e-4)
+    assert extras["sequences in no split"] == [f"mine/s{i}" for i in range(4)]
+
+
+def test_a_gap_is_an_error_or_a_cut_or_meant(make_job, raw):
+    (raw / "mine" / "s1" / "f5.png").unlink()
+    with pytest.raises(StpError, match=r"s1/f4\.png, mine/s1/f6\.png: frame numbers jump by 2"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+    clips = {}
+    for gaps in ("cut", "ignore"):
+        job = make_job("own.reader", SHAPE, {**OPTIONS, "gaps": gaps, "stride": 1})
+        run(job)
+        clips[gaps] = [c for c in Prepared(job.out).index["clip"] if "/s1/" in c]
+    # 5 + 5 frames have 3 + 3 windows of 3; 10 frames have 8
+    assert [len(clips["cut"]), len(clips["ignore"])] == [6, 8]
+    assert not {"mine/s1/frame-000003", "mine/s1/frame-000004"} & set(clips["cut"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("f11.jpg", b"", r"f11\.jpg: cannot be decoded"),
+        ("f11.jpg", made.picture_bytes(7)[:60], r"f11\.jpg: cannot be decoded"),
+        ("f11.png", b"no picture at all", r"f11\.png: cannot be decoded"),
+        ("cover.jpg", made.picture_bytes(7), r"cover\.jpg: no frame number"),
+        ("g10.png", made.picture_bytes(7), "the same frame number"),
+    ],
+)
+def test_bad_pictures(make_job, raw, name, content, message):
+    (raw / "mine" / "s0" / name).write_bytes(content)
+    with pytest.raises(StpError, match=message):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+
+
+def test_pictures_of_different_sizes(make_job, raw):
+    made.picture(raw / "mine" / "s2" / "f7.png", 9, (16, 25))
+    with pytest.raises(StpError, match=r"s2/f7\.png: 16 x 25 pixels(.|\n)*16 x 24"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+
+
+def test_sixteen_bits_are_refused(make_job, raw):
+    made.picture(raw / "mine" / "s2" / "f7.png", np.full((16, 24), 9000, np.uint16))
+    with pytest.raises(StpError, match=r"f7\.png: cannot be decoded"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gaps": "fill"}, "gaps is 'fill'"),
+        ({"crop": "center"}, "crop is 'center'"),
+        ({"fps": 0}, "fps is 0"),
+        ({"axes": "THW"}, "unknown key 'axes'"),
+        ({"kind": "picture"}, "did you mean pictures"),
+        ({"kind": "videos"}, "none of the 44 raw files is of the kind videos"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, change, message):
+    options = {k: v for k, v in OPTIONS.items() if not (k == "fps" and "kind" in change)}
+    with pytest.raises(StpError, match=message):
+        run(make_job("own.reader", SHAPE, {**options, **change}))
+
+
+def test_two_channels_are_no_picture(make_job, raw):
+    with pytest.raises(StpError, match=r"1 \(grey\) or 3 \(RGB\)"):
+        run(make_job("own.reader", [2, 16, 24], OPTIONS))
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    assert check_damage(make_job, run, raw, "own.reader", SHAPE, OPTIONS, trials=10) >= 5

@@ -1,0 +1,208 @@
+"""Splits of own data: nothing leaks, nothing is lost without a word, and no split is empty."""
+
+import numpy as np
+import pytest
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.prepare.own.reader import build_options, run
+
+T = 12
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Ten files of twelve frames; person p of 5 is in two of them. Values say which and when."""
+    folder = tmp_path / "raw" / "mine"
+    folder.mkdir(parents=True)
+    for i in range(10):
+        frames = np.full((T, 2, 2), 100.0 * i) + np.arange(T)[:, None, None]
+        np.save(folder / f"p{i % 5}_take{i // 5}.npy", frames.astype(np.float32))
+    return tmp_path / "raw"
+
+
+def files(data, split):
+    return sorted({clip.rpartition("/")[0] for clip in data.clips(split).index["clip"]})
+
+
+def frames(data, split):
+    clips = data.clips(split)
+    return {float(v) for v in clips.read(range(len(clips)))[:, :, 0, 0, 0].ravel()}
+
+
+BY_FILE = {"by": "file", "train": 0.6, "val": 0.2, "test": 0.2, "seed": 3}
+
+
+def test_fractions_of_files(make_job, raw):
+    job = make_job("own.reader", [1, 2, 2], {"kind": "arrays", "axes": "THW", "splits": BY_FILE})
+    run(job)
+    data = Prepared(job.out)
+    parts = [files(data, split) for split in ("train", "val", "test")]
+    assert [len(part) for part in parts] == [6, 2, 2]
+    assert len(set().union(*parts)) == 10
+    assert not frames(data, "train") & frames(data, "test")
+
+
+def test_the_seed_deals_otherwise_and_the_same_seed_alike(make_job, raw):
+    def tests(seed):
+        job = make_job(
+            "own.reader",
+            [1, 2, 2],
+            {"kind": "arrays", "axes": "THW", "splits": {**BY_FILE, "seed": seed}},
+        )
+        run(job)
+        return tuple(files(Prepared(job.out), "test"))
+
+    assert tests(3) == tests(3)
+    assert len({tests(seed) for seed in range(6)}) > 2
+
+
+def test_what_belongs_together_stays_together(make_job, raw):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE, "group": r"(p\d)_"}
+    job = make_job("own.reader", [1, 2, 2], options)
+    extras = run(job)
+    data = Prepared(job.out)
+    assert extras["clusters"] == {"train": 3, "val": 1, "test": 1}
+    persons = [{name[5:7] for name in files(data, s)} for s in ("train", "val", "test")]
+    assert not persons[0] & persons[1] and not (persons[0] | persons[1]) & persons[2]
+    with pytest.raises(StpError, match="group"):
+        run(make_job("own.reader", [1, 2, 2], {**options, "group": r"(q\d)_"}))
+
+
+def test_lists_may_leave_files_out_and_add_splits(make_job, raw):
+    (raw / "mine" / "test.txt").write_text("# one a line\np4_take0.npy\n\nmine/p4_take1.npy\n")
+    splits = {"by": "list", "train": ["p[01]_*"], "val": ["mine/p2_take0.npy"],
+              "test": "test.txt", "night": ["p3_take0.npy"]}  # fmt: skip
+    options = {"kind": "arrays", "axes": "THW", "splits": splits}
+    job = make_job("own.reader", [1, 2, 2], options)
+    extras = run(job)
+    data = Prepared(job.out)
+    assert files(data, "train") == [f"mine/p{p}_take{t}.npy" for p in (0, 1) for t in (0, 1)]
+    assert files(data, "test") == ["mine/p4_take0.npy", "mine/p4_take1.npy"]
+    assert files(data, "night") == ["mine/p3_take0.npy"]
+    assert extras["sequences in no split"] == ["mine/p2_take1.npy", "mine/p3_take1.npy"]
+    assert len(data.frames) == 8 * T, "nor are their frames kept"
+
+
+def test_fractions_of_time_with_a_gap(make_job, raw):
+    splits = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25, "gap": 0}
+    options = {"kind": "arrays", "axes": "THW", "splits": splits, "stride": 1}
+    job = make_job("own.reader", [1, 2, 2], options, context=1, horizon=1)
+    run(job)
+    data = Prepared(job.out)
+    of_one = [sorted(f for f in frames(data, s) if f < 100) for s in ("train", "val", "test")]
+    assert of_one == [[0, 1, 2, 3, 4, 5], [6, 7, 8], [9, 10, 11]]
+    options["splits"] = {**splits, "gap": 1}
+    job = make_job("own.reader", [1, 2, 2], options, context=1, horizon=1)
+    run(job)
+    data = Prepared(job.out)
+    of_one = [sorted(f for f in frames(data, s) if f < 100) for s in ("train", "val", "test")]
+    assert of_one == [[0, 1, 2, 3, 4, 5], [7, 8], [10, 11]]
+
+
+def test_windows_take_every_second_frame(make_job, raw):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE, "frame_step": 2, "stride": 4}
+    job = make_job("own.reader", [1, 2, 2], {**options, "span": 4})
+    run(job)
+    data = Prepared(job.out)
+    clips = data.clips("test")
+    # 4 frames, 2 apart, reach over 7 of 12: starts 0 and 4
+    assert [int(c[-2:]) for c in clips.index["clip"]] == [0, 4, 0, 4]
+    values = clips.read([1], length=4)[0, :, 0, 0, 0] % 100
+    assert list(values) == [4, 6, 8, 10]
+
+
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": ["p9_*"]}, "no 'p9_"),
+        ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": ["p[13]_*"]}, "and in test"),
+        ({"by": "list", "train": ["p0_*"], "val": ["p1_*"], "test": "t.txt"}, r"t\.txt: not one"),
+        ({"by": "list", "train": ["p0_*"], "val": [], "test": ["p1_*"]}, r"splits\.val is \[\]"),
+        ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.2}, "fractions that are 1 together"),
+        ({"by": "file", "train": 1, "val": 0.1, "test": 0.1}, r"splits\.train is 1"),
+        ({"by": "file", "train": 0.8, "test": 0.2}, "splits: val"),
+        ({"by": "file", "train": 0.8, "val": 0.1, "test": 0.1, "sed": 1}, "did you mean seed"),
+        ({"by": "person", "train": 0.8, "val": 0.1, "test": 0.1}, r"splits\.by is 'person'"),
+        ({"by": "time", "train": ["1", "2"], "val": ["3", "4"], "test": ["5", "6"]}, "no dates"),
+        ({"by": "time", "train": ["2", "1"], "val": ["3", "4"], "test": ["5", "6"]}, "first date"),
+        ({"by": "time", "train": 0.8, "val": 0.1, "test": 0.1}, "val split has no.*of 1 fr"),
+    ],
+)  # fmt: skip
+def test_splits_that_cannot_be(make_job, raw, splits, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("own.reader", [1, 2, 2], {"kind": "arrays", "axes": "THW", "splits": splits}))
+
+
+def test_too_few_files(make_job, raw):
+    for path in sorted((raw / "mine").iterdir())[2:]:
+        path.unlink()
+    with pytest.raises(StpError, match=r"2 files or groups of them(.|\n)*leave a split empty"):
+        run(make_job("own.reader", [1, 2, 2], {"kind": "arrays", "axes": "THW", "splits": BY_FILE}))
+
+
+def test_too_few_frames_are_found_before_anything_is_decoded(make_job, raw):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE}
+    job = make_job("own.reader", [1, 2, 2], options, context=8, horizon=8)
+    with pytest.raises(StpError, match="the train split has no clips: it has 6 sequences, the lon"):
+        run(job)
+    assert not job.state.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"span": 2}, "span is 2"),
+        ({"stride": 0}, "stride is 0"),
+        ({"stride": {"train": "a"}}, "stride is"),
+        ({"frame_step": 0}, "frame_step is 0"),
+        ({"cluster_frames": -1}, "cluster_frames is -1"),
+        ({"group": "(p"}, r"group is '\(p'"),
+        ({"group": "p"}, "group is 'p'"),
+        ({"normalisation": {"method": "max"}}, "normalisation is"),
+        ({"normalisation": {"method": "fixed", "offset": 0}}, "normalisation is"),
+        ({"normalisation": {"method": "fixed", "offset": 0, "scale": 0}}, "normalisation is"),
+        ({"normalization": {}}, "did you mean normalisation"),
+    ],
+)
+def test_options_out_of_range(make_job, raw, change, message):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE, **change}
+    with pytest.raises(StpError, match=message):
+        run(make_job("own.reader", [1, 2, 2], options))
+
+
+def test_a_stride_for_some_splits(make_job, raw):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE, "stride": {"train": 1}}
+    job = make_job("own.reader", [1, 2, 2], options)
+    # Windows of 3 in 12 frames: 10, or 4 that do not overlap.
+    assert run(job)["clips"] == {"train": 60, "val": 8, "test": 8}
+
+
+def test_an_interrupted_preparation_goes_on(make_job, raw, monkeypatch):
+    options = {"kind": "arrays", "axes": "THW", "splits": BY_FILE}
+    whole = make_job("own.reader", [1, 2, 2], options)
+    run(whole)
+    job = make_job("own.reader", [1, 2, 2], options)
+    calls = []
+
+    def report(what, done, total):
+        calls.append(done)
+        if done == 4:
+            raise KeyboardInterrupt
+
+    object.__setattr__(job, "report", report)
+    with pytest.raises(KeyboardInterrupt):
+        run(job)
+    object.__setattr__(job, "report", lambda *_: None)
+    assert run(job)["pieces resumed"] == 4
+    found, wanted = Prepared(job.out), Prepared(whole.out)
+    np.testing.assert_array_equal(found.frames.read(0, 120), wanted.frames.read(0, 120))
+
+
+def test_a_kind_without_options_says_what_is_missing():
+    with pytest.raises(StpError, match="axes is missing"):
+        build_options({"kind": "arrays", "splits": BY_FILE})
+    with pytest.raises(StpError, match="splits is missing"):
+        build_options({"kind": "videos"})
+    with pytest.raises(StpError, match="kind is None"):
+        build_options({"splits": BY_FILE})

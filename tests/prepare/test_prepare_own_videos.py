@@ -1,0 +1,212 @@
+"""Own videos: what is read is what was written, in one piece or in parts."""
+
+import json
+
+import av
+import numpy as np
+import own_data as made
+import pandas as pd
+import pytest
+from damage import check_damage
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.prepare.own import reader, videos
+from stp.prepare.own.reader import run
+
+OPTIONS = {"kind": "videos", "splits": {"by": "file", **made.THIRDS}}
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Four videos of nine frames."""
+    for i in range(4):
+        levels = [made.level(i, k) for k in range(9)]
+        made.video(tmp_path / "raw" / "mine" / f"clip{i}.avi", levels)
+    return tmp_path / "raw"
+
+
+def greys(job, split, **read):
+    clips = Prepared(job.out).clips(split)
+    values = clips.read(range(len(clips)), **read)
+    assert (values == values[..., :1, :1]).all(), "even frames stay even"
+    return np.rint(values[:, :, 0, 0, 0] * 255).astype(int)
+
+
+def test_windows_hold_the_frames_of_their_video(make_job, raw):
+    job = make_job("own.reader", [1, 8, 12], OPTIONS)
+    extras = run(job)
+    assert extras["clips"] == {"train": 6, "val": 3, "test": 3}
+    assert extras["clusters"] == {"train": 2, "val": 1, "test": 1}
+    data = Prepared(job.out)
+    assert data.attrs["fps"] == 12 and data.attrs["units"] == "1"
+    for split in ("train", "val", "test"):
+        seen = greys(job, split)
+        for row, values in zip(data.clips(split).index.itertuples(), seen, strict=True):
+            recording, first = int(row.clip[9]), int(row.clip[-6:])
+            wanted = [made.level(recording, first + k) for k in range(3)]
+            assert np.abs(values - wanted).max() <= 1  # YUV has fewer levels than RGB
+
+
+def test_colour_stays_colour(make_job, tmp_path):
+    path = tmp_path / "raw" / "red.mkv"
+    path.parent.mkdir()
+    picture = np.zeros((16, 16, 3), np.uint8)
+    picture[..., 0] = 200
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("ffv1", rate=10)
+        stream.height = stream.width = 16
+        stream.pix_fmt = "bgr0"
+        for _ in range(12):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    splits = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
+    job = make_job("own.reader", [3, 16, 16], {"kind": "videos", "splits": splits})
+    run(job)
+    frames = Prepared(job.out).clips("test").read([0])[0, 0]
+    np.testing.assert_allclose(frames[:, 3, 3] * 255, [200, 0, 0], atol=1)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "codec", "options"),
+    [
+        (".mp4", "libx264", {"g": 12, "bf": 3, "qp": 0, "pix_fmt": "yuv444p"}),
+        (".avi", "mpeg4", {"g": 12, "qscale": 1, "global_quality": 118, "flags": "+qscale"}),
+        (".mkv", "libvpx-vp9", {"g": 12, "lossless": 1}),
+    ],
+)
+def test_parts_of_a_long_video_are_the_frames_of_the_whole(
+    make_job, tmp_path, monkeypatch, suffix, codec, options
+):
+    """Frames between key frames, shown in another order than stored, at every part's edge."""
+    levels = [20 + 3 * k for k in range(60)]
+    made.video(tmp_path / "raw" / f"long{suffix}", levels, (16, 32), codec, **options)
+    splits = {"by": "time", "train": 0.6, "val": 0.2, "test": 0.2}
+    settings = {"kind": "videos", "splits": splits, "stride": 1}
+    whole = make_job("own.reader", [1, 16, 32], settings)
+    run(whole)
+    monkeypatch.setattr(reader, "PIECE_BYTES", 7 * 16 * 32)
+    jumps = []
+    can_seek = videos._can_seek
+    monkeypatch.setattr(videos, "_can_seek", lambda *at: jumps.append(can_seek(*at)) or jumps[-1])
+    parts = make_job("own.reader", [1, 16, 32], settings)
+    extras = run(parts)
+    assert extras["pieces"] > 8 and all(jumps) and len(jumps) == extras["pieces"] - 1
+    a, b = Prepared(whole.out), Prepared(parts.out)
+    frames = a.frames.read(0, 60)
+    np.testing.assert_array_equal(frames, b.frames.read(0, 60))
+    assert np.abs(frames.mean(axis=(1, 2, 3)) - levels).max() < 3
+    pd.testing.assert_frame_equal(a.index, b.index)
+    # Without times, frames are counted from the beginning.
+    counted = videos.Task(f"long{suffix}", 33, 9, None, None, 1, 16, 32, None)
+    raw = reader.RawFiles(parts.inputs["raw"], parts.runtime["raw_roots"])
+    np.testing.assert_array_equal(videos.decode(raw, counted).frames, frames[33:42])
+
+
+def test_telephones_turn_their_videos(make_job, tmp_path):
+    """The upper half of a picture is bright; a quarter turn against the clock: the left half."""
+    path = tmp_path / "raw" / "turned.mp4"
+    path.parent.mkdir()
+    picture = np.zeros((16, 32, 3), np.uint8)
+    picture[:8] = 240
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.height, stream.width, stream.pix_fmt = 16, 32, "yuv420p"
+        stream.set_display_rotation(90)
+        for _ in range(12):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    splits = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
+    job = make_job("own.reader", [1, 32, 16], {"kind": "videos", "splits": splits})
+    run(job)
+    frame = Prepared(job.out).clips("test").read([0])[0, 0, 0]
+    assert frame[:, :7].min() > 0.9 and frame[:, 9:].max() < 0.1
+
+
+def test_two_processes_write_the_same_bytes_as_one(make_job, raw):
+    one, two = (make_job("own.reader", [3, 8, 12], OPTIONS, prepare_workers=n) for n in (1, 2))
+    assert run(one)["clips"] == run(two)["clips"]
+    files = [p.relative_to(one.out) for p in sorted(one.out.rglob("*")) if p.is_file()]
+    assert files and all((one.out / f).read_bytes() == (two.out / f).read_bytes() for f in files)
+
+
+@pytest.mark.parametrize(
+    ("crop", "columns"),
+    [("centre", slice(4, 20)), ([0, 8, 16, 16], slice(8, 24)), (None, None)],
+)
+def test_crops(crop, columns):
+    from stp.prepare.own.size import fit
+
+    picture = np.arange(16 * 24, dtype=np.uint32).reshape(16, 24, 1).astype(np.uint8)
+    found = fit(picture, 16, 16 if columns else 24, crop, "p")
+    np.testing.assert_array_equal(found[0], picture[:, columns or slice(None), 0])
+
+
+def test_a_crop_beyond_the_video(make_job, raw):
+    with pytest.raises(StpError, match=r"clip\d\.avi: the crop(.|\n)*16 x 24"):
+        run(make_job("own.reader", [1, 8, 8], {**OPTIONS, "crop": [0, 0, 17, 8]}))
+
+
+@pytest.mark.parametrize("content", [b"", b"RIFF but not a video", "cut off"])
+@pytest.mark.parametrize("suffix", [".avi", ".mp4", ".mkv"])
+def test_damaged_videos(make_job, raw, content, suffix):
+    path = raw / "mine" / f"bad{suffix}"
+    if content == "cut off":
+        made.video(path, list(range(40, 80)), codec="mpeg4")
+        content = path.read_bytes()[:-2000]
+    path.write_bytes(content)
+    with pytest.raises(StpError, match=rf"bad{suffix}: cannot be decoded"):
+        run(make_job("own.reader", [1, 8, 12], OPTIONS))
+
+
+def test_frames_that_a_video_promises_and_does_not_have(make_job, raw, monkeypatch):
+    """Some formats have packets without frames: no window reaches there."""
+    probe = videos.probe
+
+    def more(path):
+        stamps, rate = probe(path)
+        return [*stamps, stamps[-1] + 1, stamps[-1] + 2], rate
+
+    monkeypatch.setattr(videos, "probe", more)
+    job = make_job("own.reader", [1, 8, 12], {**OPTIONS, "stride": 1})
+    extras = run(job)
+    assert extras["clips"] == {"train": 14, "val": 7, "test": 7}  # 9 frames, windows of 3
+    assert sorted(extras["frames that do not exist"].values()) == [2, 2, 2, 2]
+
+
+def test_videos_of_different_speed_have_no_common_one(make_job, raw):
+    with av.open(str(raw / "mine" / "clip9.mp4"), "w") as container:
+        stream = container.add_stream("mpeg4", rate=30)
+        stream.height, stream.width, stream.pix_fmt = 16, 24, "yuv420p"
+        for _ in range(9):
+            picture = np.zeros((16, 24, 3), np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode(None))
+    job = make_job("own.reader", [1, 8, 12], OPTIONS)
+    assert run(job)["frames per second"] == [12, 30]
+    assert Prepared(job.out).attrs["fps"] is None
+    job = make_job("own.reader", [1, 8, 12], {**OPTIONS, "fps": 25})
+    run(job)
+    assert Prepared(job.out).attrs["fps"] == 25
+
+
+def test_normalisation_is_that_of_the_training_frames(make_job, raw):
+    splits = {
+        "by": "list",
+        "train": ["clip0.avi", "clip1.avi"],
+        "val": ["clip2.*"],
+        "test": ["clip3.avi"],
+    }
+    given = {**OPTIONS, "splits": splits, "normalisation": {"method": "minmax"}}
+    job = make_job("own.reader", [1, 8, 12], given)
+    run(job)
+    constants = Prepared(job.out).attrs["normalisation"]
+    low, high = made.level(0, 0) / 255, made.level(1, 8) / 255
+    assert constants["offset"] == pytest.approx([low], abs=1.5 / 255)
+    assert constants["scale"] == pytest.approx([high - low], abs=3 / 255)
+    assert constants["from"] == "train split"
+    json.dumps(constants)
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    assert check_damage(make_job, run, raw, "own.reader", [1, 8, 12], OPTIONS, trials=12) >= 6

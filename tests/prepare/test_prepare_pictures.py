@@ -1,0 +1,130 @@
+"""Decoding, resizing and cropping of pictures, against Pillow, numpy and torch."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from stp.errors import StpError
+from stp.prepare.pictures import centre_crop, decode_picture, lanczos, resize_and_crop
+
+
+def encoded(values, kind="PNG", **options):
+    file = io.BytesIO()
+    Image.fromarray(values).save(file, kind, **options)
+    return file.getvalue()
+
+
+COLOUR = np.random.default_rng(0).integers(0, 256, (6, 9, 3), np.uint8)
+
+
+def test_a_png_is_decoded_exactly():
+    np.testing.assert_array_equal(decode_picture(encoded(COLOUR), "a.png", "RGB"), COLOUR)
+
+
+def test_a_jpeg_is_decoded_as_pillow_does():
+    smooth = np.add.outer(np.arange(16) * 9, np.arange(24) * 3).astype(np.uint8)
+    content = encoded(np.stack([smooth, smooth // 2, 255 - smooth], -1), "JPEG")
+    expected = np.asarray(Image.open(io.BytesIO(content)))
+    np.testing.assert_array_equal(decode_picture(content, "a.jpg", "RGB"), expected)
+
+
+def test_grey_and_colour_are_converted():
+    grey = COLOUR[..., 0]
+    found = decode_picture(encoded(grey), "a.png", "RGB")
+    np.testing.assert_array_equal(found, np.repeat(grey[..., None], 3, -1))
+    np.testing.assert_array_equal(decode_picture(encoded(grey), "a.png", "L")[..., 0], grey)
+    luma = decode_picture(encoded(COLOUR), "a.png", "L")
+    assert luma.shape == (6, 9, 1)
+    expected = COLOUR @ np.array([0.299, 0.587, 0.114])  # ITU-R 601
+    assert np.abs(luma[..., 0] - expected).max() <= 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not a picture",
+        encoded(COLOUR)[:60],
+        encoded(COLOUR)[:-14],
+        encoded(COLOUR, "JPEG")[:300],
+        encoded(COLOUR, "BMP"),
+        encoded(COLOUR[..., 0].astype(np.uint16) * 256),
+        encoded(COLOUR).replace(b"IHDR\0\0\0\x09", b"IHDR\0\xff\xff\x09"),
+    ],
+    ids=["empty", "text", "cut png", "png without its end", "cut jpeg", "bmp", "16 bits", "huge"],
+)
+def test_what_is_no_good_picture_is_refused(content):
+    with pytest.raises(StpError, match=r"here/a\.png: cannot be decoded \(.+\)(.|\n)*remedy"):
+        decode_picture(content, "here/a.png", "RGB")
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_random_damage_raises_nothing_but_our_error(kind):
+    rng = np.random.default_rng(1)
+    whole = np.frombuffer(encoded(COLOUR, kind), np.uint8)
+    refused = 0
+    for _ in range(300):
+        content = whole.copy()
+        content[rng.integers(0, len(content), 3)] = rng.integers(0, 256, 3)
+        try:
+            found = decode_picture(content.tobytes(), "a", "RGB")
+        except StpError:
+            refused += 1
+        else:
+            assert found.dtype == np.uint8 and found.ndim == 3 and found.shape[-1] == 3
+            if kind == "PNG":  # it has checksums
+                np.testing.assert_array_equal(found, COLOUR)
+    assert refused > 30
+
+
+def test_the_middle_is_cut_out():
+    frames = np.arange(4 * 7).reshape(1, 4, 7)
+    np.testing.assert_array_equal(centre_crop(frames, 2, 3), frames[:, 1:3, 2:5])
+    # 3.5 columns are left on one side: rounded to the even 4, as Python and mmcv round
+    assert centre_crop(np.arange(11)[None, None], 1, 4)[0, 0, 0] == 4
+    with pytest.raises(StpError, match="7 x 4 pixels cannot be cropped to 8 x 2"):
+        centre_crop(frames, 2, 8)
+
+
+def test_resizing_before_the_crop_equals_that_of_torch():
+    torch = pytest.importorskip("torch")
+    picture = np.random.default_rng(2).integers(0, 256, (37, 124, 3), np.uint8)
+    expected = torch.nn.functional.interpolate(
+        torch.from_numpy(picture).permute(2, 0, 1)[None].double(),
+        size=(12, 42),
+        mode="bilinear",
+        align_corners=False,
+        antialias=False,
+    )[0].numpy()[:, :, 13:29]
+    found = resize_and_crop(picture, (12, 42), (12, 16))
+    assert found.shape == (3, 12, 16) and found.dtype == np.uint8
+    assert np.abs(found - expected).max() <= 0.5 + 1e-3  # half a grey level of rounding
+
+
+def lanczos_weights(old, new):
+    """(new, old): the windowed sinc with three lobes, stretched by the factor of the reduction."""
+    scale = old / new
+    x = (np.arange(old) + 0.5 - (np.arange(new)[:, None] + 0.5) * scale) / scale
+    weights = np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    return weights / weights.sum(1, keepdims=True)
+
+
+def test_lanczos_is_the_windowed_sinc():
+    frame = np.random.default_rng(3).integers(0, 256, (3, 40, 60), np.uint8)
+    expected = lanczos_weights(40, 8) @ frame @ lanczos_weights(60, 10).T
+    found = lanczos(frame, 8, 10)
+    assert found.shape == (3, 8, 10) and found.dtype == np.uint8
+    assert np.abs(found - expected).max() <= 1.01  # rounded after each axis
+    grey = lanczos(frame[:1], 8, 10)
+    np.testing.assert_array_equal(grey, found[:1])
+
+
+@pytest.mark.sample_bytes
+def test_real_pictures(raw_mirror):
+    kitti = raw_mirror / "kitti"
+    grey = (kitti / "odometry_seq1" / "image_0" / "000000.png").read_bytes()
+    assert decode_picture(grey, "grey", "L").shape == (370, 1226, 1)
+    colour = (kitti / "object" / "image_2" / "000008.png").read_bytes()
+    assert decode_picture(colour, "colour", "RGB").shape == (375, 1242, 3)

@@ -1,0 +1,271 @@
+"""Traffic4Cast from small files made here, and the published lists of files."""
+
+import json
+import tracemalloc
+from collections import Counter
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from damage import check_damage
+
+from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.prepare import traffic4cast
+from stp.prepare.planned import Lists
+from stp.prepare.traffic4cast import Traffic4CastOptions, count, cut, decode_day, read_days, run
+from stp.prepare.traffic4cast import shared as in_common
+
+GRID = (9, 7)
+SHAPE = [8, 4, 4]
+OPTIONS = {"grid": list(GRID)}
+DAYS = {
+    "train": ["BERLIN/2019-01-04", "CHICAGO/2019-02-01"],
+    "val": ["BERLIN/2019-01-09"],
+    "test": ["BERLIN/2019-01-05", "CHICAGO/2019-01-04"],
+    "moscow": ["MOSCOW/2019-01-02"],
+}
+TRAIN = "traffic4cast2021_train.json"
+
+
+def file_of(day):
+    city, date = day.split("/")
+    return f"{city}/training/{date}_{city}_8ch.h5"
+
+
+def traffic(day):
+    """Bytes (288, 9, 7, 8), different in all places."""
+    seed = sum(map(ord, day))
+    return np.random.default_rng(seed).integers(0, 256, (288, *GRID, 8), np.uint8)
+
+
+def write_day(root, day, values):
+    path = root / "traffic4cast2021" / file_of(day)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("array", data=values, chunks=(1, *values.shape[1:]), compression="gzip")
+    return path
+
+
+def write_list(root, split, text):
+    path = root / traffic4cast.LISTS[split]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("t4c") / "raw"
+    for split, days in DAYS.items():
+        write_list(root, split, json.dumps([file_of(day) for day in days]))
+        for day in days:
+            write_day(root, day, traffic(day))
+    return root
+
+
+@pytest.fixture
+def raw(made, tmp_path):
+    """A copy that a test may change: links to what it does not."""
+    root = tmp_path / "raw"
+    for path in made.rglob("*"):
+        if path.is_file():
+            target = root / path.relative_to(made)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    return root
+
+
+def test_clips_are_the_middle_of_the_days(make_job, made):
+    job = make_job("traffic4cast", SHAPE, OPTIONS, root=made, context=9, horizon=3)
+    extras = run(job)
+    assert extras["clips"] == {"train": 56, "val": 28, "test": 56, "moscow": 28}
+    assert extras["frames"] == 6 * 288
+    assert extras["days missing"] == 0
+    data = Prepared(job.out)
+    for split, days in DAYS.items():
+        clips = data.clips(split)
+        assert clips.index["cluster"].tolist() == [day for day in days for _ in range(28)]
+        steps = [step for _ in days for step in range(0, 280, 10)]
+        assert clips.phases(range(len(clips))).tolist() == steps
+        for row in (0, 13, len(clips) - 1):
+            day, step = clips.index["cluster"][row], steps[row]
+            # rows 2..5 of 9 and columns 1..4 of 7: the smaller half of an odd rest comes first
+            expected = traffic(day)[step : step + 12, 2:6, 1:5].transpose(0, 3, 1, 2)
+            np.testing.assert_array_equal(clips.read([row])[0], expected)
+    assert data.attrs["normalisation"]["scale"] == 255
+
+
+def test_the_crop_of_the_official_grid(tmp_path, make_job):
+    """Rows 183..310 and columns 162..273, as PredBench's crop rounds; and little memory for it."""
+    root = tmp_path / "raw"
+    path = root / "traffic4cast2021" / file_of(DAYS["val"][0])
+    path.parent.mkdir(parents=True)
+    y, x = np.meshgrid(np.arange(495), np.arange(436), indexing="ij")
+    with h5py.File(path, "w", libver="latest") as file:
+        # Steps that are not written read as 0, so the file is small, and its array 497 MB.
+        array = file.create_dataset(
+            "array", (288, 495, 436, 8), np.uint8, chunks=(1, 495, 436, 8), compression="gzip"
+        )
+        frame = np.zeros((495, 436, 8), np.uint8)
+        frame[..., 0], frame[..., 1] = y % 256, x % 256
+        frame[..., 2], frame[..., 3] = y // 256, x // 256
+        array[287] = frame
+    job = make_job("traffic4cast", [8, 128, 112], {}, root=root)
+    files = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    name = path.relative_to(root).as_posix()
+    files.find(name)
+    tracemalloc.start()
+    found = decode_day(files, (name, (495, 436), (128, 112)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.shape == (288, 8, 128, 112)
+    assert not found[:287].any()
+    last = found[287].astype(int)
+    assert (last[0] + 256 * last[2])[:, 0].tolist() == list(range(183, 311))
+    assert (last[1] + 256 * last[3])[0].tolist() == list(range(162, 274))
+    assert peak < 3 * found.nbytes  # a day is 33 MB of the 497
+
+
+def test_it_opens_in_xarray_with_time_and_names(make_job, made):
+    job = make_job("traffic4cast", SHAPE, OPTIONS, root=made, context=9, horizon=3)
+    run(job)
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    assert frames["variable"].values.tolist() == [
+        *("volume_NE", "speed_NE", "volume_NW", "speed_NW"),
+        *("volume_SE", "speed_SE", "volume_SW", "speed_SW"),
+    ]
+    time = pd.DatetimeIndex(frames["time"].values)
+    assert time[0] == pd.Timestamp("2019-01-04 00:00")
+    assert time[287] == pd.Timestamp("2019-01-04 23:55")
+    assert time[288 + 12] == pd.Timestamp("2019-02-01 01:00")
+    assert frames.attrs["units"] == "1"
+
+
+def test_count_promises_what_is_prepared(make_job, made):
+    job = make_job("traffic4cast", SHAPE, OPTIONS, root=made, context=9, horizon=3)
+    run(job)
+    index = Prepared(job.out).index
+    planned = list(count(job.recipe, Lists([made])).clips)
+    assert [(c.split, c.clip, c.start) for c in planned] == list(
+        zip(index["split"], index["clip"], index["start"].tolist(), strict=True)
+    )
+
+
+def test_what_test_days_have_in_common_with_training(made):
+    assert in_common(read_days(Lists([made]))) == {
+        "test days": 2,
+        "test days in cities of training": 2,
+        "test days on dates of training": 1,  # 4 January, in another city
+        "test days next to a training day of their city": 1,  # Berlin, 4 and 5 January
+    }
+
+
+def test_files_that_are_missing(make_job, raw):
+    (raw / "traffic4cast2021" / file_of("CHICAGO/2019-02-01")).unlink()
+    with pytest.raises(StpError, match=r"1 of 6 listed files are missing, first .*2019-02-01_CHIC"):
+        run(make_job("traffic4cast", SHAPE, OPTIONS))
+    job = make_job("traffic4cast", SHAPE, {**OPTIONS, "require_all": False})
+    extras = run(job)
+    assert extras["days missing"] == 1
+    clips = Prepared(job.out).clips("test")
+    np.testing.assert_array_equal(
+        clips.read([0])[0, 0], traffic("BERLIN/2019-01-05")[0, 2:6, 1:5].transpose(2, 0, 1)
+    )
+    (raw / traffic4cast.LISTS["test"]).unlink()
+    with pytest.raises(StpError, match=r"traiifc4cast2021_test\.json"):
+        run(make_job("traffic4cast", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"traffic4cast2021_train\.json: no JSON"),
+        ("[1,", r"traffic4cast2021_train\.json: no JSON"),
+        ("[]", "no list of files"),
+        ('{"a": 1}', "no list of files"),
+        ("[3]", r"traffic4cast2021_train\.json: '3'"),
+        ('["BERLIN/training/2019-01-04_CHICAGO_8ch.h5"]', "2019-01-04_CHICAGO"),
+        ('["BERLIN/training/2019-02-30_BERLIN_8ch.h5"]', "2019-02-30"),
+        (json.dumps([file_of("BERLIN/2019-01-09")]), "listed twice, first for train"),
+        (json.dumps([file_of("BERLIN/2019-06-09")]), "first .*2019-06-09_BERLIN_8ch.h5"),
+    ],
+)
+def test_lists_that_are_wrong(make_job, raw, text, message):
+    write_list(raw, "train", text)
+    with pytest.raises(StpError, match=message):
+        run(make_job("traffic4cast", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((287, *GRID, 8), np.uint8), r"array has shape \(287, 9, 7, 8\)"),
+        (np.zeros((288, 7, 9, 8), np.uint8), r"array has shape \(288, 7, 9, 8\)"),
+        (np.zeros((288, *GRID, 9), np.uint8), r"array has shape \(288, 9, 7, 9\)"),
+        (np.zeros((288, *GRID), np.uint8), r"array is uint8 of shape \(288, 9, 7\)"),
+        (np.zeros((288, *GRID, 8), np.float32), "array is float32"),
+    ],
+)
+def test_arrays_of_another_kind(make_job, raw, values, message):
+    path = write_day(raw, "BERLIN/2019-01-04", values)
+    with pytest.raises(StpError, match=message) as caught:
+        run(make_job("traffic4cast", SHAPE, OPTIONS))
+    assert path.name in str(caught.value)
+
+
+def test_files_that_are_damaged(make_job, raw):
+    path = raw / "traffic4cast2021" / file_of("BERLIN/2019-01-04")
+    whole = path.read_bytes()
+    with h5py.File(path) as file:
+        block = file["array"].id.get_chunk_info(17)
+    flipped = bytearray(whole)
+    flipped[block.byte_offset + 50 : block.byte_offset + 90] = bytes(40)
+    for content in (b"", whole[: len(whole) // 2], bytes(flipped)):
+        path.write_bytes(content)
+        with pytest.raises(StpError, match=r"2019-01-04_BERLIN_8ch\.h5: .* cannot be read as HDF5"):
+            run(make_job("traffic4cast", SHAPE, OPTIONS))
+    with h5py.File(path, "w") as file:
+        file["other"] = 1
+    with pytest.raises(StpError, match="no array 'array'; it has other"):
+        run(make_job("traffic4cast", SHAPE, OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "message"),
+    [
+        ({"grid": [9]}, SHAPE, "grid is"),
+        ({**OPTIONS, "stride": 0}, SHAPE, "stride is 0"),
+        ({**OPTIONS, "require_all": 1}, SHAPE, "require_all is 1"),
+        ({**OPTIONS, "days": 1}, SHAPE, "unknown key 'days'"),
+        (OPTIONS, [8, 10, 4], "shape is"),
+        (OPTIONS, [3, 4, 4], "shape is"),
+    ],
+)
+def test_options_out_of_range(make_job, made, options, shape, message):
+    with pytest.raises(StpError, match=message):
+        run(make_job("traffic4cast", shape, options, root=made))
+
+
+def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
+    refused = check_damage(make_job, run, raw, "traffic4cast", SHAPE, OPTIONS, trials=10)
+    assert refused >= 5  # all that was locked before, at least
+
+
+@pytest.mark.sample_bytes
+def test_published_numbers_of_clips(raw_mirror):
+    """PredBench, Table 1: 35,840 / 4,480 / 4,508, and 2,576 of Moscow."""
+    days = read_days(Lists([raw_mirror]))
+    assert Counter(clip.split for clip in cut(days, Traffic4CastOptions(), 12)) == {
+        **{"train": 35840, "val": 4480, "test": 4508, "moscow": 2576},
+    }
+    assert len({day.file for day in days}) == 1693
+    assert len({day.city for day in days if day.split != "moscow"}) == 7
+    assert in_common(days) == {
+        "test days": 161,
+        "test days in cities of training": 161,
+        "test days on dates of training": 152,
+        "test days next to a training day of their city": 154,
+    }

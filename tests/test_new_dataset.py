@@ -1,0 +1,303 @@
+"""`stp new-dataset`: from files to a draft, and from there to scores, for each kind of input."""
+
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import own_data as made
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stp import config, runner
+from stp.cells import Plan
+from stp.cli import app
+from stp.errors import StpError
+from stp.inspect_data import guess_axes, inspect, new_dataset
+from stp.manifest import manifest
+
+
+def moving(count: int, frames: int, height: int = 16, width: int = 16) -> np.ndarray:
+    """Bars that move to the right, each from another place: uint8 (count, frames, H, W)."""
+    column = np.arange(width)
+    at = np.arange(count)[:, None] * 5 + np.arange(frames)
+    bright = (column - at[..., None]) % width < 4
+    return np.broadcast_to(bright[:, :, None] * np.uint8(220), (count, frames, height, width))
+
+
+def make_videos(folder: Path) -> Path:
+    import av
+
+    for i, frames in enumerate(moving(8, 16)):
+        path = folder / "waves" / f"take {i}.mp4"
+        path.parent.mkdir(exist_ok=True)
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("mpeg4", rate=10)
+            stream.height, stream.width, stream.pix_fmt = 16, 16, "yuv420p"
+            for frame in frames:
+                picture = np.repeat(frame[..., None], 3, axis=2)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            container.mux(stream.encode(None))
+    return folder / "waves"
+
+
+def make_pictures(folder: Path) -> Path:
+    for i, frames in enumerate(moving(8, 12)):
+        part = "train" if i < 5 else "val" if i < 6 else "test"
+        for k, frame in enumerate(frames):
+            made.picture(folder / "Seq-2" / part / f"s{i}" / f"{k:04d}.png", frame)
+    return folder / "Seq-2"
+
+
+def make_npy(folder: Path) -> Path:
+    np.save(folder / "bars.npy", moving(12, 10).transpose(1, 0, 2, 3))  # time first
+    return folder / "bars.npy"
+
+
+def make_npz(folder: Path) -> Path:
+    values = moving(12, 10)[..., None].astype(np.float64) / 3
+    np.savez_compressed(
+        folder / "bars.npz", x_train=values[:8], x_valid=values[8:10], x_test=values[10:], about=7
+    )
+    return folder / "bars.npz"
+
+
+def make_hdf5(folder: Path) -> Path:
+    (folder / "h").mkdir()
+    for i, frames in enumerate(moving(6, 12)):
+        with h5py.File(folder / "h" / f"{i}.h5", "w") as file:
+            file["images"] = np.stack([frames, frames // 2], axis=1)  # two channels
+            file["times"] = np.arange(12)
+    return folder / "h"
+
+
+def make_netcdf(folder: Path) -> Path:
+    made.grid(made.times("2000-01-01", 80), 16, 16).to_netcdf(folder / "field.nc")
+    return folder / "field.nc"
+
+
+def make_zarr(folder: Path) -> Path:
+    made.grid(made.times("2000-01-01", 80), 16, 16).to_zarr(
+        folder / "field.zarr", consolidated=False
+    )
+    return folder / "field.zarr"
+
+
+MAKERS = {
+    "videos": (make_videos, [3, 16, 16], {"by": "file"}),
+    "pictures": (make_pictures, [1, 16, 16], {"by": "list", "val": ["Seq-2/val"]}),
+    "npy": (make_npy, [1, 16, 16], {"by": "sequence"}),
+    "npz": (make_npz, [1, 16, 16], {"by": "list", "test": ["bars.npz:x_test"]}),
+    "hdf5": (make_hdf5, [2, 16, 16], {"by": "file"}),
+    "netcdf": (make_netcdf, [3, 16, 16], {"by": "time", "train": ["2000-01-01", "2000-01-14"]}),
+    "zarr": (make_zarr, [3, 16, 16], {"by": "time"}),
+}
+
+
+@pytest.fixture
+def facts(tmp_path, monkeypatch) -> Path:
+    """A copy of config/, and folders of its own."""
+    for name, folder in (("STP_STORE_DIR", "store"), ("STP_RAW_DIR", "raw")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
+    shutil.copytree(config.CONFIG_FOLDER, tmp_path / "config")
+    (tmp_path / "data").mkdir()
+    return tmp_path / "config"
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
+    """The draft is used as it is; nothing but the models is made smaller."""
+    make, shape, splits = MAKERS[kind]
+    printed = "\n".join(new_dataset(make(tmp_path / "data"), "mine", facts))
+    assert "snakemake --profile local --configfile" in printed
+    written = yaml.safe_load((facts / "datasets" / "mine.yaml").read_text())
+    assert written["shape"] == shape
+    assert {k: written["prepare"]["splits"][k] for k in splits} == splits
+
+    scale = yaml.safe_load((facts / "mine.yaml").read_text())
+    scale["dimensions"]["short_term"]["models"] = ["persistence", "simvpv2"]
+    scale["models"]["simvpv2"]["options"] = {"hid_s": 4, "hid_t": 8, "n_s": 2, "n_t": 2}
+    scale["train"] |= {"epochs": 1, "batch_size": 2, "max_clips": 4}
+    scale["runtime"] = {"device": "cpu"}
+    scale["bootstrap"] = {"resamples": 100}
+    monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
+    plan = Plan(config.load(scale, facts))
+    assert plan.raw_mirror == tmp_path / "data"
+    runner.fetch(plan, plan.raw("mine"))
+    for artefact in plan.artefacts.values():
+        runner.make(plan, artefact)
+
+    clips = {split: int(n) for line in printed.splitlines() if " clips in " in line
+             for split, n in [line.replace(" clips in", ":").split(":")[:2]]}  # fmt: skip
+    receipt = yaml.safe_load((plan.store / plan.data("mine").receipt).read_text())
+    assert receipt["extras"]["clips"] == {k.strip(): v for k, v in clips.items()}
+    for made_cell in plan.cells:
+        scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
+        overall = {r["convention"]: r["value"] for r in scores
+                   if r["lead"] is None and r["statistic"] == "mean"}  # fmt: skip
+        assert set(overall) == set(written["metrics"])
+        assert all(np.isfinite(value) for value in overall.values()), overall
+    described = manifest(plan, "short_term")
+    assert {cell["source"] for cell in described["cells"]} == {"own"}
+    assert not any(cell["official_paper_protocol"] for cell in described["cells"])
+    assert "mine" not in described["published_names"]["datasets"]
+    assert described["tables"]["short_term"]["columns"]["mine"] == {
+        m: m for m in written["metrics"]
+    }
+
+
+def test_the_verb(facts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_npy(tmp_path / "data")
+    done = CliRunner().invoke(app, ["new-dataset", "data/bars.npy"])
+    assert done.exit_code == 0, done.output
+    assert "wrote config/datasets/bars.yaml" in done.output
+    assert "train: 8 clips in 8 clusters" in done.output
+    text = (facts / "datasets" / "bars.yaml").read_text()
+    assert "axes: TNHW # guessed from bars.npy: (10, 12, 16, 16), uint8" in text
+    assert len([line for line in text.splitlines() if not line.startswith("#")]) <= 25
+    again = CliRunner().invoke(app, ["new-dataset", "data/bars.npy"])
+    assert isinstance(again.exception, StpError) and "bars.yaml exists" in str(again.exception)
+
+
+def test_files_in_the_raw_folder_need_no_mirror(facts, tmp_path):
+    (tmp_path / "raw" / "deep").mkdir(parents=True)
+    draft = inspect(make_npy(tmp_path / "raw" / "deep"))
+    assert draft.files == [{"path": "deep/bars.npy"}]
+    list(new_dataset(tmp_path / "raw" / "deep" / "bars.npy", None, facts))
+    assert "mirror" not in (facts / "bars.yaml").read_text()
+
+
+def test_patterns_stand_for_all_depths_and_endings(facts, tmp_path):
+    values = np.zeros((20, 8, 8), np.uint8)
+    for name in ("a.npy", "x/b.npy", "x/c.npy", "y/z/d.NPY"):
+        path = tmp_path / "data" / "all" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            np.save(file, values + np.arange(20, dtype=np.uint8)[:, None, None])
+    draft = inspect(tmp_path / "data" / "all")
+    assert [entry["path"] for entry in draft.files] == [
+        "all/*.npy", "all/*/*.npy", "all/*/*/*.NPY",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((100, 64, 64), "THW"),
+        ((20, 10000, 64, 64), "TNHW"),
+        ((10000, 20, 64, 64), "NTHW"),
+        ((500, 64, 64, 3), "THWC"),
+        ((500, 2, 32, 32), "TCHW"),
+        ((8, 20, 64, 64, 1), "NTHWC"),
+        ((8, 20, 2, 64, 64), "NTCHW"),
+        ((8, 3, 20, 64, 64), "NCTHW"),
+    ],
+)
+def test_guessed_axes(shape, axes):
+    assert guess_axes(shape) == axes
+
+
+def write(folder: Path, name: str, content: bytes = b"?") -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([], "no files that could be read"),
+        (["a.txt", "b.csv"], "no files that could be read"),
+        (["a.mp4", "b.npy"], "1 of videos, 1 of arrays"),
+        (["a.mp4"], r"a\.mp4: cannot be decoded"),
+        (["a/1.png"], r"1\.png: cannot be decoded"),
+        (["a.npy"], r"a\.npy: cannot be read"),
+        (["a.npz"], r"a\.npz: cannot be read"),
+        (["a.h5"], r"a\.h5: cannot be read"),
+        (["a.nc"], r"a\.nc: it cannot be read"),
+        (["a.zarr/zarr.json"], r"a\.zarr: it cannot be read"),
+        (["a.grib2"], "convert it"),
+    ],
+)
+def test_what_cannot_be_a_dataset(facts, tmp_path, names, message):
+    (tmp_path / "data" / "d").mkdir()
+    for name in names:
+        write(tmp_path / "data" / "d", name)
+    with pytest.raises(StpError, match=message):
+        list(new_dataset(tmp_path / "data" / "d", None, facts))
+    assert not list(facts.rglob("d.yaml"))
+
+
+def test_too_few_frames(facts, tmp_path):
+    np.save(tmp_path / "data" / "a.npy", np.zeros((5, 8, 8)))
+    with pytest.raises(StpError, match="has no clips"):
+        inspect(tmp_path / "data" / "a.npy")
+
+
+def test_names_that_are_none(facts, tmp_path):
+    path = make_npy(tmp_path / "data")
+    with pytest.raises(StpError, match="'My data' cannot be the name"):
+        inspect(path, "My data")
+    with pytest.raises(StpError, match=r"kth\.yaml exists"):
+        list(new_dataset(path, "kth", facts))
+    with pytest.raises(StpError, match="does not exist"):
+        inspect(tmp_path / "nowhere")
+
+
+# The configuration
+
+
+def own(facts: Path, **changes) -> dict:
+    """A scale with a dataset that has the fewest keys that are possible."""
+    dataset = {
+        "title": "Mine", "shape": [1, 8, 8], "context": 2, "horizon": 2, "reader": "own.reader",
+        "metrics": ["mse.pixel_mean"], "release": "own",
+        "releases": {"own": {"source": "own", "files": [{"path": "a.npy"}]}},
+    }  # fmt: skip
+    dataset = {k: v for k, v in {**dataset, **changes}.items() if v is not None}
+    (facts / "datasets" / "mine.yaml").write_text(yaml.safe_dump(dataset))
+    return {
+        "scale": "own",
+        "dimensions": {"short_term": {"datasets": ["mine"], "models": ["persistence"]}},
+    }
+
+
+def test_the_fewest_keys(facts):
+    plan = Plan(config.load(own(facts), facts))
+    assert plan.recipes.conventions("mine") == ["mse.pixel_mean"]
+    assert plan.recipes.prepare("mine")["units"] == "1"
+    assert "stp.prepare.own.grids" in plan.data("mine").code.modules
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"metrics": None}, "nothing says what is scored on mine(.|\n)*metrics"),
+        ({"metrics": ["mse"]}, "unknown convention of mse ''"),
+        ({"metrics": ["mes.pixel_mean"]}, "mine.yaml: metrics: unknown metric 'mes'(.|\n)*mse"),
+        ({"shape": None}, "shape"),
+        ({"release": "mine"}, "unknown release 'mine'"),
+    ],
+)
+def test_what_is_missing_is_named(facts, changes, message):
+    with pytest.raises(StpError, match=message):
+        Plan(config.load(own(facts, **changes), facts))
+
+
+def test_metrics_of_a_dataset_of_the_paper_are_not_its_own(facts):
+    path = facts / "datasets" / "kth.yaml"
+    path.write_text(path.read_text() + "metrics: [mse.pixel_mean]\n")
+    with pytest.raises(StpError, match=r"kth\.yaml: metrics"):
+        config.load(own(facts), facts)
+
+
+def test_dates_in_a_file_stay_text(facts):
+    splits = {"by": "time"}
+    scale = own(facts, prepare={"kind": "grids", "splits": splits})
+    path = facts / "datasets" / "mine.yaml"
+    path.write_text(path.read_text().replace("by: time", "train: [2001-01-01, 2001-06-30]"))
+    recipe = Plan(config.load(scale, facts)).recipes.prepare("mine")
+    assert recipe["options"]["splits"]["train"] == ["2001-01-01", "2001-06-30"]
