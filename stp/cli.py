@@ -83,32 +83,59 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
         runner.make(plan, artefact, log, **more)
 
 
-@app.command()
+@app.command(
+    epilog=_examples(
+        "stp fetch kth --configfile config/paper.yaml",
+        "stp fetch --check kth",
+        "stp fetch --check",
+    )
+)
 def fetch(
-    targets: Annotated[list[str], typer.Argument(help="Datasets, or lock files of the store.")],
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Datasets, or lock files of the store; with --check, all if none."),
+    ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only report what is present, missing or damaged.")
     ] = False,
 ) -> None:
-    """Find, download or generate the raw files of a dataset, and lock their bytes."""
+    """Find, download, unpack or generate the raw files of a dataset, and lock their bytes.
+
+    --check reads all bytes, whatever is known of them, and exits with 1 unless all are there and
+    undamaged.
+    """
     from stp import runner
 
     plan = _plan(configfile)
-    releases = [plan.raw_of(target) for target in targets]
+    if not targets and not check:
+        raise StpError("nothing to fetch", remedy="name a dataset, or use --check")
+    names = targets or [artefact.dataset for artefact in plan.prepared]
+    releases = [plan.raw_of(name) for name in names]
     if check:
-        _report_files([state for raw in releases for state in runner.check_raw(plan, raw)])
+        _check_files(plan, releases)
         return
     for raw in releases:
         runner.fetch(plan, raw, log)
 
 
-def _report_files(states: list[Any]) -> None:
+def _check_files(plan: Any, releases: list[Any]) -> None:
     """Print the state of raw files; exit with an error unless all are present."""
-    for state in states:
-        print(f"{state.state:<8} {state.path}  {state.detail}")
-    if any(state.state != "present" for state in states):
+    from stp import runner
+    from stp.fetch.table import is_complete, lines
+
+    incomplete = []
+    for raw in releases:
+        states = runner.check_raw(plan, raw)
+        for line in lines(f"{raw.dataset} (release {raw.release})", states):
+            print(line, flush=True)
+        if not is_complete(states):
+            incomplete.append(raw.dataset)
+    if len(releases) > 1:
+        print(f"complete: {len(releases) - len(incomplete)} of {len(releases)} datasets", end="")
+        print(f"; not: {', '.join(incomplete)}" if incomplete else "")
+    if incomplete:
         raise typer.Exit(1)
 
 

@@ -55,10 +55,36 @@ class RawFile(Strict):
         return self.sha256 is not None or self.md5_uncompressed is not None
 
 
+class Archive(Strict):
+    """An archive from which files of a release are unpacked when they are fetched.
+
+    For those that cannot be entered in the middle (.tar.gz, .tgz); readers use .tar and .zip
+    packed, as raw files. What is unpacked are the files that the release declares. Where those lie
+    in the raw folder already, their archive is not needed.
+
+    Attributes:
+        path: of the archive, below a raw folder.
+        into: the folder below a raw folder that names in the archive are relative to; the one of
+            the archive unless given.
+        strip: leading folders of names in the archive that are dropped.
+    """
+
+    path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
+    url: str | None = None
+    bytes: int | None = Field(None, ge=0)
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+    into: str | None = None
+    strip: int = Field(0, ge=0)
+
+
 class Release(Strict):
     """Immutable raw bytes under a name: declared files, or a generator with its options.
 
     Attributes:
+        archives: from which some of the files are unpacked; where the bytes of a file come from
+            does not change them, so archives are no part of what a release is.
         source: whose bytes these are; every number made from them says so.
         prepare: options of the reader that this release needs.
         leaky: the training and test splits share a video, person or period.
@@ -68,6 +94,7 @@ class Release(Strict):
 
     source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
+    archives: tuple[Archive, ...] = ()
     generator: str | None = None
     options: Json = {}
     prepare: Json = {}

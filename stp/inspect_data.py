@@ -26,6 +26,7 @@ from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.options import Found
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
+from stp.score.bootstrap import FEWEST_CLUSTERS
 
 SUFFIXES = {
     "videos": videos.SUFFIXES,
@@ -35,7 +36,6 @@ SUFFIXES = {
 }
 WORDS = {"train": ("train", "training"), "val": ("val", "valid", "validation"), "test": ("test",)}
 LONGEST_SIDE = 128
-FEW_CLIPS = 12
 PIXEL_METRICS = ["mse.pixel_sum", "mae.pixel_sum", "ssim.range1", "psnr.per_frame"]
 FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
 MODELS = ["persistence", "climatology", "context_mean", "convlstm", "simvpv2"]
@@ -71,6 +71,7 @@ class Draft:
         notes: remarks beside an option, or a key of the dataset.
         clips: of each split, with these settings.
         clusters: likewise.
+        frames: of all files.
         context: frames.
         horizon: frames.
         units: of the values.
@@ -86,6 +87,7 @@ class Draft:
     notes: dict[str, str] = field(default_factory=dict)
     clips: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
+    frames: int = 0
     context: int = 10
     horizon: int = 10
     units: str = "1"
@@ -101,7 +103,7 @@ def inspect(path: Path, name: str | None = None) -> Draft:
     Raises:
         StpError: there is nothing that can be read, files are damaged, or they are too few frames.
     """
-    path = path.absolute()
+    path = path.resolve()
     kind, members = _members(path)
     root = _root(path)
     names = [member.relative_to(root).as_posix() for member in members]
@@ -280,7 +282,11 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
             dims |= known
             size = [column.sizes[known["y"]], column.sizes[known["x"]]]
             levels = known.get("level")
-            variables[str(label)] = dataset[levels].values.tolist() if levels else None
+            variables[str(label)] = (
+                [int(v) if v == int(v) else v for v in dataset[levels].values.tolist()]
+                if levels
+                else None
+            )
         if not variables:
             raise StpError(
                 f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
@@ -331,6 +337,7 @@ def _try(draft: Draft, raw: Files) -> None:
     parts = deal(found, built, lambda name: [])
     clips = cut(found, parts, built, span)
     require_windows(found, parts, clips, built, span)
+    draft.frames = sum(lengths)
     draft.units = str(found.attrs.get("units", draft.units))
     draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
     _count(draft, clips)
@@ -413,6 +420,7 @@ def dataset_text(draft: Draft) -> str:
         "prepare:",
         f"  kind: {draft.kind}",
         *(f"  {key}: {_flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
+        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of time only",
         "release: own # other files of yours are another release",
         "releases:",
         "  own:",
@@ -491,8 +499,9 @@ def new_dataset(path: Path, name: str | None, folder: Path = Path("config")) -> 
             write_text(target, text)
         yield f"wrote {target}"
     for split in SPLITS:
-        few = " (few: numbers will be rough)" if draft.clips[split] < FEW_CLIPS else ""
-        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters{few}"
+        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
     mirror = os.environ.get("STP_RAW_MIRROR")
     if draft.root not in _raw_folders() and mirror:
         yield f"note: STP_RAW_MIRROR is {mirror} and wins over the scale file; unset it"

@@ -9,6 +9,7 @@ import ctypes
 import importlib
 import json
 import shutil
+import sys
 import threading
 import time
 import traceback
@@ -343,7 +344,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
         lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
         lines.say("starts")
         try:
-            fetch_files(**_release(plan, raw), report=lines.report)
+            fetch_files(**_release(plan, raw), report=lines.report, manners=_manners(plan))
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
@@ -355,10 +356,33 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
 
 
 def check_raw(plan: Plan, raw: Raw) -> list[Any]:
-    """Report which raw files of a release are present, missing or damaged."""
+    """Report which raw files of a release are present, missing or damaged; all bytes are read.
+
+    Returns:
+        a `stp.fetch.table.FileState` for each.
+    """
     from stp.fetch.raw import check
 
-    return check(**_release(plan, raw))
+    lines = progress_lines.Progress("check", f"{raw.dataset} ({raw.release})", plan, None)
+    try:
+        return check(**_release(plan, raw), report=lines.report)
+    finally:
+        if lines.open_line:  # of a terminal
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _manners(plan: Plan) -> Any:
+    """How politely files are downloaded: runtime.downloads is the connections to one host."""
+    from stp.fetch.download import Manners
+
+    connections = plan.config.scale.runtime.get("downloads", Manners.connections)
+    if not isinstance(connections, int) or connections < 1:
+        raise StpError(
+            f"runtime setting downloads is {connections!r}",
+            expected="the number of connections to one host, 1 or more",
+            remedy="change runtime.downloads in the scale file",
+        )
+    return Manners(connections=connections)
 
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:

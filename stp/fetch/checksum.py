@@ -132,9 +132,11 @@ def verified(
     Raises:
         StpError: it is not as declared, or cannot be read.
     """
-    with suppress(OSError):  # said below
+    seen = None
+    with suppress(OSError):  # said when it is read
         seen = path.stat()
-        sha256 = known.get(path, seen) if known else None
+    if known and seen and not declared.get("md5_uncompressed"):  # of which nothing is known
+        sha256 = known.get(path, seen)
         if sha256:
             advance(seen.st_size)
             found = Checksum(seen.st_size, sha256)
@@ -142,7 +144,7 @@ def verified(
             return found
     found = checksum(path, advance)
     require_declared(path, found, declared)
-    if known:
+    if known and seen:
         known.add(path, seen, found.sha256)
     return found
 

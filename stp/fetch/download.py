@@ -6,33 +6,100 @@ resumed request (``If-Range``, RFC 9110 section 13.1.5), so that halves of two v
 are never joined.
 """
 
+import email.utils
 import fcntl
 import http.client
 import os
 import re
+import ssl
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
 from stp.disk import writing
 from stp.errors import StpError
-from stp.job import Report
 
-ATTEMPTS = 5
-"""Tries in a row without a single new byte before a download is given up."""
-BACKOFF_S = 1.0
-"""Seconds before the second try; doubled for every further one."""
-TIMEOUT_S = 60.0
 _BLOCK = 1 << 20
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
+_BUSY = {429, 503}
+
+
+@dataclass(frozen=True)
+class Manners:
+    """How politely and how patiently files are downloaded.
+
+    Attributes:
+        connections: to one host at the same time.
+        attempts: tries in a row without a single new byte before a download is given up.
+        backoff_s: seconds before the second try; doubled for every further one.
+        timeout_s: seconds without a byte after which a connection is given up.
+        most_wait_s: a host that wants to be left alone for longer (Retry-After) is given up.
+    """
+
+    connections: int = 3
+    attempts: int = 5
+    backoff_s: float = 1.0
+    timeout_s: float = 60.0
+    most_wait_s: float = 900.0
+
+
+class Stopped(Exception):  # noqa: N818 (nothing went wrong)
+    """The download was asked to stop; its part stays."""
+
+
+class Host:
+    """What all downloads from one host have to respect: when it is busy, everybody waits.
+
+    Attributes:
+        failed: files in a row that were given up because of faults of the host.
+    """
+
+    def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
+        self.manners = manners
+        self.stop = stop or threading.Event()
+        self.failed = 0
+        self._free = 0.0
+
+    def leave_alone(self, seconds: float) -> None:
+        """Let nobody ask it again for some seconds."""
+        self._free = max(self._free, time.monotonic() + seconds)
+
+    def wait(self, seconds: float = 0.0) -> None:
+        """Wait some seconds, and until the host may be asked again.
+
+        Raises:
+            Stopped: the wait was ended.
+        """
+        until = time.monotonic() + seconds
+        while not self.stop.is_set():
+            left = max(until, self._free) - time.monotonic()
+            if left <= 0:
+                return
+            self.stop.wait(left)
+        raise Stopped
+
+
+class GivenUpError(StpError):
+    """The server, or the way to it, kept failing; another file may fare no better."""
 
 
 class _PassingError(Exception):
-    """A fault that another try may mend."""
+    """A fault that another try may mend.
+
+    Attributes:
+        busy: the host asks everybody to come back later.
+        wait_s: after how many seconds, if it said so.
+    """
+
+    def __init__(self, what: str, *, busy: bool = False, wait_s: float = 0.0) -> None:
+        super().__init__(what)
+        self.busy, self.wait_s = busy, wait_s
 
 
 @contextmanager
@@ -75,39 +142,62 @@ def finish_part(target: Path) -> None:
 
 
 def download(
-    url: str, target: Path, file: FileIO, *, size: int | None, checked: bool, report: Report
+    url: str,
+    target: Path,
+    file: FileIO,
+    host: Host,
+    *,
+    size: int | None = None,
+    checked: bool = False,
+    advance: Callable[[int, int | None], None] = lambda have, total: None,
 ) -> None:
     """Append to the unfinished ``file`` of ``target`` until it holds all bytes of ``url``.
 
     Args:
         file: from ``open_part(target)``.
+        host: what all downloads from this host share.
         size: the declared number of bytes, if known.
         checked: the result will be compared with a declared checksum, so resuming is safe even
             where the server does not name the version of its file.
+        advance: called with the bytes that are there, and how many there will be, if known.
 
     Raises:
-        StpError: the server refuses, offers another size, or keeps failing; the disk is full.
+        GivenUpError: the server keeps failing.
+        StpError: the server refuses, or offers another size; the disk is full.
+        Stopped: the host's ``stop`` is set.
     """
+    manners = host.manners
     failures, most = 0, -1
     while True:
+        host.wait()
         try:
-            return _attempt(url, target, file, size, checked, report)
+            return _attempt(url, target, file, host, size, checked, advance)
         except _PassingError as problem:
             have = _length(file)
             failures = 1 if have > most else failures + 1
             most = max(most, have)
-            if failures >= ATTEMPTS:
-                raise StpError(
-                    f"{url} could not be downloaded: {problem}",
-                    expected=f"new bytes within {ATTEMPTS} tries",
+            if failures >= manners.attempts or problem.wait_s > manners.most_wait_s:
+                asked = f"; it wants to be asked again in {problem.wait_s:.0f} s"
+                raise GivenUpError(
+                    f"{url} could not be downloaded: {problem}{asked if problem.wait_s else ''}",
+                    expected=f"new bytes within {manners.attempts} tries",
                     remedy=f"run the same command again later (it goes on after {have} bytes), "
                     f"or put the file at {target} by hand",
                 ) from problem
-            time.sleep(BACKOFF_S * 2 ** (failures - 1))
+            pause = max(problem.wait_s, manners.backoff_s * 2 ** (failures - 1))
+            if problem.busy:
+                host.leave_alone(pause)
+            host.wait(pause)
 
 
 def _attempt(
-    url: str, target: Path, file: FileIO, size: int | None, checked: bool, report: Report
+    url: str,
+    target: Path,
+    file: FileIO,
+    host: Host,
+    size: int | None,
+    checked: bool,
+    advance: Callable[[int, int | None], None],
 ) -> None:
     have, version = _length(file), _version(target)
     if size is not None and have == size:
@@ -121,7 +211,7 @@ def _attempt(
             headers["If-Range"] = version
     try:
         response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=TIMEOUT_S
+            urllib.request.Request(url, headers=headers), timeout=host.manners.timeout_s
         )
     except urllib.error.HTTPError as error:
         error.close()
@@ -131,14 +221,26 @@ def _attempt(
             _restart(target, file)
             raise _PassingError("the server's file is shorter than what was there") from error
         if error.code in _PASSING:
-            raise _PassingError(f"the server answered {error.code} {error.reason}") from error
+            raise _PassingError(
+                f"the server answered {error.code} {error.reason}",
+                busy=error.code in _BUSY,
+                wait_s=_retry_after(error.headers.get("Retry-After")),
+            ) from error
         raise StpError(
             f"{url} could not be downloaded: the server answered {error.code} {error.reason}",
             expected="the file",
             remedy=f"get the file elsewhere and put it at {target}",
         ) from error
     except (OSError, http.client.HTTPException) as error:
-        raise _PassingError(str(getattr(error, "reason", "") or error)) from error
+        reason = getattr(error, "reason", "") or error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise StpError(
+                f"{url} could not be downloaded: {reason}",
+                expected="a host that proves to be the one of this name",
+                remedy="see whether a proxy is in between (SSL_CERT_FILE names its certificate), "
+                f"or get the file elsewhere and put it at {target}",
+            ) from error
+        raise _PassingError(str(reason)) from error
 
     with response:
         length = response.headers.get("Content-Length")
@@ -148,6 +250,10 @@ def _attempt(
             if start != have:
                 _restart(target, file)
                 raise _PassingError("the server resumed at another byte than asked for")
+            now = _name_of_version(response)
+            if version and now and now != version:  # it does not know If-Range
+                _restart(target, file)
+                raise _PassingError("the server has another version of the file now")
         elif have:  # the whole file: the server cannot resume, or has another version now
             have = _restart(target, file)
         if size is not None and total is not None and total != size:
@@ -157,20 +263,25 @@ def _attempt(
                 remedy="look for the declared version of the file and put it at "
                 f"{target}, or declare a new release",
             )
-        _keep_version(target, response.headers.get("ETag"), response.headers.get("Last-Modified"))
+        _refuse_web_page(response, url, target, total if size is not None else None)
+        if _name_of_version(response) or not have:
+            _keep_version(target, _name_of_version(response))
+        advance(have, total or size)
         while block := _read(response):
             have += len(block)
             with writing(part_path(target)):
                 while block:
                     block = block[file.write(block) :]
-            report(f"download {target.name}", have, total or size or 0)
+            advance(have, total or size)
+            if host.stop.is_set():
+                raise Stopped
         if total is not None and have < total:
             raise _PassingError(f"the connection ended after {have} of {total} bytes")
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
     try:
-        return response.read(_BLOCK)
+        return response.read1(_BLOCK)  # what is there, so that nothing is lost when it stalls
     except (OSError, http.client.HTTPException) as error:
         raise _PassingError(f"the connection broke ({error})") from error
 
@@ -204,8 +315,36 @@ def _version(target: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def _keep_version(target: Path, etag: str | None, modified: str | None) -> None:
+def _name_of_version(response: http.client.HTTPResponse) -> str:
+    """What the server calls this version of the file; nothing, if it does not say."""
+    etag, modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
     # a weak ETag (W/"...") allows different bytes and must not be used to join parts
-    strong = etag if etag and not etag.startswith("W/") else modified
+    return (etag if etag and not etag.startswith("W/") else modified) or ""
+
+
+def _keep_version(target: Path, version: str) -> None:
     with writing(part_path(target)):
-        _version_path(target).write_text(strong or "", encoding="utf-8")
+        _version_path(target).write_text(version, encoding="utf-8")
+
+
+def _retry_after(header: str | None) -> float:
+    """Seconds of a ``Retry-After`` header, which has a number or a date; 0 if it has neither."""
+    text = (header or "").strip()
+    if text.isdecimal():
+        return float(text)
+    with suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
+    return 0.0
+
+
+def _refuse_web_page(
+    response: http.client.HTTPResponse, url: str, target: Path, total: int | None
+) -> None:
+    """A page that asks to log in, or says that there were too many downloads, is not the file."""
+    is_page = response.headers.get_content_type() == "text/html"
+    if is_page and total is None and target.suffix not in (".html", ".htm"):
+        raise StpError(
+            f"{url} could not be downloaded: the server sent a web page instead",
+            expected="the file",
+            remedy=f"open the address in a browser, and put the file at {target}",
+        )

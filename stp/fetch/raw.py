@@ -12,29 +12,33 @@ import json
 import os
 import pkgutil
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import stp.fetch.generators
+from stp.data.known_checksums import KnownChecksums
 from stp.disk import write_text_once, writing
 from stp.errors import StpError, nearest
-from stp.fetch.checksum import Checksum, checksum, md5_uncompressed
-from stp.fetch.download import discard_part, download, finish_part, open_part, part_path
+from stp.fetch.archive import UNPACKED, is_unpacked, unpack
+from stp.fetch.checksum import Checksum, in_threads, verified
+from stp.fetch.download import Manners
+from stp.fetch.instructions import Missing, missing_error, removed_error, some
+from stp.fetch.meter import Meter
+from stp.fetch.parallel import Wanted, download_all
+from stp.fetch.table import FileState
 from stp.job import Report, silent
 
 Release = Mapping[str, Any]
 """``{"source", "files": [...]}`` or ``{"source", "generator", "options"}``; see ``fetch``."""
-
-
-class FileState(NamedTuple):
-    """What ``check`` says about one file; ``state`` is "present", "missing" or "damaged"."""
-
-    path: str
-    state: str
-    detail: str
+OWN = (".part", ".part.version", UNPACKED)
+"""Endings of files of ours beside raw files."""
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,30 @@ class _File:
         is_open = self.declared.get("access", "open") == "open"
         return is_open and bool(self.declared.get("url")) and not self.declared.get("many")
 
+    @property
+    def missing(self) -> Missing:
+        size = self.declared.get("bytes")
+        return Missing(self.name, f"{size} bytes" if size else "", self.declared)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What there is of a release.
+
+    Attributes:
+        files: all its files, found or not, sorted by name.
+        shortfalls: patterns that too few files match.
+    """
+
+    files: list[_File]
+    shortfalls: list[Missing]
+
+    @property
+    def unobtainable(self) -> list[Missing]:
+        """What is missing and cannot be downloaded as a file."""
+        gone = [file for file in self.files if file.path is None and not file.downloadable]
+        return [*(file.missing for file in gone), *self.shortfalls]
+
 
 def fetch(
     release: Release,
@@ -59,13 +87,17 @@ def fetch(
     roots: Sequence[Path],
     lock: Path,
     report: Report = silent,
+    manners: Manners = Manners(),  # noqa: B008 (it is frozen)
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file.
 
     Each file is taken from the first of ``roots`` that has it (in place, never copied), else
-    downloaded into the first root. Files that need a registration or a manual step end in one
-    error that lists all of them; nothing is downloaded before that is clear. A generated release
-    is generated instead, into the first root, unless that exists.
+    unpacked or downloaded into the first root. Files that need a registration or a manual step end
+    in one error that lists all of them; nothing is downloaded before that is clear. A generated
+    release is generated instead, into the first root, unless that exists.
+
+    Files that were read before, and have not changed since, are not read again; ``check`` reads
+    everything.
 
     Args:
         release: ``source``, and either ``files`` or ``generator`` with ``options``. An entry of
@@ -74,7 +106,10 @@ def fetch(
             ("open", "registration" or "manual") and ``instructions``. With ``many: true`` its
             ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end for whatever lies
             below, as in a Zarr store) and stands for all files that match, at least ``min_files``;
-            once there is a lock, for those that are in the lock.
+            once there is a lock, for those that are in the lock. An entry of ``archives`` has
+            ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``, ``instructions``,
+            ``into`` (the folder that names in it are relative to; its own unless given) and
+            ``strip`` (leading folders to drop): files that are declared are unpacked from it.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, the only
@@ -82,56 +117,62 @@ def fetch(
             own, so that generated files never stand in for official ones.
         lock: the lock file; written if it is not there, else every file has to agree with it.
         report: progress.
+        manners: how politely files are downloaded.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
-            the lock, or cannot be downloaded or written.
+            the lock, or cannot be downloaded, unpacked or written.
     """
     _require_content(release, dataset, name)
     header = {"dataset": dataset, "release": name, "source": release["source"]}
     title = f"{dataset} (release {name})"
+    known = KnownChecksums.of(lock)
     locked = _read_lock(lock, header)
     if release.get("generator") and not roots[0].exists():
         run_generator(release["generator"], release.get("options", {}), roots[0], report)
 
-    files, shortfalls = _resolve(release, roots, locked)
-    unobtainable = [file for file in files if file.path is None and not file.downloadable]
-    if unobtainable or shortfalls:
-        raise _missing(
-            title, unobtainable, shortfalls, roots[0], generated=bool(release.get("generator"))
-        )
-    if locked is not None and {file.name for file in files} != set(locked):
+    there = _resolve(release, roots, locked)
+    archives = _Archives(release, roots, locked, known, report)
+    if archives.declared and (locked is None or there.unobtainable):
+        # Without a lock, what is here is unpacked to its end: the lock must not miss the rest.
+        archives.unpack_found()
+        there = _resolve(release, roots, locked)
+        if there.unobtainable and archives.can_be_downloaded(there.unobtainable):
+            archives.download(manners)
+            archives.unpack_found()
+            there = _resolve(release, roots, locked)
+    if there.unobtainable:
+        if release.get("generator"):
+            raise removed_error(title, [one.path for one in there.unobtainable], roots[0])
+        helpful = [one for one in archives.absent() if one.may_hold(there.unobtainable)]
+        raise missing_error(title, there.unobtainable, [one.missing for one in helpful], roots[0])
+    names = {file.name for file in there.files}
+    if locked is not None and names != set(locked):
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
-            f"{', '.join(sorted({file.name for file in files} ^ set(locked)))}",
+            f"{some(sorted(names ^ set(locked)))}",
             expected="the same files as when the release was locked",
             remedy="declare the changed list of files as a new release",
         )
 
-    found: dict[str, Checksum] = {}
-    for file in files:
+    wanted = []
+    for file in there.files:
         if file.path is None:
-            # hashed before it gets its name; not hashed again below
             expected = {**file.declared, **(locked[file.name]._asdict() if locked else {})}
-            found[file.name] = _download(expected, roots[0] / file.name, report)
-    paths = {file.name: file.path for file in files if file.path is not None}
-    total, done = sum(path.stat().st_size for path in paths.values()), 0
-
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        report(f"verify {dataset}", done, total)
-
-    for file in files:
-        if file.path is not None:
-            found[file.name] = checksum(file.path, advance)
-            _require_declared(file.path, found[file.name], file.declared)
+            wanted.append(Wanted(file.name, roots[0] / file.name, expected))
+    # hashed before they get their names; not hashed again below
+    found = download_all(wanted, manners, report, known)
+    with closing(_read(there.files, known, report, f"verify {dataset}")) as results:
+        for file, result in results:
+            if isinstance(result, StpError):
+                raise result
+            found[file.name] = result
     if locked is not None:
-        _require_locked(found, locked, files, roots[0], lock)
+        _require_locked(found, locked, there.files, roots[0], lock)
     else:
         text = _lock_text(header, found)
         if not write_text_once(lock, text):  # another process locked the release meanwhile
-            _require_locked(found, _read_lock(lock, header) or {}, files, roots[0], lock)
+            _require_locked(found, _read_lock(lock, header) or {}, there.files, roots[0], lock)
 
 
 def check(
@@ -143,9 +184,10 @@ def check(
     lock: Path,
     report: Report = silent,
 ) -> list[FileState]:
-    """The state of every raw file of a release, without downloading, generating or writing.
+    """The state of every raw file of a release, without downloading, unpacking or generating.
 
-    Arguments as for ``fetch``. All bytes are read.
+    Arguments as for ``fetch``. All bytes are read. Where that finds damage, checksums that were
+    remembered are forgotten, so that no job uses the file.
 
     Raises:
         StpError: no files are declared; the lock file is damaged or belongs to another release.
@@ -154,34 +196,195 @@ def check(
     header = {"dataset": dataset, "release": name, "source": release["source"]}
     locked = _read_lock(lock, header)
     if release.get("generator") and not roots[0].exists():
-        how = f"will be generated by {release['generator']}"
+        how = f"`stp fetch` generates it with {release['generator']}"
         return [FileState(roots[0].as_posix(), "missing", how)]
-    files, shortfalls = _resolve(release, roots, locked)
-    states = [FileState(pattern, "missing", detail) for pattern, detail in shortfalls]
-    for file in files:
+    there = _resolve(release, roots, locked)
+    packed = [one.path.name for one in _Archives(release, roots, locked).all() if one.path]
+    unpacks = f"`stp fetch` unpacks {some(packed)}" if packed else ""
+    states = [
+        FileState(one.path, "missing", "; ".join(filter(None, [one.note, unpacks or _how(one)])))
+        for one in there.shortfalls
+    ]
+    for file in there.files:
         if file.path is None:
-            how = f"will be downloaded from {file.declared['url']}" if file.downloadable else ""
-            how = how or file.declared.get("instructions") or f"put it at {roots[0] / file.name}"
-            states.append(FileState(file.name, "missing", how))
-            continue
-        try:
-            found = checksum(file.path, lambda count: None)
-            report(f"check {dataset}", len(states) + 1, len(files))
-            _require_declared(file.path, found, file.declared)
-        except StpError as problem:
-            states.append(FileState(file.name, "damaged", str(problem).replace("\n", "; ")))
-            continue
-        if locked is not None and locked.get(file.name, found) != found:
-            detail = f"{file.path}: {found}; the lock file has {locked[file.name]}"
-            states.append(FileState(file.name, "damaged", detail))
-        else:
-            states.append(FileState(file.name, "present", file.path.as_posix()))
-    declared = {file.name for file in files}
+            how = _how(file.missing) or f"put it at {roots[0] / file.name}"
+            if file.downloadable:
+                how = f"`stp fetch` downloads it from {urlsplit(file.declared['url']).netloc}"
+            states.append(_state(file, "missing", unpacks or how, file.declared.get("bytes") or 0))
+    with closing(_read(there.files, None, report, f"check {dataset}")) as results:
+        for file, result in results:
+            if isinstance(result, StpError):
+                detail = str(result).replace("\n", "; ")
+                states.append(_state(file, "damaged", detail, _size(file)))
+            elif locked is not None and locked.get(file.name, result) != result:
+                detail = f"{file.path}: {result}; the lock file has {locked[file.name]}"
+                states.append(_state(file, "damaged", detail, result.bytes))
+            else:
+                states.append(_state(file, "present", str(file.path), result.bytes))
+    if any(state.state == "damaged" for state in states):
+        KnownChecksums.of(lock).forget()
+    declared = {file.name for file in there.files}
     states += [
         FileState(name, "missing", "in the lock file, but no longer declared")
         for name in sorted(set(locked or ()) - declared)
     ]
-    return states
+    return states + _ignored(release, roots, declared, locked)
+
+
+def _state(file: _File, state: str, detail: str, size: int) -> FileState:
+    entry = file.declared.get("path", "") if file.declared.get("many") else ""
+    return FileState(file.name, state, detail, size, entry)
+
+
+def _size(file: _File) -> int:
+    try:
+        return file.path.stat().st_size if file.path else 0
+    except OSError:
+        return 0
+
+
+def _how(missing: Missing) -> str:
+    return str(missing.declared.get("instructions", "")).strip()
+
+
+def _ignored(
+    release: Release,
+    roots: Sequence[Path],
+    declared: Collection[str],
+    locked: Mapping[str, Checksum] | None,
+) -> list[FileState]:
+    """Files that match a pattern now, but were not there when the release was locked."""
+    if locked is None:
+        return []
+    detail = "not there when the release was locked, and so not used"
+    return [
+        FileState(name, "ignored", detail, entry=entry["path"])
+        for entry in release.get("files", ())
+        if entry.get("many")
+        for name in sorted(_glob(entry["path"], roots) - set(declared))
+    ]
+
+
+def _read(
+    files: Iterable[_File], known: KnownChecksums | None, report: Report, what: str
+) -> Generator[tuple[_File, Checksum | StpError], None, None]:
+    """Read all files that are there, several at a time, and compare them with what is declared."""
+    present = [file for file in files if file.path is not None]
+    meter = Meter(what, {file.name: _size(file) for file in present}, report)
+
+    def read(file: _File, advance: Callable[[int], None]) -> Checksum:
+        assert file.path is not None
+        return verified(file.path, file.declared, known, advance)
+
+    for file, result in in_threads(read, present, meter.advance):
+        meter.finish(failed=isinstance(result, StpError))
+        yield file, result
+
+
+@dataclass(frozen=True)
+class _Archive:
+    """One archive of a release: its declaration and where it was found (None: nowhere)."""
+
+    declared: Mapping[str, Any]
+    path: Path | None
+    unpacked: bool
+
+    @property
+    def missing(self) -> Missing:
+        size = self.declared.get("bytes")
+        return Missing(self.declared["path"], f"{size} bytes" if size else "", self.declared)
+
+    @property
+    def is_open(self) -> bool:
+        return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
+
+    @property
+    def into(self) -> str:
+        """The folder that the names in it are relative to."""
+        into = self.declared.get("into")
+        name = self.declared["path"]
+        return str(name.rpartition("/")[0] if into is None else into.strip("/"))
+
+    def may_hold(self, missing: Iterable[Missing]) -> bool:
+        """May any of these be in it?"""
+        return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
+
+
+class _Archives:
+    """The archives of a release, and what was unpacked from them."""
+
+    def __init__(
+        self,
+        release: Release,
+        roots: Sequence[Path],
+        locked: Mapping[str, Checksum] | None,
+        known: KnownChecksums | None = None,
+        report: Report = silent,
+    ) -> None:
+        self.declared: Sequence[Mapping[str, Any]] = release.get("archives", ())
+        self.files: Sequence[Mapping[str, Any]] = release.get("files", ())
+        self.roots, self.locked, self.known, self.report = roots, locked, known, report
+        self.find = partial(_find, roots=roots)
+
+    def all(self) -> list[_Archive]:
+        """Every archive, as things stand."""
+        return [
+            _Archive(one, self.find(one["path"]), is_unpacked(self._listing(one), self.find))
+            for one in self.declared
+        ]
+
+    def absent(self) -> list[_Archive]:
+        """Those that are neither here nor unpacked."""
+        return [one for one in self.all() if one.path is None and not one.unpacked]
+
+    def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
+        """May open archives hold all that is missing, and no closed ones any of it?"""
+        absent = self.absent()
+        return all(
+            any(archive.may_hold([one]) for archive in absent)
+            and all(archive.is_open for archive in absent if archive.may_hold([one]))
+            for one in missing
+        )
+
+    def download(self, manners: Manners) -> None:
+        """Download those that are absent."""
+        wanted = [
+            Wanted(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
+            for one in self.absent()
+            if one.is_open
+        ]
+        download_all(wanted, manners, self.report, self.known)
+
+    def unpack_found(self) -> None:
+        """Unpack all that are here, unless what they hold is here."""
+        for one in self.all():
+            if one.path is None or one.unpacked:
+                continue
+            size, declared = one.path.stat().st_size, one.declared
+            if declared.get("sha256") or declared.get("bytes") not in (None, size):
+                reading = Meter(f"verify {one.path.name}", {"": size}, self.report)
+                verified(one.path, declared, self.known, reading.advance)
+            unpack(
+                one.path,
+                self.roots[0],
+                one.into,
+                listing=self._listing(declared),
+                wanted=self._wants,
+                find=self.find,
+                strip=declared.get("strip", 0),
+                advance=Meter(f"unpack {one.path.name}", {"": size}, self.report).advance,
+            )
+
+    def _wants(self, name: str) -> bool:
+        if self.locked is not None:
+            return name in self.locked
+        return any(
+            _matches(name, entry["path"]) if entry.get("many") else name == entry["path"]
+            for entry in self.files
+        )
+
+    def _listing(self, declared: Mapping[str, Any]) -> Path:
+        return self.roots[0] / (declared["path"] + UNPACKED)
 
 
 def run_generator(
@@ -230,13 +433,13 @@ def _require_content(release: Release, dataset: str, name: str) -> None:
 
 def _resolve(
     release: Release, roots: Sequence[Path], locked: Mapping[str, Checksum] | None
-) -> tuple[list[_File], list[tuple[str, str]]]:
-    """All files of a release, found or not, and (pattern, detail) where a pattern has too few."""
+) -> _Found:
+    """All files of a release, found or not, and where a pattern has too few."""
     if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
         names = sorted(made if locked is None else locked)
-        return [_File(name, {}, _find(name, roots)) for name in names], []
-    files: dict[str, _File] = {}
+        return _Found([_File(name, {}, _find(name, roots)) for name in names], [])
+    entries: dict[str, Mapping[str, Any]] = {}
     shortfalls = []
     for entry in release["files"]:
         if not entry.get("many"):
@@ -247,15 +450,14 @@ def _resolve(
             names = sorted(_glob(entry["path"], roots))
         need = entry.get("min_files", 1)
         if entry.get("many") and len(names) < need:
-            detail = f"{len(names)} files found, at least {need} needed"
-            if entry.get("instructions"):
-                detail += f": {entry['instructions']}"
-            shortfalls.append((entry["path"], detail))
+            note = f"{len(names)} files found, at least {need} needed"
+            shortfalls.append(Missing(entry["path"], note, entry))
         for name in names:
             # a file that is declared by name keeps that declaration when a pattern matches it too
-            if name not in files or not entry.get("many"):
-                files[name] = _File(name, entry, _find(name, roots))
-    return [files[name] for name in sorted(files)], shortfalls
+            if name not in entries or not entry.get("many"):
+                entries[name] = entry
+    files = [_File(name, entries[name], _find(name, roots)) for name in sorted(entries)]
+    return _Found(files, shortfalls)
 
 
 def _find(name: str, roots: Iterable[Path]) -> Path | None:
@@ -267,102 +469,15 @@ def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
         path.relative_to(root).as_posix()
         for root in roots
         for path in root.glob(pattern)
-        if path.is_file() and not path.name.endswith((".part", ".part.version"))
+        if not path.name.endswith(OWN) and path.is_file()
     }
 
 
 def _matches(name: str, pattern: str) -> bool:
-    parts, patterns = PurePosixPath(name).parts, PurePosixPath(pattern).parts
-    if patterns[-2:] == ("**", "*"):
-        parts, patterns = parts[: len(patterns) - 1], (*patterns[:-2], "*")
+    parts, patterns = name.split("/"), pattern.split("/")
+    if patterns[-2:] == ["**", "*"]:
+        parts, patterns = parts[: len(patterns) - 1], [*patterns[:-2], "*"]
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
-
-
-def _missing(
-    title: str,
-    files: list[_File],
-    shortfalls: list[tuple[str, str]],
-    root: Path,
-    *,
-    generated: bool,
-) -> StpError:
-    """The one error that says which files are needed, where they go and how to get them."""
-    if generated:
-        names = ", ".join(file.name for file in files)
-        return StpError(
-            f"files of {title} were removed after it was generated: {names}",
-            expected=f"all its files below {root}",
-            remedy=f"remove the folder {root}; it will be generated again",
-        )
-    lines, how = [], []
-    for file in files:
-        size = file.declared.get("bytes")
-        lines.append(f"  {root / file.name}" + (f" ({size} bytes)" if size else ""))
-        access = file.declared.get("access", "open")
-        text = file.declared.get("instructions") or {
-            "registration": f"register with the publisher ({file.declared.get('url', 'no URL')})",
-        }.get(access, "no URL is declared: get it from the publisher")
-        if text not in how:
-            how.append(text)
-    lines += [f"  {root / pattern} ({detail})" for pattern, detail in shortfalls]
-    return StpError(
-        f"{len(lines)} raw file(s) of {title} are missing and cannot be downloaded automatically",
-        expected="files at exactly these paths:\n" + "\n".join(lines),
-        remedy="\n".join([*how, "put the files at the paths above and run the same command again"]),
-    )
-
-
-def _download(declared: Mapping[str, Any], target: Path, report: Report) -> Checksum:
-    """Download a file to ``target``, verify it against its declaration, return its checksum."""
-    with open_part(target) as part:
-        if target.is_file():  # another process finished it while we waited for the lock
-            part_path(target).unlink(missing_ok=True)
-            found = checksum(target)
-            _require_declared(target, found, declared)
-            return found
-        download(
-            declared["url"],
-            target,
-            part,
-            size=declared.get("bytes"),
-            checked=bool(declared.get("sha256") or declared.get("md5_uncompressed")),
-            report=report,
-        )
-        found = checksum(part_path(target))
-        try:
-            _require_declared(part_path(target), found, declared, url=declared["url"])
-        except StpError:
-            discard_part(target)  # resuming it could never help
-            raise
-        finish_part(target)
-        return found
-
-
-def _require_declared(
-    path: Path, found: Checksum, declared: Mapping[str, Any], *, url: str = ""
-) -> None:
-    """Refuse bytes that are not the expected ones, and gzip files that cannot be decompressed."""
-    said = f"the bytes of {path}" + (f" from {url}" if url else "")
-    remedy = "remove the file so that it is fetched again, or restore it from its publisher"
-    if url:
-        remedy = "try again later, or look for another source of the declared version"
-    for key, value in (("bytes", found.bytes), ("sha256", found.sha256)):
-        if declared.get(key) not in (None, value):
-            raise StpError(
-                f"{said} are not the expected ones: {key} is {value}",
-                expected=f"{key} {declared[key]}",
-                remedy=remedy,
-            )
-    name = path.name.removesuffix(".part")
-    if name.endswith(".gz") or declared.get("md5_uncompressed"):
-        content = md5_uncompressed(path)
-        if declared.get("md5_uncompressed") not in (None, content):
-            raise StpError(
-                f"{said} are not the expected ones: the MD5 of its decompressed content is "
-                f"{content}",
-                expected=f"MD5 {declared['md5_uncompressed']}",
-                remedy=remedy,
-            )
 
 
 def _require_locked(
@@ -375,10 +490,13 @@ def _require_locked(
     where = {file.name: file.path or root / file.name for file in files}
     wrong = [name for name in sorted(found) if found[name] != locked.get(name)]
     if wrong:
+        shown, rest = wrong[:_SHOWN], len(wrong) - _SHOWN
+        more = f"\n  ... and {rest} more; see `stp fetch --check`" if rest > 0 else ""
         raise StpError(
             f"raw bytes that differ from the lock file {lock}:\n"
-            + "\n".join(f"  {where[name]}: {found[name]}" for name in wrong),
-            expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in wrong),
+            + "\n".join(f"  {where[name]}: {found[name]}" for name in shown)
+            + more,
+            expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in shown),
             remedy="restore the original files, or declare the new bytes as a new release",
         )
 

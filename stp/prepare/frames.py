@@ -8,7 +8,6 @@ the unfinished store, in the job's state; a run that was killed goes on from the
 
 import hashlib
 import json
-import os
 import pickle
 import resource
 import shutil
@@ -118,6 +117,7 @@ def write_frames(
     attrs: dict[str, Any],
     dtype: Any,
     unit: str,
+    then: Callable[[zarr.Group], None] | None = None,
 ) -> Written:
     """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
 
@@ -129,6 +129,7 @@ def write_frames(
         attrs: attributes of the group, with ``shape``.
         dtype: of the stored values.
         unit: what pieces are, in the plural, for progress: "videos".
+        then: long work on the finished frames; if it is interrupted, they are not made again.
 
     Raises:
         StpError: a piece cannot be decoded, or has another number or shape of frames than expected,
@@ -171,6 +172,8 @@ def write_frames(
             for key in ("sum", "squares", "low", "high")
         ),
     )
+    if then is not None:
+        then(group)
     final = job.out / STORE
     del group
     shutil.move(folder, final)
@@ -302,7 +305,6 @@ _context: _Context | None = None  # of a worker process
 
 def _enter(context: _Context) -> None:
     global _context
-    os.environ["OMP_NUM_THREADS"] = "1"
     _context = context
 
 

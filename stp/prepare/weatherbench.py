@@ -19,7 +19,7 @@ from stp.errors import StpError
 from stp.job import Job
 from stp.options import build, check_keys, require, whole
 from stp.prepare.climatology import HOURS, Means, write_climatology
-from stp.prepare.frames import Piece, Written, write_frames
+from stp.prepare.frames import Piece, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
 from stp.prepare.weatherbench_files import (
@@ -253,6 +253,12 @@ def run(job: Job) -> dict[str, Any]:
     make = _yearly if options.layout == "yearly" else _ensemble
     seasons, pieces, axes, hours, clips, phases = make(raw, recipe, options, span)
 
+    climatology: dict[str, Any] = {}
+
+    def average(group: zarr.Group) -> None:
+        if options.layout == "yearly":
+            climatology["climatology"] = _climatology(job, options, group, hours, axes)
+
     written = write_frames(
         job,
         raw,
@@ -269,6 +275,7 @@ def run(job: Job) -> dict[str, Any]:
         ),
         dtype=np.float32,
         unit="pieces",
+        then=average,
     )
     train = {season.name for season in seasons if season.split == "train"}
     at = [i for i, piece in enumerate(pieces) if piece.name.split(" ")[0] in train]
@@ -283,11 +290,9 @@ def run(job: Job) -> dict[str, Any]:
     epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
     write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
     frames.attrs.update(long_name="ERA5 fields, one a channel", coordinates=f"time {COORDINATES}")
-    extras: dict[str, Any] = {**write_index(job.out, clips), **written.extras}
+    extras: dict[str, Any] = {**write_index(job.out, clips), **written.extras, **climatology}
     if options.normalisation == "published":
         extras["largest difference to the published constants"] = _difference(options, found)
-    if options.layout == "yearly":
-        extras["climatology"] = _climatology(job, options, written, hours, axes)
     return extras
 
 
@@ -477,7 +482,7 @@ def _describe(group: zarr.Group, options: WeatherbenchOptions, axes: Axes) -> No
 
 
 def _climatology(
-    job: Job, options: WeatherbenchOptions, written: Written, hours: np.ndarray, axes: Axes
+    job: Job, options: WeatherbenchOptions, prepared: zarr.Group, hours: np.ndarray, axes: Axes
 ) -> Any:
     """Write the daily climatologies with and without the validation years; says which years."""
     first, last = options.climatology
@@ -485,7 +490,7 @@ def _climatology(
     val = [y for y in options.years_of("val") if first <= y <= last]
     if not train:
         return f"none: no training year in {first}..{last}"
-    frames = written.group["frames"]
+    frames = prepared["frames"]
     assert isinstance(frames, zarr.Array)
     group = write_climatology(
         job.out / "climatology.zarr",

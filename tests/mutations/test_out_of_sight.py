@@ -146,4 +146,5 @@ def test_every_folder_of_the_package_has_an_init():
 def test_the_package_has_no_files_but_modules():
     """Data files, templates and compiled modules are in no fingerprint (yet)."""
     files = [p for p in (ROOT / "stp").rglob("*") if p.is_file() and "__pycache__" not in p.parts]
-    assert [p for p in files if p.suffix != ".py"] == []
+    only_drawn = ROOT / "stp" / "datasets" / "coastline.npz"  # by the shell, in pictures for people
+    assert [p for p in files if p.suffix != ".py"] == [only_drawn]

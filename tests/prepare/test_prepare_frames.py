@@ -125,3 +125,18 @@ def test_the_record_is_readable(job, tmp_path):
         write(failed, pieces(trap))
     lines = (failed.state / "pieces.jsonl").read_text().splitlines()
     assert json.loads(lines[1])["piece"] == 0
+
+
+def test_frames_stay_while_later_work_is_interrupted(job):
+    def fail(group):
+        assert group["frames"].shape[0] == 24
+        raise StpError("no more time")
+
+    raw_job = job("d", SHAPE, {})
+    raw = RawFiles(raw_job.inputs["raw"], raw_job.runtime["raw_roots"])
+    how = {"attrs": {"shape": SHAPE, "raw": {}}, "dtype": np.float32, "unit": "pieces"}
+    with pytest.raises(StpError, match="no more time"):
+        write_frames(raw_job, raw, pieces(), decode, then=fail, **how)
+    again = write_frames(raw_job, raw, pieces(), decode, then=lambda group: None, **how)
+    assert again.extras["pieces resumed"] == 12
+    assert len(frames_of(raw_job)) == 24

@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 import tarfile
 
 import av
@@ -259,6 +260,25 @@ def test_a_picture_that_is_missing_or_damaged(make_job, raw):
 def test_what_is_no_hdf5_file(make_job, raw, damaged):
     (raw / "robonet/hdf5/b_traj2.hdf5").write_bytes(damaged)
     with pytest.raises(StpError, match=r"b_traj2\.hdf5: cannot be read"):
+        run(make_job(*JOB))
+
+
+def test_a_heap_in_which_the_library_would_not_end(make_job, raw):
+    """The free space (object 0) of size 0, and an object that reaches beyond the heap."""
+    path = raw / "robonet/hdf5/b_traj2.hdf5"
+    whole = path.read_bytes()
+    heap = whole.index(b"GCOL\x01\0\0\0")
+    for place, number, length in ((heap + 16, 0, 0), (heap + 16, 1, 1 << 20)):
+        damaged = bytearray(whole)
+        damaged[place : place + 16] = struct.pack("<HHIQ", number, 1, 0, length)
+        path.write_bytes(damaged)
+        with pytest.raises(StpError, match=r"b_traj2\.hdf5: cannot be read \(a damaged heap\)"):
+            run(make_job(*JOB))
+
+
+def test_a_text_that_is_none(make_job, raw):
+    change(raw / "robonet/hdf5/b_traj2.hdf5", set_attribute("cam_encoding", np.arange(3)))
+    with pytest.raises(StpError, match="the attribute cam_encoding is no text"):
         run(make_job(*JOB))
 
 

@@ -284,6 +284,19 @@ def test_a_first_year_that_begins_late(make_job, raw, lost):
     np.testing.assert_array_equal(first, channels(stamps))
 
 
+def test_missing_values_before_the_first_hour_do_not_matter(make_job, raw):
+    """As in total_cloud_cover_1979 (WeatherBench issue 30)."""
+    data = field("t2m", 2014)
+    data["t2m"][:7] = np.nan
+    write(raw, "t2m", 2014, data)
+    with pytest.raises(
+        StpError, match=r"t2m has missing values \(NaN\) at 2014-01-01T00 and 1 oth"
+    ):
+        prepare(make_job)
+    _, extras = prepare(make_job, {"first_hour": {"2014": 7}})
+    assert extras["clips"]["train"] == 8 + 9
+
+
 def test_latitudes_from_north_to_south_are_turned(make_job, raw):
     plain, _ = prepare(make_job)
     for year in YEARS:
@@ -501,6 +514,12 @@ def test_counting_an_ensemble_is_left_to_the_file(make_job, tmp_path):
     write_ensemble(tmp_path / "raw")
     job = make_job("weatherbench", [3, 3, 6], ENSEMBLE)
     assert "climate/members.nc" in count(job.recipe, Lists([tmp_path])).unknown["test"]
+
+
+def test_random_damage_to_an_ensemble(make_job, tmp_path):
+    root = tmp_path / "whole"
+    write_ensemble(root)
+    assert check_damage(make_job, run, root, "weatherbench", [3, 3, 6], ENSEMBLE, trials=10) >= 5
 
 
 @pytest.mark.sample_bytes

@@ -26,7 +26,7 @@ def checkout(tmp_path_factory) -> Checkout:
     scale = checkout.folder / "config" / "lamp.yaml"
     text = scale.read_text()
     for pattern, smaller in (
-        (r"models: \[.*\]", "models: [persistence, context_mean, simvpv2]"),
+        (r"models: \[.*\]", "models: [persistence, simvpv2]"),
         (r"hid_s: 8, hid_t: 64, n_s: 4, n_t: 3", "hid_s: 4, hid_t: 8, n_s: 2, n_t: 2"),
         (r"epochs: 10", "epochs: 1"),
     ):
@@ -41,7 +41,7 @@ def checkout(tmp_path_factory) -> Checkout:
 def test_the_table(checkout):
     with (checkout.folder / TABLE).open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["model"] for row in rows] == ["Persistence", "Context mean", "SimVPv2"]
+    assert [row["model"] for row in rows] == ["Persistence", "SimVPv2"]
     for row in rows:
         assert (row["source"], row["dataset"], row["n"]) == ("own", "Lamp", "6")
         assert row["comparable"] == "NO" and row["ssim.range1 published"] == ""
@@ -57,13 +57,12 @@ def test_nothing_is_made_twice(checkout):
 
 
 def test_the_other_verbs_know_it(checkout):
-    """Counts, costs and the demo, with somebody's dataset in the folder of facts."""
+    """Counts, pictures, costs, and the page of all datasets."""
     for command, expected in (
         (("stp", "data", "lamp", "--configfile", "config/lamp.yaml"), "own"),
         (("stp", "show", "lamp", "--configfile", "config/lamp.yaml"), "lamp.png"),
         (("stp", "plan", "--configfile", "config/lamp.yaml"), "train"),
         (("stp", "data", "--page", "page.md"), "page.md"),
-        (("stp", "plan", "--configfile", "config/demo.yaml"), "train"),
     ):
         done = checkout.run(*command, STP_RAW_MIRROR="")
         assert done.returncode == 0 and expected in done.stdout, done.stdout

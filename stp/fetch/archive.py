@@ -1,0 +1,247 @@
+"""Unpack what is wanted of an archive, member by member, and go on where that was interrupted.
+
+For archives that cannot be entered in the middle (.tar.gz, .tgz); .tar and .zip work as well, but
+readers can use them packed (stp.prepare.members).
+
+Beside the archive's place in the raw folder, ``<archive>.unpacked`` lists size and name of what was
+unpacked: while all of that is there, the archive is not needed, and may be deleted.
+"""
+
+import gzip
+import io
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from io import FileIO
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from stp.disk import writing
+from stp.errors import StpError
+from stp.fetch.download import finish_part, open_part, part_path
+
+UNPACKED = ".unpacked"
+_BLOCK = 1 << 20
+_TELL = 1 << 20
+_DAMAGED = (
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
+    *(ValueError, LookupError, OverflowError, struct.error),  # of damaged tables of contents
+    RuntimeError,  # of zipfile: encrypted, or packed in an unknown way
+)
+
+
+class _Member(NamedTuple):
+    name: str
+    size: int
+    is_link: bool
+    open: Callable[[], IO[bytes]]
+
+
+def unpack(
+    archive: Path,
+    root: Path,
+    into: str,
+    *,
+    listing: Path,
+    wanted: Callable[[str], bool],
+    find: Callable[[str], Path | None],
+    strip: int = 0,
+    advance: Callable[[int], None] = lambda count: None,
+) -> int:
+    """Unpack the wanted members into their places, unless they are there with their size.
+
+    Every file is written beside its place and renamed.
+
+    Args:
+        root: the raw folder.
+        into: folder below the root that the names in the archive are relative to.
+        listing: the ``.unpacked`` file to write.
+        wanted: whether a file is, by its path below the root.
+        find: where a file lies already, by its path below the root, or None.
+        strip: number of leading folders that are dropped from names in the archive.
+        advance: called with numbers of (packed) bytes that were read.
+
+    Returns:
+        how many wanted members there are.
+
+    Raises:
+        StpError: the archive is damaged, or holds nothing that is wanted; a name leads out of the
+            folder, is there twice, or is a link; the disk refuses.
+    """
+    places: dict[str, int] = {}
+    with open_part(listing) as lines:  # locked: of two processes, one waits
+        if is_unpacked(listing, find):
+            part_path(listing).unlink(missing_ok=True)
+            return len(read_listing(listing) or ())
+        with writing(listing):
+            lines.truncate(0)
+        try:
+            for member in _members(archive, advance):
+                place = _place(archive, member.name, into, strip)
+                if place is None or not wanted(place):
+                    continue
+                _refuse_trick(archive, member, places.get(place))
+                places[place] = member.size
+                if not _is_there(place, member.size, find):
+                    _write(archive, member, root / place)
+                with writing(listing):
+                    lines.write(f"{member.size} {place}\n".encode("utf-8", "surrogateescape"))
+        except _DAMAGED as error:
+            raise _damaged(archive, str(error) or type(error).__name__) from error
+        if not places:
+            raise StpError(
+                f"{archive} holds none of the files that are wanted of it",
+                expected=f"names that belong below {root / into}"
+                + (f", after {strip} leading folder(s)" if strip else ""),
+                remedy="see whether it is the right archive",
+            )
+        finish_part(listing)
+    return len(places)
+
+
+def is_unpacked(listing: Path, find: Callable[[str], Path | None]) -> bool:
+    """Is all there that was once unpacked?"""
+    listed = read_listing(listing)
+    return listed is not None and all(_is_there(name, listed[name], find) for name in listed)
+
+
+def read_listing(path: Path) -> dict[str, int] | None:
+    """Sizes of unpacked files by name; None if it was never unpacked to the end."""
+    if not path.is_file():
+        return None
+    text = path.read_text(encoding="utf-8", errors="surrogateescape")
+    pairs = (line.partition(" ") for line in text.split("\n") if line)
+    return {name: int(size) for size, _, name in pairs}
+
+
+def _is_there(place: str, size: int, find: Callable[[str], Path | None]) -> bool:
+    path = find(place)
+    return path is not None and path.stat().st_size == size
+
+
+def _place(archive: Path, name: str, into: str, strip: int) -> str | None:
+    """Where a member belongs below the raw folder; None for what is stripped altogether."""
+    parts = PurePosixPath(name).parts
+    if name.startswith("/") or ".." in parts:
+        raise StpError(
+            f"{archive}: the name {name!r} leads out of its folder",
+            expected="an archive of the publisher, which has no such names",
+            remedy="do not unpack it by other means; get it from its publisher",
+        )
+    return "/".join([*PurePosixPath(into).parts, *parts[strip:]]) if parts[strip:] else None
+
+
+def _refuse_trick(archive: Path, member: _Member, before: int | None) -> None:
+    if member.is_link or before is not None:
+        what = "is a link" if member.is_link else "is there twice"
+        raise StpError(
+            f"{archive}: {member.name} {what}",
+            expected="each wanted file once, as a file",
+            remedy="get the archive from its publisher",
+        )
+
+
+def _write(archive: Path, member: _Member, target: Path) -> None:
+    part = part_path(target)
+    written = 0
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        file = part.open("wb", buffering=0)
+    with file, member.open() as content:
+        while block := content.read(_BLOCK):
+            written += len(block)
+            with writing(part):
+                while block:
+                    block = block[file.write(block) :]
+    if written != member.size:
+        raise _damaged(archive, f"{member.name} has {written} bytes instead of {member.size}")
+    with writing(target):
+        part.replace(target)
+
+
+def _damaged(archive: Path, why: str) -> StpError:
+    return StpError(
+        f"{archive}: damaged archive ({why})",
+        expected="a complete archive",
+        remedy="remove it and fetch it again; what was unpacked so far stays",
+    )
+
+
+def _members(path: Path, advance: Callable[[int], None]) -> Iterator[_Member]:
+    """All files and links of an archive, to be read at once and in order."""
+    try:
+        raw = path.open("rb", buffering=0)
+    except OSError as error:
+        raise StpError(
+            f"cannot read {path}: {error.strerror or error}",
+            expected="a readable archive",
+            remedy="correct its permissions",
+        ) from error
+    with raw:
+        if path.suffix == ".zip":
+            yield from _of_zip(raw, advance)
+        else:
+            yield from _of_tar(raw, path.suffix != ".tar", advance)
+
+
+def _of_zip(raw: FileIO, advance: Callable[[int], None]) -> Iterator[_Member]:
+    with zipfile.ZipFile(raw) as archive:
+        for info in archive.infolist():
+            if not info.is_dir():
+                is_link = stat.S_ISLNK(info.external_attr >> 16)
+
+                def content(info: zipfile.ZipInfo = info) -> IO[bytes]:
+                    return archive.open(info)
+
+                yield _Member(info.filename, info.file_size, is_link, content)
+            advance(info.compress_size)
+
+
+def _of_tar(raw: FileIO, packed: bool, advance: Callable[[int], None]) -> Iterator[_Member]:
+    with _Tail(raw, packed, advance) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            while (info := archive.next()) is not None:
+                archive.members.clear()  # type: ignore[attr-defined] # it would keep them all
+                if info.isfile() or info.issym() or info.islnk():
+
+                    def content(info: tarfile.TarInfo = info) -> IO[bytes]:
+                        opened = archive.extractfile(info)
+                        assert opened is not None
+                        return opened
+
+                    yield _Member(info.name, info.size, not info.isfile(), content)
+            # Python takes an archive that was cut off, or is damaged here, for one that ends.
+            if stream.at(archive.offset, tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+                raise tarfile.ReadError("it does not end as an archive ends")
+        while stream.read(_BLOCK):
+            pass  # the checksum of a compressed archive is at its end
+
+
+class _Tail(io.RawIOBase):
+    """The unpacked bytes of an archive, of which the last ones can be looked at again."""
+
+    def __init__(self, raw: FileIO, packed: bool, advance: Callable[[int], None]) -> None:
+        super().__init__()
+        self._raw, self._advance, self._told = raw, advance, 0
+        self._file: gzip.GzipFile | FileIO = gzip.GzipFile(fileobj=raw) if packed else raw
+        self._last: Sequence[bytes] = ()
+        self._position = 0
+
+    def read(self, size: int = -1) -> bytes:
+        block = self._file.read(size)
+        self._position += len(block)
+        self._last = (*self._last[-1:], block)
+        if (here := self._raw.tell()) - self._told >= _TELL:
+            self._advance(here - self._told)
+            self._told = here
+        return block
+
+    def at(self, position: int, size: int) -> bytes:
+        """Bytes at a position among those that were read last."""
+        last = b"".join(self._last)
+        start = position - (self._position - len(last))
+        return last[start : start + size] if start >= 0 else b""

@@ -1,0 +1,126 @@
+"""What a person has to do for files that cannot be downloaded: one error for all of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stp.errors import StpError
+
+FOLDED = 6
+"""Files of one folder and suffix above which only the first are shown."""
+SHOWN = 3
+
+
+class Missing(NamedTuple):
+    """A file, an archive, or all files of a pattern.
+
+    Attributes:
+        path: below the raw folder.
+        note: size, or how many there are and have to be.
+        declared: its entry in the configuration.
+    """
+
+    path: str
+    note: str
+    declared: Mapping[str, Any]
+
+
+def missing_error(
+    title: str, files: Sequence[Missing], archives: Sequence[Missing], root: Path
+) -> StpError:
+    """The one error that says which files are needed, where they go and how to get them.
+
+    Args:
+        title: the dataset and its release.
+        files: what is missing.
+        archives: that hold missing files, and are not there either.
+        root: the raw folder.
+    """
+    expected = "this layout:\n" + "\n".join(tree(root, files))
+    if archives:
+        expected += "\nor these archives, from which `stp fetch` unpacks it:\n" + "\n".join(
+            tree(root, archives)
+        )
+    then = "put the files there (another folder: STP_RAW_DIR) and run the same command again"
+    return StpError(
+        f"{len(files)} raw file(s) or patterns of {title} are missing and cannot be downloaded "
+        "automatically",
+        expected=expected,
+        remedy="\n".join([*how([*archives, *files]), then]),
+    )
+
+
+def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
+    """The error for a generated release that has lost files."""
+    return StpError(
+        f"files of {title} were removed after it was generated: {some(names)}",
+        expected=f"all its files below {root}",
+        remedy=f"remove the folder {root}; it will be generated again",
+    )
+
+
+def how(missing: Iterable[Missing]) -> list[str]:
+    """What to do for missing files, each step once, naming files where there are several steps."""
+    steps: dict[str, list[str]] = {}
+    silent: list[Missing] = []
+    for one in missing:
+        text = one.declared.get("instructions")
+        if text:
+            steps.setdefault(text.strip(), []).append(one.path)
+        else:
+            silent.append(one)
+    if not steps:  # else one of several patterns speaks for all
+        for one in silent:
+            url = one.declared.get("url")
+            text = f"register with the publisher ({url or 'no URL'})"
+            if one.declared.get("access", "open") != "registration":
+                text = (
+                    f"get it from {url}" if url else "no URL is declared: get it from the publisher"
+                )
+            steps.setdefault(text, []).append(one.path)
+    if len(steps) == 1:
+        return list(steps)
+    return [f"for {some(paths)}: {text}" for text, paths in steps.items()]
+
+
+def some(names: Sequence[str], most: int = FOLDED) -> str:
+    """Name the first of many."""
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
+    """Draw where files belong, a few of each kind.
+
+    Returns:
+        lines such as ``/data/raw/``, ``  kth/walking.zip  (1234 bytes)``.
+    """
+    folders: dict[str, Any] = {}
+    for one in missing:
+        place = folders
+        *parents, name = one.path.split("/")
+        for parent in parents:
+            place = place.setdefault(parent + "/", {})
+        place[name] = one.note
+    return [f"  {root}/", *_branch(folders, "    ")]
+
+
+def _branch(folder: Mapping[str, Any], indent: str) -> list[str]:
+    lines: list[str] = []
+    kinds: dict[str, list[str]] = {}
+    for name in sorted(folder):
+        inside, label = folder[name], name
+        while isinstance(inside, dict) and len(inside) == 1:
+            ((name, inside),) = inside.items()
+            label += name
+        if isinstance(inside, dict):
+            lines += [indent + label, *_branch(inside, indent + "  ")]
+        else:
+            text = indent + label + (f"  ({inside})" if inside else "")
+            kinds.setdefault(label.rpartition(".")[2], []).append(text)
+    for kind, texts in kinds.items():
+        if len(texts) <= FOLDED:
+            lines += texts
+        else:
+            lines += [*texts[:SHOWN], f"{indent}... and {len(texts) - SHOWN} more .{kind}"]
+    return lines

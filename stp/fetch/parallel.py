@@ -1,0 +1,197 @@
+"""Several downloads at a time, few from each host; what goes wrong with one stops no other."""
+
+import queue
+import shutil
+import threading
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from stp.data.known_checksums import KnownChecksums
+from stp.errors import StpError
+from stp.fetch.checksum import Checksum, checksum, require_declared
+from stp.fetch.download import (
+    GivenUpError,
+    Host,
+    Manners,
+    Stopped,
+    discard_part,
+    download,
+    finish_part,
+    open_part,
+    part_path,
+)
+from stp.fetch.meter import Meter
+from stp.job import Report
+from stp.upkeep.inventory import size_text
+
+FAILED_IN_A_ROW = 3
+"""Files of one host that are given up before its other files are not even tried."""
+_SHOWN = 10
+
+
+class Wanted(NamedTuple):
+    """A file to download.
+
+    Attributes:
+        name: for messages.
+        target: where it shall lie.
+        declared: its ``url``, and what is known of it: ``bytes``, ``sha256``, ``md5_uncompressed``.
+    """
+
+    name: str
+    target: Path
+    declared: Mapping[str, Any]
+
+
+def download_all(
+    wanted: Sequence[Wanted],
+    manners: Manners,
+    report: Report,
+    known: KnownChecksums | None = None,
+) -> dict[str, Checksum]:
+    """Download files, verify each against its declaration, and give it its name.
+
+    Args:
+        known: remembers their checksums.
+
+    Returns:
+        their checksums, by name.
+
+    Raises:
+        StpError: some could not be downloaded; the others were, and parts stay where they are.
+    """
+    if not wanted:
+        return {}
+    _require_space(wanted)
+    meter = Meter("download", {file.name: file.declared.get("bytes") for file in wanted}, report)
+    stop = threading.Event()
+    results: queue.Queue[tuple[Wanted, Checksum | BaseException]] = queue.Queue()
+    queues: dict[str, deque[Wanted]] = defaultdict(deque)
+    for file in wanted:
+        queues[urlsplit(file.declared["url"]).netloc].append(file)
+    for waiting in queues.values():
+        host = Host(manners, stop)
+        for _ in range(min(manners.connections, len(waiting))):
+            # Daemons: whoever interrupts this process does not wait for a server.
+            args = (waiting, host, meter, known, results)
+            threading.Thread(target=_work, args=args, daemon=True).start()
+    found, problems = {}, []
+    try:
+        for _ in wanted:
+            file, result = results.get()
+            if isinstance(result, Checksum):
+                found[file.name] = result
+            elif isinstance(result, StpError):
+                problems.append(result)
+            else:
+                raise result
+            meter.finish(failed=not isinstance(result, Checksum))
+    finally:
+        stop.set()
+    if problems:
+        raise _all(problems, len(wanted))
+    return found
+
+
+def _work(
+    waiting: deque[Wanted],
+    host: Host,
+    meter: Meter,
+    known: KnownChecksums | None,
+    results: "queue.Queue[tuple[Wanted, Checksum | BaseException]]",
+) -> None:
+    while not host.stop.is_set():
+        try:
+            file = waiting.popleft()
+        except IndexError:
+            return
+        try:
+            results.put((file, _one(file, host, meter, known)))
+        except Stopped:
+            return
+        except BaseException as error:
+            results.put((file, error))
+
+
+def _one(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:
+    url = file.declared["url"]
+    if host.failed >= FAILED_IN_A_ROW:
+        raise StpError(
+            f"{url} was not tried: {host.failed} others of {urlsplit(url).netloc} failed in a row",
+            remedy="run the same command again later",
+        )
+    try:
+        found = _download(file, host, meter, known)
+    except GivenUpError:
+        host.failed += 1
+        raise
+    host.failed = 0
+    return found
+
+
+def _download(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:
+    target, declared = file.target, file.declared
+    with open_part(target) as part:
+        if target.is_file():  # another process finished it while we waited for the lock
+            part_path(target).unlink(missing_ok=True)
+            found = checksum(target)
+            require_declared(target, found, declared)
+            return found
+        download(
+            declared["url"],
+            target,
+            part,
+            host,
+            size=declared.get("bytes"),
+            checked=bool(declared.get("sha256") or declared.get("md5_uncompressed")),
+            advance=lambda have, total: meter.at(file.name, have, total),
+        )
+        before = part_path(target).stat()
+        found = checksum(part_path(target))
+        try:
+            require_declared(part_path(target), found, declared, url=declared["url"])
+        except StpError:
+            discard_part(target)  # resuming it could never help
+            raise
+        finish_part(target)
+        after = target.stat()
+        if known and (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino):
+            known.add(target, after, found.sha256)
+        return found
+
+
+def _require_space(wanted: Sequence[Wanted]) -> None:
+    """Refuse at once what cannot fit, instead of after hours."""
+    folder = wanted[0].target.parent
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    needed = 0
+    for file in wanted:
+        part = part_path(file.target)
+        have = part.stat().st_size if part.is_file() else 0
+        needed += max(0, (file.declared.get("bytes") or 0) - have)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise StpError(
+            f"{len(wanted)} file(s) to download do not fit on the disk of {folder}: "
+            f"{size_text(free)} are free",
+            expected=f"{size_text(needed)} of free space",
+            remedy="free some space, or choose a larger disk (STP_RAW_DIR)",
+        )
+
+
+def _all(problems: Sequence[StpError], wanted: int) -> StpError:
+    """One error of several."""
+    if len(problems) == 1:
+        return problems[0]
+    lines = [f"  {problem.what}" for problem in problems[:_SHOWN]]
+    if len(problems) > _SHOWN:
+        lines.append(f"  ... and {len(problems) - _SHOWN} more")
+    remedies = list(dict.fromkeys(p.remedy for p in problems if p.remedy))[:3]
+    return StpError(
+        f"{len(problems)} of {wanted} files could not be downloaded:\n" + "\n".join(lines),
+        remedy="\n".join(remedies),
+    )
