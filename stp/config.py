@@ -463,14 +463,20 @@ def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
 def _read_folder(
     kind: type[S], folder: Path, overrides: Mapping[str, Json], what: str, where: str
 ) -> dict[str, S]:
-    """Read all facts of a kind, with what a scale file overrides in them."""
-    paths = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
-    for name in overrides:
+    """Read all facts of a kind, with what a scale file overrides in them.
+
+    A dataset may also stand in the scale file as a whole, with its releases.
+    """
+    paths: dict[str, Path | None] = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    for name, override in overrides.items():
+        if name not in paths and kind is Dataset and "releases" in override:
+            paths[name] = None
         check_known(name, paths, what, f"{where}: {what}s")
     found = {}
     for name, path in paths.items():
         label = f"{where}: {what}s.{name}" if name in overrides else str(path)
-        found[name] = check(kind, merge(read_yaml(path), overrides.get(name, {})), label)
+        facts = read_yaml(path) if path else {}
+        found[name] = check(kind, merge(facts, overrides.get(name, {})), label)
     return found
 
 

@@ -267,6 +267,7 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         variables: dict[str, Any] = {}
         dims: dict[str, str] = {}
         size: list[int] = []
+        select: dict[str, Any] = {}
         left_out = []
         for label, column in dataset.data_vars.items():
             known = {
@@ -276,10 +277,11 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
                 if dim in grids.KNOWN[axis]
             }
             others = [d for d in column.dims if d not in known.values() and column.sizes[d] > 1]
-            if {"time", "y", "x"} - set(known) or others:
+            if {"time", "y", "x"} - set(known) or any(d not in column.coords for d in others):
                 left_out.append(f"{label} ({', '.join(map(str, column.dims))})")
                 continue
             dims |= known
+            select |= {str(dim): column[dim].values.reshape(-1)[0].item() for dim in others}
             size = [column.sizes[known["y"]], column.sizes[known["x"]]]
             levels = known.get("level")
             variables[str(label)] = (
@@ -296,6 +298,9 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
     channels = sum(len(levels or [None]) for levels in variables.values())
     options = {"variables": variables, **dims, "normalisation": {"method": "zscore"}}
     notes = {"variables": "channels in this order; levels in brackets", "shape": "channels, y, x"}
+    if select:
+        options["select"] = select
+        notes["select"] = "one value of each further dimension"
     if left_out:
         notes["variables"] += f"; left out: {', '.join(left_out)}"
     return [channels, *size], options, FIELD_METRICS, notes
@@ -321,11 +326,10 @@ def _try(draft: Draft, raw: Files) -> None:
         )
     draft.options = {"splits": _splits(found, by_time), **draft.options}
     lengths = sorted(one.frames for one in found.recordings)
-    if draft.options["splits"]["by"] == "time":
-        typical = int(min(lengths) * FRACTIONS["val"])
-    else:
-        typical = lengths[len(lengths) // 4]
-    span = max(2, min(20, typical))
+    built = build_options({"kind": draft.kind, **draft.options})
+    parts = deal(found, built, lambda name: [])
+    longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
+    span = max(2, min(20, lengths[len(lengths) // 4], *longest))
     draft.context, draft.horizon = span - span // 2, span // 2
     draft.options["stride"] = {"train": max(1, span // 4), "val": span, "test": span}
     if draft.options["splits"]["by"] == "time":
@@ -334,7 +338,6 @@ def _try(draft: Draft, raw: Files) -> None:
             "windows that start in the same block of frames count as one for confidence intervals"
         )
     built = build_options({"kind": draft.kind, **draft.options})
-    parts = deal(found, built, lambda name: [])
     clips = cut(found, parts, built, span)
     require_windows(found, parts, clips, built, span)
     draft.frames = sum(lengths)

@@ -237,6 +237,13 @@ def test_too_few_frames(facts, tmp_path):
         inspect(tmp_path / "data" / "a.npy")
 
 
+def test_further_dimensions_are_selected(facts, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40))[["t2m"]].expand_dims(number=[5, 6], axis=1)
+    field.to_netcdf(tmp_path / "data" / "members.nc")
+    draft = inspect(tmp_path / "data" / "members.nc")
+    assert draft.options["select"] == {"number": 5} and draft.shape == [1, 4, 6]
+
+
 def test_names_that_are_none(facts, tmp_path):
     path = make_npy(tmp_path / "data")
     with pytest.raises(StpError, match="'My data' cannot be the name"):
@@ -270,6 +277,19 @@ def test_the_fewest_keys(facts):
     assert plan.recipes.conventions("mine") == ["mse.pixel_mean"]
     assert plan.recipes.prepare("mine")["units"] == "1"
     assert "stp.prepare.own.grids" in plan.data("mine").code.modules
+
+
+def test_a_dataset_may_stand_in_the_scale_file(facts):
+    scale = own(facts)
+    path = facts / "datasets" / "mine.yaml"
+    scale["datasets"] = {"mine": yaml.safe_load(path.read_text())}
+    path.unlink()
+    plan = Plan(config.load(scale, facts))
+    assert plan.data("mine").recipe["reader"] == "own.reader"
+    assert manifest(plan, "short_term")["cells"][0]["official_paper_protocol"] is False
+    del scale["datasets"]["mine"]["title"]
+    with pytest.raises(StpError, match=r"datasets\.mine: title"):
+        config.load(scale, facts)
 
 
 @pytest.mark.parametrize(

@@ -110,13 +110,28 @@ def open_part(target: Path) -> Iterator[FileIO]:
         StpError: it cannot be written.
     """
     part = part_path(target)
-    with writing(part):
-        part.parent.mkdir(parents=True, exist_ok=True)
-        file = part.open("ab", buffering=0)  # nothing left to flush, and to fail, on closing
-    with file:
-        with suppress(OSError):  # a file system without locks: then without
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield file
+    while True:
+        with writing(part):
+            part.parent.mkdir(parents=True, exist_ok=True)
+            file = part.open("ab", buffering=0)  # nothing left to flush, and to fail, on closing
+        with file:
+            with suppress(OSError):  # a file system without locks: then without
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if not _is_at(part, file):  # whoever had the lock finished or discarded it
+                continue
+            try:
+                yield file
+            finally:
+                if not _length(file):
+                    discard_part(target)
+            return
+
+
+def _is_at(path: Path, file: FileIO) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def part_path(target: Path) -> Path:
@@ -126,8 +141,9 @@ def part_path(target: Path) -> Path:
 
 def discard_part(target: Path) -> None:
     """Forget what was downloaded of ``target`` so far."""
-    part_path(target).unlink(missing_ok=True)
-    _version_path(target).unlink(missing_ok=True)
+    with suppress(OSError):
+        part_path(target).unlink(missing_ok=True)
+        _version_path(target).unlink(missing_ok=True)
 
 
 def finish_part(target: Path) -> None:

@@ -1,5 +1,6 @@
 """What a person has to do for files that cannot be downloaded: one error for all of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,11 +19,13 @@ class Missing(NamedTuple):
         path: below the raw folder.
         note: size, or how many there are and have to be.
         declared: its entry in the configuration.
+        files: how many are missing, at least.
     """
 
     path: str
     note: str
     declared: Mapping[str, Any]
+    files: int = 1
 
 
 def missing_error(
@@ -106,21 +109,22 @@ def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
 
 
 def _branch(folder: Mapping[str, Any], indent: str) -> list[str]:
-    lines: list[str] = []
-    kinds: dict[str, list[str]] = {}
+    items = []
     for name in sorted(folder):
         inside, label = folder[name], name
         while isinstance(inside, dict) and len(inside) == 1:
             ((name, inside),) = inside.items()
             label += name
-        if isinstance(inside, dict):
+        kind = "folders" if isinstance(inside, dict) else "." + label.rpartition(".")[2]
+        items.append((kind, label, inside))
+    alike, seen, lines = Counter(kind for kind, _, _ in items), Counter[str](), []
+    for kind, label, inside in items:
+        seen[kind] += 1
+        if alike[kind] > FOLDED and seen[kind] > SHOWN:
+            if seen[kind] == alike[kind]:
+                lines.append(f"{indent}... and {alike[kind] - SHOWN} more {kind}")
+        elif isinstance(inside, dict):
             lines += [indent + label, *_branch(inside, indent + "  ")]
         else:
-            text = indent + label + (f"  ({inside})" if inside else "")
-            kinds.setdefault(label.rpartition(".")[2], []).append(text)
-    for kind, texts in kinds.items():
-        if len(texts) <= FOLDED:
-            lines += texts
-        else:
-            lines += [*texts[:SHOWN], f"{indent}... and {len(texts) - SHOWN} more .{kind}"]
+            lines.append(indent + label + (f"  ({inside})" if inside else ""))
     return lines

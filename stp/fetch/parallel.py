@@ -30,6 +30,7 @@ from stp.upkeep.inventory import size_text
 FAILED_IN_A_ROW = 3
 """Files of one host that are given up before its other files are not even tried."""
 _SHOWN = 10
+_PATIENCE_S = 0.5
 
 
 class Wanted(NamedTuple):
@@ -72,12 +73,15 @@ def download_all(
     queues: dict[str, deque[Wanted]] = defaultdict(deque)
     for file in wanted:
         queues[urlsplit(file.declared["url"]).netloc].append(file)
+    threads = []
     for waiting in queues.values():
         host = Host(manners, stop)
         for _ in range(min(manners.connections, len(waiting))):
             # Daemons: whoever interrupts this process does not wait for a server.
             args = (waiting, host, meter, known, results)
-            threading.Thread(target=_work, args=args, daemon=True).start()
+            threads.append(threading.Thread(target=_work, args=args, daemon=True))
+    for thread in threads:
+        thread.start()
     found, problems = {}, []
     try:
         for _ in wanted:
@@ -91,6 +95,8 @@ def download_all(
             meter.finish(failed=not isinstance(result, Checksum))
     finally:
         stop.set()
+        for thread in threads:
+            thread.join(_PATIENCE_S)
     if problems:
         raise _all(problems, len(wanted))
     return found
@@ -112,8 +118,11 @@ def _work(
             results.put((file, _one(file, host, meter, known)))
         except Stopped:
             return
+        except StpError as problem:
+            results.put((file, problem))
         except BaseException as error:
             results.put((file, error))
+            return
 
 
 def _one(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:

@@ -197,12 +197,12 @@ def check(
     locked = _read_lock(lock, header)
     if release.get("generator") and not roots[0].exists():
         how = f"`stp fetch` generates it with {release['generator']}"
-        return [FileState(roots[0].as_posix(), "missing", how)]
+        return [FileState(roots[0].as_posix(), "missing", how=how)]
     there = _resolve(release, roots, locked)
     packed = [one.path.name for one in _Archives(release, roots, locked).all() if one.path]
     unpacks = f"`stp fetch` unpacks {some(packed)}" if packed else ""
     states = [
-        FileState(one.path, "missing", "; ".join(filter(None, [one.note, unpacks or _how(one)])))
+        FileState(one.path, "missing", one.note, files=one.files, how=unpacks or _how(one))
         for one in there.shortfalls
     ]
     for file in there.files:
@@ -210,7 +210,8 @@ def check(
             how = _how(file.missing) or f"put it at {roots[0] / file.name}"
             if file.downloadable:
                 how = f"`stp fetch` downloads it from {urlsplit(file.declared['url']).netloc}"
-            states.append(_state(file, "missing", unpacks or how, file.declared.get("bytes") or 0))
+            size = file.declared.get("bytes") or 0
+            states.append(_state(file, "missing", "", size)._replace(how=unpacks or how))
     with closing(_read(there.files, None, report, f"check {dataset}")) as results:
         for file, result in results:
             if isinstance(result, StpError):
@@ -451,7 +452,7 @@ def _resolve(
         need = entry.get("min_files", 1)
         if entry.get("many") and len(names) < need:
             note = f"{len(names)} files found, at least {need} needed"
-            shortfalls.append(Missing(entry["path"], note, entry))
+            shortfalls.append(Missing(entry["path"], note, entry, need - len(names)))
         for name in names:
             # a file that is declared by name keeps that declaration when a pattern matches it too
             if name not in entries or not entry.get("many"):

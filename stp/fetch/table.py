@@ -1,6 +1,7 @@
 """The state of raw files as a table that stays readable for 100,000 files."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 from stp.upkeep.inventory import size_text
@@ -9,6 +10,7 @@ STATES = ("missing", "damaged", "present", "ignored")
 FOLDED = 8
 """Files of one state, folder and suffix above which they share a line."""
 SHOWN = 3
+WIDTH = 120
 
 
 class FileState(NamedTuple):
@@ -18,16 +20,20 @@ class FileState(NamedTuple):
         path: below a raw folder; a pattern, if too few files match it.
         state: "present", "missing" or "damaged"; or "ignored": it matches a pattern, but was not
             there when the release was locked.
-        detail: where it is, what is wrong with it, or how to get it.
-        bytes: its size; what is declared, if it is missing.
+        detail: where it is, or what is wrong with it.
+        bytes: its size; what is declared, if it is missing; 0, if that is not known.
         entry: the pattern in the configuration that it matches, if it is one of many.
+        files: how many, if it stands for all that are missing of a pattern.
+        how: what to do about it.
     """
 
     path: str
     state: str
-    detail: str
+    detail: str = ""
     bytes: int = 0
     entry: str = ""
+    files: int = 1
+    how: str = ""
 
 
 def is_complete(states: Iterable[FileState]) -> bool:
@@ -43,22 +49,30 @@ def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
         states: of all its files.
     """
     counts = {name: [s for s in states if s.state == name] for name in STATES}
-    parts = [
-        f"{len(found):,} {name}" + (f" ({size_text(_bytes(found))})" if _bytes(found) else "")
-        for name, found in counts.items()
-        if found
-    ]
-    yield f"{title}: {', '.join(parts)}"
+    said = [f"{_files(found):,} {name}{_size(found)}" for name, found in counts.items() if found]
+    yield f"{title}: {', '.join(said)}"
     rows = [row for name in STATES for row in _rows(counts[name])]
     width = max((len(row[1]) for row in rows), default=0)
     for state, what, number, size in rows:
         yield f"  {state:<8} {what:<{width}} {number:>9,} {size:>9}".rstrip()
-    for name in ("missing", "damaged", "ignored"):
-        yield from _details(name, counts[name])
+    for name in ("damaged", "missing", "ignored"):
+        yield from _details(name, [(s.path, s.detail) for s in counts[name] if s.detail])
+    yield from _details("to do", [(s.path, s.how) for s in states if s.how])
+
+
+def _files(states: Iterable[FileState]) -> int:
+    return sum(state.files for state in states)
 
 
 def _bytes(states: Iterable[FileState]) -> int:
     return sum(state.bytes for state in states)
+
+
+def _size(states: Sequence[FileState]) -> str:
+    if not _bytes(states):
+        return ""
+    least = "at least " if any(s.state == "missing" and not s.bytes for s in states) else ""
+    return f" ({least}{size_text(_bytes(states))})"
 
 
 def _family(state: FileState) -> str:
@@ -74,20 +88,24 @@ def _rows(states: Iterable[FileState]) -> Iterator[tuple[str, str, int, str]]:
     for family, members in families.items():
         if len(members) > FOLDED or members[0].entry:
             size = _bytes(members)
-            yield members[0].state, family, len(members), size_text(size) if size else ""
+            yield members[0].state, family, _files(members), size_text(size) if size else ""
         else:
             for one in members:
-                yield one.state, one.path, 1, size_text(one.bytes) if one.bytes else ""
+                yield one.state, one.path, one.files, size_text(one.bytes) if one.bytes else ""
 
 
-def _details(name: str, states: Sequence[FileState]) -> Iterator[str]:
+def _details(name: str, texts: Iterable[tuple[str, str]]) -> Iterator[str]:
     """What is to be said about files, each text once, with the first files it is said of."""
     said: dict[str, list[str]] = {}
-    for state in states:
-        said.setdefault(state.detail, []).append(state.path)
-    for number, (detail, paths) in enumerate(said.items()):
+    for path, text in texts:
+        said.setdefault(text, []).append(path)
+    for number, (text, paths) in enumerate(said.items()):
         if number == 2 * SHOWN:
-            yield f"  {name}: ... and {len(said) - number} more messages"
+            yield f"  {name}: ... and {len(said) - number:,} more messages"
             return
         more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
-        yield f"  {name}: {', '.join(paths[:SHOWN])}{more}: {detail}"
+        whole = f"{name}: {', '.join(paths[:SHOWN])}{more}: {text}"
+        yield from wrap(
+            whole, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False,
+            break_long_words=False,
+        )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stp.errors import StpError
+from stp.fetch.download import Manners
 from stp.fetch.raw import check, fetch
 
 CONTENT = bytes(range(256)) * 20  # 5120 bytes
@@ -32,7 +33,11 @@ class Folders:
         }
 
     def fetch(self, *files: dict, **release: object) -> dict:
-        fetch({"source": "official", "files": list(files), **release}, **self.arguments())
+        fetch(
+            {"source": "official", "files": list(files), **release},
+            **self.arguments(),
+            manners=Manners(backoff_s=0.0, timeout_s=5.0),
+        )
         return json.loads(self.lock.read_text())
 
     def check(self, *files: dict) -> list:
@@ -97,13 +102,20 @@ def test_gated_files_stop_in_one_error_before_any_download(folders: Folders, ser
             {"path": "toy/by_hand.txt", "access": "manual", "instructions": "ask the authors"},
         )
     text = str(caught.value)
-    assert "3 raw file(s) of toy (release official) are missing" in text
-    assert f"{folders.raw}/toy/part1.zip (123 bytes)" in text
-    assert f"{folders.raw}/toy/part3.zip" in text
-    assert f"{folders.raw}/toy/by_hand.txt" in text
-    assert "part2" not in text
-    assert text.count("register at https://example.org/toy") == 1
-    assert "ask the authors" in text
+    assert "3 raw file(s) or patterns of toy (release official) are missing" in text
+    assert text.splitlines()[1:8] == [
+        "expected: this layout:",
+        f"  {folders.raw}/",
+        "    toy/",
+        "      by_hand.txt",
+        "      part1.zip  (123 bytes)",
+        "      part3.zip",
+        "remedy: for toy/by_hand.txt: ask the authors",
+    ]
+    assert text.splitlines()[8] == (
+        "for toy/part1.zip, toy/part3.zip: register at https://example.org/toy and accept the terms"
+    )
+    assert "STP_RAW_DIR" in text
     assert server.ranges == []
     assert not folders.lock.exists()
 
@@ -118,7 +130,7 @@ def test_a_pattern_takes_all_matches_of_both_roots(folders: Folders) -> None:
 
 def test_a_pattern_with_too_few_matches_says_how_many(folders: Folders) -> None:
     folders.put("toy/x/1.avi", b"1")
-    with pytest.raises(StpError, match=r"toy/\*/\*\.avi \(1 files found, at least 2 needed"):
+    with pytest.raises(StpError, match=r"toy/\*/\*\.avi  \(1 files found, at least 2 needed"):
         folders.fetch({"path": "toy/*/*.avi", "many": True, "min_files": 2})
 
 
@@ -298,7 +310,7 @@ def test_check_tells_present_missing_and_damaged(folders: Folders) -> None:
     assert states["toy/good.bin"].detail == str(good)
     assert "lock file" in states["toy/changed.bin"].detail
     assert "cut short" in states["toy/cut.gz"].detail
-    assert states["toy/gone.bin"].detail == "will be downloaded from https://example.org/gone.bin"
+    assert states["toy/gone.bin"].how == "`stp fetch` downloads it from example.org"
 
 
 @pytest.mark.sample_bytes

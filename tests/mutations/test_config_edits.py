@@ -49,7 +49,8 @@ class Settings:
                 path.write_bytes(content)
         self.scale: dict[str, Any] = read("everything.yaml")
         if official:
-            self.scale["datasets"] = {}
+            own = self.scale["datasets"]["mine"]  # stands in the scale file alone
+            self.scale["datasets"] = {"mine": own}
 
     def edit(self, file: str, at: list[Any], edit: dict[str, Any]) -> None:
         """Change one place of a file."""

@@ -1,6 +1,7 @@
 """Own grids: variables and levels by name, time, coordinates; and files that contradict."""
 
 import cftime
+import netCDF4
 import numpy as np
 import own_data as made
 import pytest
@@ -8,8 +9,9 @@ import xarray as xr
 from damage import check_damage
 
 from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
 from stp.errors import StpError
-from stp.prepare.own import reader
+from stp.prepare.own import grids, reader
 from stp.prepare.own.reader import run
 
 SHAPE = [3, 4, 6]
@@ -223,6 +225,9 @@ def test_missing_values(make_job, tmp_path):
         ({"y": "rows"}, r"z has the dimensions time, level, lat, lon; which is y\?"),
         ({"y": "lon", "x": "lat"}, "a grid of 6 x 4(.|\n)*4 x 6"),
         ({"fill": "zero"}, "fill is 'zero'"),
+        ({"variables": {"t2m": None, "z": ["500", 850]}}, "variables is"),
+        ({"select": {"numbr": 0}}, "select names 'numbr'"),
+        ({"splits": {**DATES, "val": ["2000-01-05", "2000-01-07"]}}, "val and train share frames"),
     ],
 )
 def test_what_is_not_in_the_files(make_job, raw, change, message):
@@ -278,3 +283,42 @@ def test_random_damage_is_refused_or_does_not_matter(make_job, tmp_path, name):
     save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), name)
     root = tmp_path / "raw"
     assert check_damage(make_job, run, root, "own.reader", SHAPE, options(), trials=10) >= 5
+
+
+@pytest.mark.sample_bytes
+def test_real_sea_surface_temperatures(make_job, raw_mirror):
+    """NOAA ERSST: monthly, with missing values on land."""
+    name = "climate/ersst_sst.mnmean.nc"
+    splits = {"by": "time", "train": 0.6, "val": 0.2, "test": 0.2}
+    given = {"kind": "grids", "variables": {"sst": None}, "splits": splits, "cycle": "year"}
+    job = make_job("own.reader", [1, 89, 180], given, root=raw_mirror, names=[name])
+    with pytest.raises(StpError, match=r"sst has .* missing values"):
+        run(job)
+    job = make_job("own.reader", [1, 89, 180], {**given, "fill": 0}, root=raw_mirror, names=[name])
+    run(job)
+    with netCDF4.Dataset(raw_mirror / name) as file:
+        truth = file["sst"][:].filled(0)
+    data = Prepared(job.out)
+    np.testing.assert_array_equal(data.frames.read(0, len(truth))[:, 0], truth)
+    assert (data.attrs["units"], data.attrs["time_step"]) == ("degC", "1mon")
+    first = np.datetime64(data.index["clip"][0].rpartition("/")[2], "M")
+    assert data.index["phase"][0] == int(first.astype(int)) % 12
+
+
+@pytest.mark.sample_bytes
+def test_real_reanalysis(make_job, raw_mirror):
+    """ECMWF ERA5: ten members, two levels, packed or not."""
+    name = "climate/era5_eda10_z_t_850_500_3deg_20170101-02.nc"
+    with netCDF4.Dataset(raw_mirror / name) as file:
+        height, width = (len(file.dimensions[dim]) for dim in ("latitude", "longitude"))
+        level = [int(value) for value in file["level"][:]]
+        truth = file["t"][3, :, level.index(850)]
+    given = {"kind": "grids", "variables": {"t": [850], "z": [500]}, "select": {"number": 3}}
+    options = reader.build_options({**given, "splits": {"by": "time", **made.THIRDS}})
+    job = make_job("own.reader", [2, height, width], {}, root=raw_mirror, names=[name])
+    raw = RawFiles(job.inputs["raw"], [raw_mirror])
+    found = grids.look(raw, options, (2, height, width), job.state)  # too few times for a split
+    assert (found.recordings[0].frames, found.attrs["time_step"]) == (4, "12h")
+    frames = found.decode(raw, found.task(0, 1, 4))
+    np.testing.assert_allclose(frames[:, 0], truth[1:], rtol=1e-6)
+    assert found.attrs["variables"] == ["t850", "z500"]

@@ -1,11 +1,15 @@
 """Splits of own data: nothing leaks, nothing is lost without a word, and no split is empty."""
 
 import numpy as np
+import own_data as made
 import pytest
 
 from stp.data.prepared import Prepared
 from stp.errors import StpError
+from stp.prepare.own import splits as splits_module
+from stp.prepare.own.options import Common, Found, Recording
 from stp.prepare.own.reader import build_options, run
+from stp.prepare.own.splits import deal
 
 T = 12
 
@@ -98,6 +102,45 @@ def test_fractions_of_time_with_a_gap(make_job, raw):
     data = Prepared(job.out)
     of_one = [sorted(f for f in frames(data, s) if f < 100) for s in ("train", "val", "test")]
     assert of_one == [[0, 1, 2, 3, 4, 5], [7, 8], [10, 11]]
+
+
+def test_training_may_be_the_later_part(make_job, tmp_path):
+    made_grid = made.grid(made.times("2000-01-01", 24, "1D"))[["t2m"]]
+    (tmp_path / "raw").mkdir()
+    made_grid.to_netcdf(tmp_path / "raw" / "g.nc")
+    splits = {"by": "time", "train": ["2000-01-13", "2000-02"], "val": ["2000-01-07", "2000-01-12"],
+              "test": ["1999", "2000-01-06"], "gap": 2}  # fmt: skip
+    options = {"kind": "grids", "variables": {"t2m": None}, "splits": splits, "stride": 1}
+    job = make_job("own.reader", [1, 4, 6], options, context=1, horizon=1)
+    run(job)
+    days = {s: sorted(f / 1000 + 1 for f in frames(Prepared(job.out), s)) for s in splits
+            if s not in ("by", "gap")}  # fmt: skip
+    assert days == {
+        "test": [1, 2, 3, 4, 5, 6],
+        "val": [9, 10, 11, 12],
+        "train": list(range(15, 25)),
+    }
+
+
+def test_many_names_in_a_list_are_found_fast():
+    """10,000 names of 10,000 files: looked up, not compared with each other."""
+    names = [f"mine/part{i % 7}/clip{i:05d}.avi" for i in range(10000)]
+    recordings = [Recording(name, name, 5) for name in names]
+    found = Found(recordings, lambda *_: None, lambda *_: None, "uint8", 1, {})
+    lists = {"train": names[:8000], "val": names[8000:9000], "test": names[9000:]}
+    options = Common(kind="videos", splits={"by": "list", **{s: f"{s}.txt" for s in lists}})
+    calls = 0
+
+    def count(name, pattern):
+        nonlocal calls
+        calls += 1
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splits_module, "fnmatchcase", count)
+        parts = deal(found, options, lambda name: lists[name.removesuffix(".txt")])
+    assert [sum(p.split == s for p in parts) for s in lists] == [8000, 1000, 1000]
+    assert calls == 0
 
 
 def test_windows_take_every_second_frame(make_job, raw):

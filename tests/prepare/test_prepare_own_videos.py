@@ -13,6 +13,7 @@ from stp.data.prepared import Prepared
 from stp.errors import StpError
 from stp.prepare.own import reader, videos
 from stp.prepare.own.reader import run
+from stp.prepare.video import decode_grey
 
 OPTIONS = {"kind": "videos", "splits": {"by": "file", **made.THIRDS}}
 
@@ -210,3 +211,18 @@ def test_normalisation_is_that_of_the_training_frames(make_job, raw):
 
 def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
     assert check_damage(make_job, run, raw, "own.reader", [1, 8, 12], OPTIONS, trials=12) >= 6
+
+
+@pytest.mark.sample_bytes
+def test_real_videos(make_job, raw_mirror):
+    """The brightness of KTH's official videos, as its own reader decodes it."""
+    names = ["kth/boxing/person04_boxing_d1_uncomp.avi", "kth/walking/person01_walking_d1.avi"]
+    splits = {"by": "time", "train": 0.6, "val": 0.2, "test": 0.2}
+    options = {"kind": "videos", "splits": splits}
+    job = make_job("own.reader", [1, 120, 160], options, root=raw_mirror, names=names)
+    assert run(job)["frames"] == 328 + 555
+    data = Prepared(job.out)
+    assert data.attrs["fps"] == 25
+    whole = np.concatenate([decode_grey(raw_mirror / name, name) for name in names])
+    difference = data.frames.read(0, len(whole))[:, 0].astype(int) - whole
+    assert np.abs(difference).max() <= 1

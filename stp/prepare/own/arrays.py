@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -311,7 +310,6 @@ def _describe(
     return lengths, kind
 
 
-@cache
 def _mapped(path: Path, offset: int) -> np.ndarray:
     """An array of a .npy or plain .npz file; its values stay on the disk until they are used."""
     try:

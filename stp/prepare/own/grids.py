@@ -67,7 +67,11 @@ class GridOptions(Common):
     def __post_init__(self) -> None:
         super().__post_init__()
         ok = isinstance(self.variables, dict) and bool(self.variables)
-        ok = ok and all(v is None or isinstance(v, list) for v in self.variables.values())
+        ok = ok and all(
+            levels is None
+            or (isinstance(levels, list) and all(isinstance(p, int | float) for p in levels))
+            for levels in self.variables.values()
+        )
         require(ok, "variables", self.variables, "{name: [levels], name without levels: }")
         names = self.channels()
         require(len(set(names)) == len(names), "variables", names, "every channel once")
@@ -217,9 +221,9 @@ def opened(path: Path) -> Iterator[xr.Dataset]:
     """
     try:
         if path.suffix == ".zarr":
-            dataset = xr.open_zarr(path, consolidated=False, chunks=None)
+            dataset = xr.open_zarr(path, consolidated=False, chunks=None, decode_timedelta=False)
         else:
-            dataset = xr.open_dataset(path, engine="netcdf4", cache=False)
+            dataset = xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False)
     except DAMAGE as error:
         raise _damaged(path, "it", error) from error
     with dataset:
@@ -257,6 +261,14 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:
     """The channels, each (time, y, x), not yet read."""
+    for dim in options.select:
+        if dim not in dataset.variables and dim not in dataset.dims:
+            known = [str(one) for one in dataset.dims]
+            raise StpError(
+                f"{path}: select names {dim!r}, which it does not have",
+                expected=f"one of {', '.join(known)}",
+                remedy=nearest(dim, known),
+            )
     for name, levels in options.variables.items():
         if name not in dataset.data_vars:
             known = [str(one) for one in dataset.data_vars]
@@ -269,7 +281,10 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
         if not levels:
             yield column
             continue
-        heights = np.asarray(column["level"].values, float)
+        try:
+            heights = np.asarray(column["level"].values, float)
+        except DAMAGE as error:
+            raise _damaged(path, f"the levels of {name}", error) from error
         for level in levels:
             at = np.flatnonzero(np.isclose(heights, float(level)))
             if len(at) != 1:

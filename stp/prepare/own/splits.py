@@ -13,12 +13,15 @@ the splits by time, `gap` frames are left out.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from stp.data.windows import blocks, starts
-from stp.errors import StpError, nearest
+from stp.errors import StpError
 from stp.options import check_keys, require, whole
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own.options import Common, Found, Recording, split_names
@@ -151,16 +154,16 @@ def _by_list(
     read_list: Callable[[str], Iterable[str]],
 ) -> list[str | None]:
     chosen: list[str | None] = [None] * len(recordings)
+    named = _by_parts_of_names(recordings)
     for split in split_names(splits):
         given = splits[split]
         for pattern in read_list(given) if isinstance(given, str) else given:
-            hits = [i for i, one in enumerate(recordings) if _is_named(one, pattern)]
+            hits = _hits(named, pattern.strip("/"))
             if not hits:
-                near = nearest(pattern, [one.name for one in recordings][:1000])
                 raise StpError(
                     f"splits.{split}: there is no {pattern!r} among {len(recordings)} sequences",
-                    expected="the name of a file or folder of the data",
-                    remedy=near if len(near) < 500 else f"one is called {recordings[0].name}",
+                    expected=f"names such as {recordings[0].name}",
+                    remedy=f"did you mean {_like(pattern, named)}?",
                 )
             for i in hits:
                 if chosen[i] not in (None, split):
@@ -173,13 +176,31 @@ def _by_list(
     return chosen
 
 
-def _is_named(one: Recording, pattern: str) -> bool:
-    pattern = pattern.strip("/")
-    return any(
-        fnmatchcase(name, form)
-        for name in (one.name, one.file)
-        for form in (pattern, f"*/{pattern}", f"{pattern}/*", f"*/{pattern}/*")
-    )
+def _by_parts_of_names(recordings: Sequence[Recording]) -> dict[str, list[int]]:
+    """Recordings by whatever may name them: any folders of the path that follow one another."""
+    found: dict[str, list[int]] = {}
+    for i, one in enumerate(recordings):
+        parts = one.name.split("/")
+        names = {
+            one.file,
+            *("/".join(parts[a:b]) for a, b in combinations(range(len(parts) + 1), 2)),
+        }
+        # An array in a file, data.npz:train, is found by the name of the file as well.
+        names |= {"/".join(one.file.split("/")[a:]) for a in range(one.file.count("/") + 1)}
+        for name in names:
+            found.setdefault(name, []).append(i)
+    return found
+
+
+def _hits(named: dict[str, list[int]], pattern: str) -> list[int]:
+    if not any(sign in pattern for sign in "*?["):
+        return named.get(pattern, [])
+    return sorted({i for name, of in named.items() if fnmatchcase(name, pattern) for i in of})
+
+
+def _like(pattern: str, named: dict[str, list[int]]) -> str:
+    near = get_close_matches(pattern, list(named)[:10000], n=1)
+    return near[0] if near else next(iter(named))
 
 
 def _require_whole_groups(
@@ -199,22 +220,27 @@ def _by_time(
     recordings: Sequence[Recording], clusters: list[str], splits: dict[str, Any]
 ) -> list[Part]:
     parts: list[Part] = []
-    dates = isinstance(splits["train"], list)
-    gap = splits.get("gap", 0)
     for i, one in enumerate(recordings):
-        stop = 0.0
-        for split in SPLITS:
-            if dates:
-                first, last = _between(one, *(str(date) for date in splits[split]))
-            else:
-                first, stop = round(stop * one.frames), stop + splits[split]
-                last = round(min(stop, 1.0) * one.frames)
-                stop = min(stop, 1.0)
-            if parts and parts[-1].recording == i and gap:
-                first = max(first, parts[-1].stop + gap)
-            if first < last:
-                parts.append(Part(split, i, first, last, clusters[i]))
-    _require_apart(parts, recordings)
+        if isinstance(splits["train"], list):
+            ranges = [(*_between(one, *map(str, splits[split])), split) for split in SPLITS]
+        else:
+            shares = np.cumsum([0.0, *(splits[split] for split in SPLITS)])
+            edges = [round(share * one.frames) for share in shares.clip(max=1.0).tolist()]
+            ranges = [(a, b, s) for (a, b), s in zip(pairwise(edges), SPLITS, strict=True)]
+        stop = 0
+        for first, last, split in sorted(ranges):
+            if first >= last:  # nothing: this recording lies elsewhere in time
+                continue
+            if first < stop:
+                raise StpError(
+                    f"splits: {split} and {parts[-1].split} share frames of {one.name}",
+                    expected="times that do not overlap",
+                    remedy="change the dates",
+                )
+            begins = max(first, stop + splits.get("gap", 0)) if stop else first
+            if begins < last:
+                parts.append(Part(split, i, begins, last, clusters[i]))
+            stop = max(stop, last)
     return parts
 
 
@@ -229,19 +255,6 @@ def _between(one: Recording, first: str, last: str) -> tuple[int, int]:
     begins = sum(time[: len(first)] < first for time in one.times)
     ends = sum(time[: len(last)] <= last for time in one.times)
     return begins, ends
-
-
-def _require_apart(parts: list[Part], recordings: Sequence[Recording]) -> None:
-    for number in {part.recording for part in parts}:
-        own = sorted((p for p in parts if p.recording == number), key=lambda part: part.first)
-        for one, other in pairwise(own):
-            if other.first < one.stop:
-                raise StpError(
-                    f"splits: {one.split} and {other.split} share frames of "
-                    f"{recordings[number].name}",
-                    expected="times that do not overlap",
-                    remedy="change the dates",
-                )
 
 
 def cut(

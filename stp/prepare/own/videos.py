@@ -170,14 +170,14 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
     """The frames of a task, in the order in which they are shown."""
     if task.begins is None:  # count them
         with av.open(str(path)) as container:
-            for number, frame in enumerate(container.decode(container.streams.video[0])):
+            for number, frame in enumerate(container.decode(_stream(container))):
                 if number >= task.first + task.frames:
                     return
                 if number >= task.first:
                     yield frame
         return
     with av.open(str(path)) as container:
-        stream = container.streams.video[0]
+        stream = _stream(container)
         shown: Iterator[av.VideoFrame] = container.decode(stream)
         if task.first and _can_seek(path, task.begins):
             container.seek(task.begins, stream=stream)
@@ -189,6 +189,13 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
                 return
             if frame.pts >= task.begins:
                 yield frame
+
+
+def _stream(container: Any) -> av.VideoStream:
+    """The first video of a file; one thread, because the job has a process for each processor."""
+    stream: av.VideoStream = container.streams.video[0]
+    stream.codec_context.thread_count = 1
+    return stream
 
 
 @cache

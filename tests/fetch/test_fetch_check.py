@@ -1,0 +1,292 @@
+"""`stp fetch --check` says what is there, what is missing or damaged, and what to do."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stp import config, runner
+from stp.cells import Plan
+from stp.cli import app
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.fetch import raw, table
+from stp.fetch.instructions import Missing, missing_error, tree
+from stp.fetch.raw import check, fetch
+from stp.fetch.table import FileState, is_complete, lines
+
+ROOT = Path(__file__).parents[2]
+TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
+
+
+class Toy:
+    """A release with one file and many pictures."""
+
+    def __init__(self, root: Path) -> None:
+        self.raw, self.lock = root / "raw", root / "store" / "official.lock.json"
+        self.said: list[str] = []
+
+    def put(self, name: str, content: bytes) -> Path:
+        path = self.raw / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, (1e9, 1e9))
+        return path
+
+    def arguments(self) -> dict:
+        return {
+            "release": {
+                "source": "official",
+                "files": [
+                    {"path": "toy/list.txt"},
+                    {"path": "toy/pictures/*.jpg", "many": True, "min_files": 3},
+                ],
+            },
+            "dataset": "toy",
+            "name": "official",
+            "roots": [self.raw],
+            "lock": self.lock,
+            "report": lambda what, done, total: self.said.append(what),
+        }
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Toy:
+    toy = Toy(tmp_path)
+    toy.put("toy/list.txt", b"list")
+    for number in range(30):
+        toy.put(f"toy/pictures/{number:02d}.jpg", b"%02d" % number)
+    return toy
+
+
+def test_before_anything_is_locked(toy: Toy) -> None:
+    states = check(**toy.arguments())
+    assert len(states) == 31 and is_complete(states)
+    assert not toy.lock.parent.exists()  # nothing is written
+    text = list(lines("toy (release official)", states))
+    assert text == [
+        "toy (release official): 31 present (64 B)",
+        "  present  toy/list.txt               1       4 B",
+        "  present  toy/pictures/*.jpg        30      60 B",
+    ]
+    assert toy.said[0].startswith("check toy 0 of 31 files")
+    assert toy.said[-1].startswith("check toy 31 of 31 files, 64 B of 64 B")
+
+
+def test_files_that_appear_after_the_lock_are_ignored_and_said(toy: Toy) -> None:
+    fetch(**toy.arguments())
+    toy.put("toy/pictures/new.jpg", b"new")
+    states = check(**toy.arguments())
+    assert is_complete(states)
+    (new,) = (state for state in states if state.state == "ignored")
+    assert new.path == "toy/pictures/new.jpg"
+    text = "\n".join(lines("toy", states))
+    assert "31 present" in text and "1 ignored" in text
+    assert "pictures/new.jpg: not there when the release was locked, and so not used" in text
+    before = toy.lock.read_bytes()
+    fetch(**toy.arguments())
+    assert toy.lock.read_bytes() == before
+
+
+def test_a_shortfall_counts_as_one_missing_pattern(toy: Toy) -> None:
+    for number in range(2, 30):
+        (toy.raw / f"toy/pictures/{number:02d}.jpg").unlink()
+    states = check(**toy.arguments())
+    assert not is_complete(states)
+    text = "\n".join(lines("toy", states))
+    assert "1 missing, 3 present" in text
+    assert "missing: toy/pictures/*.jpg: 2 files found, at least 3 needed" in text
+
+
+def test_instructions_are_said_once_and_wrapped() -> None:
+    how = "register at https://example.org/a-very/long-address and " + 20 * "wait and " + "see"
+    states = [
+        FileState(f"toy/{name}/*.jpg", "missing", "none", files=100, how=how) for name in "ab"
+    ]
+    text = list(lines("toy", [*states, FileState("toy/c", "missing", bytes=50)]))
+    assert text[0] == "toy: 201 missing (at least 50 B)"
+    assert "\n".join(text).count("https://example.org/a-very/long-address") == 1
+    assert max(map(len, text)) <= 120
+
+
+def test_silent_damage_is_found_by_check_and_then_by_every_job(toy: Toy) -> None:
+    """Damage that leaves size, times and inode as they were: of a disk, not of a program."""
+    fetch(**toy.arguments())
+    path = toy.raw / "toy/pictures/07.jpg"
+    known = toy.lock.with_suffix(".known")
+    before = path.stat()
+    path.write_bytes(b"XX")
+    os.utime(path, (1e9, 1e9))
+    # The time of the last change to its entry cannot be set back: pretend that it was recorded.
+    old, new = str(before.st_ctime_ns), str(path.stat().st_ctime_ns)
+    rows = [line.split(" ", 1)[1].replace(old, new) for line in known.read_text().splitlines()]
+    known.write_text(
+        "".join(f"{hashlib.sha256(row.encode()).hexdigest()[:8]} {row}\n" for row in rows)
+    )
+    fetch(**toy.arguments())
+    assert RawFiles(toy.lock, [toy.raw]).find("toy/pictures/07.jpg") == path
+
+    (damaged,) = (s for s in check(**toy.arguments()) if s.state == "damaged")
+    assert damaged.path == "toy/pictures/07.jpg"
+    for use in (
+        lambda: fetch(**toy.arguments()),
+        lambda: RawFiles(toy.lock, [toy.raw]).find("toy/pictures/07.jpg"),
+    ):
+        with pytest.raises(StpError, match="differ from the lock file"):
+            use()
+
+
+def test_a_second_fetch_reads_only_what_changed(toy: Toy, monkeypatch) -> None:
+    fetch(**toy.arguments())
+    read: list[str] = []
+    real = raw.verified.__globals__["checksum"]
+
+    def counted(path: Path, *more):
+        read.append(path.name)
+        return real(path, *more)
+
+    monkeypatch.setattr("stp.fetch.checksum.checksum", counted)
+    fetch(**toy.arguments())
+    assert read == []
+    toy.put("toy/pictures/03.jpg", b"03")  # the same bytes, written again
+    fetch(**toy.arguments())
+    assert read == ["03.jpg"]
+    check(**toy.arguments())
+    assert len(read) == 1 + 31
+
+
+def test_hashing_that_was_interrupted_goes_on(toy: Toy, monkeypatch) -> None:
+    """Before the first lock as well: what was read need not be read again."""
+    real = raw.verified.__globals__["checksum"]
+    read: list[str] = []
+
+    def counted(path: Path, *more):
+        if len(read) == 20:
+            raise KeyboardInterrupt
+        read.append(path.name)
+        return real(path, *more)
+
+    monkeypatch.setattr("stp.fetch.checksum.checksum", counted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(**toy.arguments())
+    assert not toy.lock.exists()
+    monkeypatch.setattr("stp.fetch.checksum.checksum", real)
+    lines_before = len(toy.lock.with_suffix(".known").read_text().splitlines())
+    assert lines_before == 20
+    fetch(**toy.arguments())
+    assert len(toy.lock.with_suffix(".known").read_text().splitlines()) == 31
+
+
+def test_many_problems_do_not_swamp_the_table() -> None:
+    states = [
+        FileState(f"toy/pictures/{i}.jpg", "damaged", f"message {i}", 10, "toy/pictures/*.jpg")
+        for i in range(5000)
+    ]
+    states += [
+        FileState(f"toy/zip/{i}.zip", "missing", bytes=1000, how="get them") for i in range(5000)
+    ]
+    states += [FileState(f"toy/{i}.txt", "present", "there", 1) for i in range(3)]
+    text = list(lines("toy", states))
+    assert text[0] == "toy: 5,000 missing (5.0 MB), 5,000 damaged (50.0 kB), 3 present (3 B)"
+    assert len(text) < 20
+    assert "  missing  toy/zip/*.zip          5,000    5.0 MB" in text
+    assert "  damaged  toy/pictures/*.jpg     5,000   50.0 kB" in text
+    assert "  present  toy/2.txt                  1       1 B" in text
+    assert text[-1] == (
+        "  to do: toy/zip/0.zip, toy/zip/1.zip, toy/zip/2.zip and 4,997 more: get them"
+    )
+    assert "  damaged: ... and 4,994 more messages" in text
+
+
+def test_every_state_has_a_place_in_the_table() -> None:
+    assert set(table.STATES) == {"present", "missing", "damaged", "ignored"}
+    assert not is_complete([FileState("a", "damaged", "")])
+    assert is_complete([])
+
+
+def test_the_layout_is_drawn_with_a_few_files_of_each_kind() -> None:
+    missing = [Missing(f"kitti/{i:03d}_sync.zip", "", {}) for i in range(150)]
+    missing += [Missing("kitti/list.json", "12 bytes", {}), Missing("a/b/c/*.jpg", "3 found", {})]
+    assert tree(Path("/data/raw"), missing) == [
+        "  /data/raw/",
+        "    a/b/c/*.jpg  (3 found)",
+        "    kitti/",
+        "      000_sync.zip",
+        "      001_sync.zip",
+        "      002_sync.zip",
+        "      ... and 147 more .zip",
+        "      list.json  (12 bytes)",
+    ]
+    text = str(missing_error("kitti", missing, [], Path("/data/raw")))
+    assert "152 raw file(s) or patterns of kitti" in text
+    assert "no URL is declared" in text and len(text.splitlines()) < 20
+
+
+def test_one_entry_speaks_for_others_without_instructions() -> None:
+    silent = Missing("w/u/*.nc", "0 files found", {"access": "manual"})
+    spoken = Missing("w/t/*.nc", "0 files found", {"access": "manual", "instructions": "ask"})
+    text = str(missing_error("w", [silent, spoken], [], Path("/raw")))
+    assert "remedy: ask\n" in text and "no URL" not in text
+    url = Missing("w/a", "", {"access": "registration", "url": "https://example.org"})
+    text = str(missing_error("w", [url], [], Path("/raw")))
+    assert "register with the publisher (https://example.org)" in text
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch):
+    """`stp fetch` in folders of its own."""
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
+    monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
+
+    def command(*words: str, configfile: Path = TINY):
+        return CliRunner().invoke(app, ["fetch", *words, "--configfile", str(configfile)])
+
+    return command
+
+
+def test_the_command_checks_all_datasets_of_the_scale(command, tmp_path: Path) -> None:
+    done = command("--check")
+    assert done.exit_code == 1
+    datasets = {artefact.dataset for artefact in Plan.load(TINY).prepared}
+    assert len(datasets) > 1
+    for name in datasets:
+        assert f"{name} (release synthetic" in done.stdout
+    assert f"complete: 0 of {len(datasets)} datasets; not: " in done.stdout
+    assert not (tmp_path / "raw").exists()
+    for name in datasets:
+        assert command(name).exit_code == 0
+    done = command("--check")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == f"complete: {len(datasets)} of {len(datasets)} datasets"
+
+
+def test_the_command_names_a_damaged_file(command, tmp_path: Path) -> None:
+    assert command("enso").exit_code == 0
+    assert command("enso", "--check").exit_code == 0
+    path = next((tmp_path / "raw" / "generated" / "enso").rglob("*.nc"))
+    path.write_bytes(path.read_bytes()[:-1])
+    done = command("enso", "--check")
+    assert done.exit_code == 1
+    assert "1 damaged" in done.stdout and path.name in done.stdout
+
+
+def test_nothing_to_fetch_is_said(command) -> None:
+    done = command()
+    assert isinstance(done.exception, StpError) and "--check" in done.exception.remedy
+
+
+def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+
+    def connections(**runtime: object) -> int:
+        scale = config.merge(config.read_yaml(TINY), {"runtime": runtime})
+        return runner._manners(Plan(config.load(scale))).connections
+
+    assert 2 <= connections() <= 4
+    assert connections(downloads=7) == 7
+    for wrong in (0, "many"):
+        with pytest.raises(StpError, match="runtime setting downloads"):
+            connections(downloads=wrong)
