@@ -8,7 +8,7 @@ are wanted and overrides numbers. No torch and no look at the data.
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -66,7 +66,8 @@ class Archive(Strict):
         path: of the archive, below a raw folder.
         into: the folder below a raw folder that names in the archive are relative to; the one of
             the archive unless given.
-        strip: leading folders of names in the archive that are dropped.
+        strip: leading folders of names in the archive that are dropped; "any": as many as it takes
+            until a name is that of a declared file.
     """
 
     path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
@@ -76,7 +77,7 @@ class Archive(Strict):
     access: Literal["open", "registration", "manual"] = "open"
     instructions: str = ""
     into: str | None = None
-    strip: int = Field(0, ge=0)
+    strip: Annotated[int, Field(ge=0)] | Literal["any"] = 0
 
 
 class Release(Strict):

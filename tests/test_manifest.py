@@ -91,7 +91,7 @@ def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
 def test_bytes_without_a_published_checksum_are_not_called_verified(paper):
     found = entries(paper)
     assert found["convlstm", "moving_mnist"]["official_paper_protocol"]
-    assert not found["convlstm", "bair"]["official_paper_protocol"]
+    assert not found["convlstm", "kth"]["official_paper_protocol"]
 
 
 def test_columns_keep_the_papers_order_and_directions(paper):

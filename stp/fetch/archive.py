@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import FileIO
 from pathlib import Path, PurePosixPath
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 from stp.disk import writing
 from stp.errors import StpError
@@ -49,7 +49,7 @@ def unpack(
     listing: Path,
     wanted: Callable[[str], bool],
     find: Callable[[str], Path | None],
-    strip: int = 0,
+    strip: int | Literal["any"] = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> int:
     """Unpack the wanted members into their places, unless they are there with their size.
@@ -62,7 +62,8 @@ def unpack(
         listing: the ``.unpacked`` file to write.
         wanted: whether a file is, by its path below the root.
         find: where a file lies already, by its path below the root, or None.
-        strip: number of leading folders that are dropped from names in the archive.
+        strip: number of leading folders that are dropped from names in the archive, or "any": as
+            many as it takes until a name is wanted.
         advance: called with numbers of (packed) bytes that were read.
 
     Returns:
@@ -81,8 +82,9 @@ def unpack(
             lines.truncate(0)
         try:
             for member in _members(archive, advance):
-                place = _place(archive, member.name, into, strip)
-                if place is None or not wanted(place):
+                possible = _places(archive, member.name, into, strip)
+                place = next(filter(wanted, possible), None)
+                if place is None:
                     continue
                 _refuse_trick(archive, member, places.get(place))
                 places[place] = member.size
@@ -123,8 +125,8 @@ def _is_there(place: str, size: int, find: Callable[[str], Path | None]) -> bool
     return path is not None and path.stat().st_size == size
 
 
-def _place(archive: Path, name: str, into: str, strip: int) -> str | None:
-    """Where a member belongs below the raw folder; None for what is stripped altogether."""
+def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
+    """Where a member may belong below the raw folder; nowhere, if it is stripped altogether."""
     parts = PurePosixPath(name).parts
     if name.startswith("/") or ".." in parts:
         raise StpError(
@@ -132,7 +134,9 @@ def _place(archive: Path, name: str, into: str, strip: int) -> str | None:
             expected="an archive of the publisher, which has no such names",
             remedy="do not unpack it by other means; get it from its publisher",
         )
-    return "/".join([*PurePosixPath(into).parts, *parts[strip:]]) if parts[strip:] else None
+    strips = range(len(parts)) if strip == "any" else [strip]
+    rests = [parts[count:] for count in strips]
+    return ["/".join([*PurePosixPath(into).parts, *rest]) for rest in rests if rest]
 
 
 def _refuse_trick(archive: Path, member: _Member, before: int | None) -> None:

@@ -109,7 +109,8 @@ def fetch(
             once there is a lock, for those that are in the lock. An entry of ``archives`` has
             ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``, ``instructions``,
             ``into`` (the folder that names in it are relative to; its own unless given) and
-            ``strip`` (leading folders to drop): files that are declared are unpacked from it.
+            ``strip`` (number of leading folders to drop, or "any"): files that are declared are
+            unpacked from it.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, the only

@@ -18,17 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.recurrent import (
-    equal_widths,
-    from_patches,
-    odd,
-    roll,
-    sampled_loss,
-    to_patches,
-)
-from stp.models.scheduled_sampling import ScheduledSampling
+from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
 from stp.models.st_lstm import FORGET_BIAS
-from stp.options import build, require, whole
+from stp.options import require, whole
 
 
 class Eidetic3DLSTM(nn.Module):
@@ -117,7 +109,7 @@ def _recall(query: Tensor, past: Tensor) -> Tensor:
     return found.transpose(1, 2).reshape(query.shape)
 
 
-class Model(nn.Module):
+class Model(Recurrent):
     """Predicts frame t + 1 from the last frames and what it remembers.
 
     Args:
@@ -146,15 +138,11 @@ class Model(nn.Module):
         window: int = 2,
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context, patch_size, scheduled_sampling)
         equal_widths("options.num_hidden", num_hidden)
         odd("options.filter_size", filter_size)
-        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
         require(whole(window, 1), "options.window", window, "a whole number from 1")
-        self.sampling = build(
-            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
-        )
-        self.context, self.patch, self.window = context, patch_size, window
+        self.window = window
         channels = shape[0] * patch_size**2
         height, width = (-(-side // patch_size) for side in shape[1:])
         self.cells = nn.ModuleList(
@@ -163,21 +151,7 @@ class Model(nn.Module):
         )
         self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
 
-    def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        context = frames.shape[1]
-        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, of context frames too.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration, from 0.
-        """
-        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
-
-    def _following(self) -> Callable[[Tensor], Tensor]:
+    def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
         seen: list[Tensor] = []
         states: list[tuple[Tensor, Tensor]] = []

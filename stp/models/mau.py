@@ -15,9 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from stp.models.padding import pad
-from stp.models.recurrent import equal_widths, odd, roll, sampled_loss, to_patches
-from stp.models.scheduled_sampling import ScheduledSampling
-from stp.options import build, require, whole
+from stp.models.recurrent import Recurrent, equal_widths, odd, to_patches
+from stp.options import require, whole
 
 LEAK = 0.2
 
@@ -75,7 +74,7 @@ class Cell(nn.Module):
         )
 
 
-class Model(nn.Module):
+class Model(Recurrent):
     """Predicts frame t + 1 from frame t and what it remembers.
 
     Args:
@@ -106,17 +105,13 @@ class Model(nn.Module):
         tau: int = 5,
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context, patch_size, scheduled_sampling)
         equal_widths("options.num_hidden", num_hidden)
         odd("options.filter_size", filter_size)
-        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
         ok = whole(scale, 1) and scale & (scale - 1) == 0
         require(ok, "options.scale", scale, "a power of 2")
         require(whole(tau, 1), "options.tau", tau, "a whole number from 1")
-        self.sampling = build(
-            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
-        )
-        self.context, self.patch, self.scale, self.tau = context, patch_size, scale, tau
+        self.scale, self.tau = scale, tau
         channels, hidden = shape[0] * patch_size**2, num_hidden[0]
         height, width = (-(-side // (patch_size * scale)) for side in shape[1:])
         self.cells = nn.ModuleList(Cell(n, filter_size, height, width) for n in num_hidden)
@@ -134,21 +129,7 @@ class Model(nn.Module):
                 self.decoder.append(nn.LeakyReLU(LEAK))
         self.readout = nn.Conv2d(hidden, channels, 1)
 
-    def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        context = frames.shape[1]
-        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, of context frames too.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration, from 0.
-        """
-        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
-
-    def _following(self) -> Callable[[Tensor], Tensor]:
+    def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
         past: list[tuple[deque[Tensor], deque[Tensor]]] = []
 

@@ -154,7 +154,7 @@ class Model(nn.Module):
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
         context = frames.shape[1]
-        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+        return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
         """Training says which epoch, from 0, the next steps belong to."""
@@ -172,7 +172,7 @@ class Model(nn.Module):
         truth = torch.rand(()).item() < 1 - self.teacher_forcing * self.epoch
         steps = clip.shape[1] - 1
         context = steps if truth else self.context
-        errors = (roll(self._following(), clip, context, steps).float() - clip[:, 1:]).square()
+        errors = (roll(self.following(), clip, context, steps).float() - clip[:, 1:]).square()
         return errors.mean(dim=(0, 2, 3, 4)).sum() + self.moment_weight * self.moment_loss()
 
     def moment_loss(self) -> Tensor:
@@ -186,7 +186,7 @@ class Model(nn.Module):
         off = (moments(filters) - wanted).square()
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
-    def _following(self) -> Callable[[Tensor], Tensor]:
+    def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
         states: list[Any] = []
         physics: Tensor | None = None

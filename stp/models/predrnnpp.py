@@ -13,17 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from stp.models.recurrent import (
-    equal_widths,
-    from_patches,
-    odd,
-    roll,
-    sampled_loss,
-    to_patches,
-)
-from stp.models.scheduled_sampling import ScheduledSampling
+from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
 from stp.models.st_lstm import FORGET_BIAS
-from stp.options import build, require, whole
 
 
 class CausalLSTM(nn.Module):
@@ -90,7 +81,7 @@ class GradientHighway(nn.Module):
         return share * torch.tanh(p) + (1 - share) * z
 
 
-class Model(nn.Module):
+class Model(Recurrent):
     """Predicts frame t + 1 from frame t and what it remembers.
 
     Args:
@@ -117,14 +108,9 @@ class Model(nn.Module):
         patch_size: int = 4,
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(context, patch_size, scheduled_sampling)
         equal_widths("options.num_hidden", num_hidden, least=2)
         odd("options.filter_size", filter_size)
-        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
-        self.sampling = build(
-            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
-        )
-        self.context, self.patch = context, patch_size
         channels = shape[0] * patch_size**2
         self.cells = nn.ModuleList(
             CausalLSTM(before, after, filter_size)
@@ -133,21 +119,7 @@ class Model(nn.Module):
         self.highway = GradientHighway(num_hidden[0], filter_size)
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
-    def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        context = frames.shape[1]
-        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, of context frames too.
-
-        Args:
-            clip: (B, T_in + T_out, C, H, W).
-            step: training iteration, from 0.
-        """
-        return sampled_loss(self._following(), clip, self.context, self.sampling, step)
-
-    def _following(self) -> Callable[[Tensor], Tensor]:
+    def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
         states: list[tuple[Tensor, Tensor]] = []
         memory: Tensor | None = None

@@ -68,7 +68,7 @@ class Model(nn.Module):
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
         context = frames.shape[1]
-        return roll(self._following(), frames, context, context + horizon - 1)[:, -horizon:]
+        return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared error of all predictions, and how alike the additions to the memories are.
@@ -81,13 +81,13 @@ class Model(nn.Module):
         # The first frame is always shown, the last one never read.
         shown = self.sampling.draw(step, batch, self.context - 1, length - 1 - self.context)
         alike: list[Tensor] = []
-        outputs = roll(self._following(alike), clip, 1, length - 1, shown.to(clip.device))
+        outputs = roll(self.following(alike), clip, 1, length - 1, shown.to(clip.device))
         return (
             F.mse_loss(outputs.float(), clip[:, 1:])
             + self.decouple_beta * torch.stack(alike).mean()
         )
 
-    def _following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
+    def following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory.
 
         Args:

@@ -1,15 +1,15 @@
 """What the networks that predict one frame after the other have in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from stp.models.padding import pad
 from stp.models.scheduled_sampling import ScheduledSampling
-from stp.options import require, whole
+from stp.options import build, require, whole
 
 
 def roll(
@@ -45,26 +45,50 @@ def roll(
     return torch.stack(outputs, dim=1)
 
 
-def sampled_loss(
-    following: Callable[[Tensor], Tensor],
-    clip: Tensor,
-    context: int,
-    sampling: ScheduledSampling,
-    step: int,
-) -> Tensor:
-    """Mean squared error of all predictions, of context frames too, with scheduled sampling.
+class Recurrent(nn.Module):
+    """A network that predicts frame t + 1 from frame t and what it remembers.
+
+    Subclasses have `following`.
 
     Args:
-        following: as for `roll`.
-        clip: (B, T_in + T_out, C, H, W).
-        context: T_in.
-        sampling: how often the truth is shown.
-        step: training iteration, from 0.
+        context: number of context frames in training.
+        patch_size: side of the square patches that become channels.
+        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+
+    Raises:
+        StpError: an option is out of range.
     """
-    inputs = clip.shape[1] - context - 1
-    shown = sampling.draw(step, clip.shape[0], inputs).to(clip.device)
-    outputs = roll(following, clip, context, clip.shape[1] - 1, shown)
-    return F.mse_loss(outputs.float(), clip[:, 1:])
+
+    def __init__(
+        self, context: int, patch_size: int, scheduled_sampling: Mapping[str, Any] | None
+    ) -> None:
+        super().__init__()
+        require(whole(patch_size, 1), "options.patch_size", patch_size, "a whole number from 1")
+        self.context, self.patch = context, patch_size
+        self.sampling = build(
+            ScheduledSampling, scheduled_sampling or {}, "options.scheduled_sampling"
+        )
+
+    def following(self) -> Callable[[Tensor], Tensor]:
+        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        raise NotImplementedError
+
+    def forward(self, frames: Tensor, horizon: int) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        context = frames.shape[1]
+        return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, of context frames too.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        inputs = clip.shape[1] - self.context - 1
+        shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
+        outputs = roll(self.following(), clip, self.context, clip.shape[1] - 1, shown)
+        return F.mse_loss(outputs.float(), clip[:, 1:])
 
 
 def to_patches(frame: Tensor, patch: int) -> Tensor:

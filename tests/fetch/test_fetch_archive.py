@@ -93,10 +93,11 @@ def test_only_what_is_wanted_is_unpacked(toy: Toy, kind: str) -> None:
     assert any(line.startswith(f"unpack blobs.{kind}") for line in toy.said) or kind != "zip"
 
 
-def test_leading_folders_are_dropped_and_others_put_in_front(toy: Toy) -> None:
+@pytest.mark.parametrize("strip", [2, "any"])
+def test_leading_folders_are_dropped_and_others_put_in_front(toy: Toy, strip) -> None:
     inside = {f"./release/v1/{name}": content for name, content in PICTURES.items()}
     pack(toy.raw / "archives/blobs.tgz", inside)
-    toy.fetch({"path": "archives/blobs.tgz", "into": "toy", "strip": 2})
+    toy.fetch({"path": "archives/blobs.tgz", "into": "toy", "strip": strip})
     assert toy.there() == PICTURES
 
 
@@ -392,6 +393,13 @@ def test_the_configuration_knows_archives() -> None:
     }
     found = config.check(config.Release, release, "toy")
     assert found.archives[0].strip == 1 and found.archives[0].into is None
+    for strip, is_right in (("any", True), ("all", False), (-1, False)):
+        release["archives"][0]["strip"] = strip
+        if is_right:
+            assert config.check(config.Release, release, "toy").archives[0].strip == "any"
+        else:
+            with pytest.raises(StpError, match="strip"):
+                config.check(config.Release, release, "toy")
     release["archives"][0]["path"] = "toy/blobs.rar"
     with pytest.raises(StpError, match="archives"):
         config.check(config.Release, release, "toy")

@@ -81,9 +81,9 @@ def test_gradient_reaches_every_parameter():
 def test_an_output_never_sees_later_frames():
     model, clip = small(), torch.rand(2, 6, 1, 8, 8)
     shown = torch.ones(2, 2, dtype=torch.bool)
-    before = roll(model._following(), clip, 3, 5, shown)
+    before = roll(model.following(), clip, 3, 5, shown)
     clip[:, 4] += 1
-    after = roll(model._following(), clip, 3, 5, shown)
+    after = roll(model.following(), clip, 3, 5, shown)
     assert torch.equal(before[:, :4], after[:, :4])
     assert (before[:, 4] != after[:, 4]).any()
 
@@ -121,7 +121,7 @@ def test_truth_is_drawn_for_each_sample_and_input():
 def test_without_truth_the_loss_is_that_of_free_running_outputs():
     model, clip = small(scheduled_sampling={"stop": 0}), torch.rand(2, 5, 1, 8, 8)
     # outputs 1, 2 predict context frames; the forecast is outputs 3, 4
-    outputs = torch.cat([roll(model._following(), clip[:, :3], 3, 2), model(clip[:, :3], 2)], dim=1)
+    outputs = torch.cat([roll(model.following(), clip[:, :3], 3, 2), model(clip[:, :3], 2)], dim=1)
     expected = (outputs - clip[:, 1:]).square().mean()
     assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
     assert model.loss(clip, 0) != small().loss(clip, 0), "with truth it is another one"

@@ -107,7 +107,7 @@ def test_the_loss_is_a_sum_over_all_steps():
     model, clip = small(moment_weight=0.0, teacher_forcing=0.0), torch.rand(2, 5, 1, 8, 8)
     from stp.models.recurrent import roll
 
-    outputs = roll(model._following(), clip, 4, 4)  # always the truth
+    outputs = roll(model.following(), clip, 4, 4)  # always the truth
     expected = sum((outputs[:, t] - clip[:, t + 1]).square().mean() for t in range(4))
     assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
 

@@ -140,9 +140,9 @@ def test_gradient_reaches_every_parameter(model):
 def test_an_output_never_sees_later_frames(model):
     made, clip = small(model), torch.rand(2, 6, 1, 8, 8)
     shown = torch.ones(2, 2, dtype=torch.bool)
-    before = roll(made._following(), clip, 3, 5, shown)
+    before = roll(made.following(), clip, 3, 5, shown)
     clip[:, 4] += 1
-    after = roll(made._following(), clip, 3, 5, shown)
+    after = roll(made.following(), clip, 3, 5, shown)
     assert torch.equal(before[:, :4], after[:, :4])
     assert (before[:, 4] != after[:, 4]).any()
 

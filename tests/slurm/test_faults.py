@@ -208,7 +208,7 @@ def failing_cell(run: Scenario, quiet: Scenario) -> None:
     run.take_all_but(quiet, MODEL, SIMVP)
     run.configure(site={"retries": 0}, gpus=0)
     loss = "def loss(self, clip: Tensor, step: int) -> Tensor:\n"
-    run.edit(f"stp/models/{SIMVP}.py", loss, loss + "        raise ValueError('hopeless')\n")
+    run.edit("stp/models/simvp.py", loss, loss + "        raise ValueError('hopeless')\n")
     driver = run.start()
     driver.fail()
     assert not (run.folder / TABLE).exists()
@@ -220,7 +220,7 @@ def failing_cell(run: Scenario, quiet: Scenario) -> None:
     (log,) = (run.folder / "results/logs/train").rglob(f"{SIMVP}/**/*.log")
     assert str(log.relative_to(run.folder)) in driver.summary, "it names the log"
 
-    run.restore(f"stp/models/{SIMVP}.py")
+    run.restore("stp/models/simvp.py")
     run.start().succeed()
     assert not (run.folder / "results" / "partial" / "short_term.csv").exists()
     assert run.same_results(quiet)

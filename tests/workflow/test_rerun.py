@@ -184,7 +184,7 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private):
 def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
     checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
     loss = "def loss(self, clip: Tensor, step: int) -> Tensor:\n"
-    checkout.edit("stp/models/simvpv2.py", loss, loss + "        raise ValueError('hopeless')\n")
+    checkout.edit("stp/models/simvp.py", loss, loss + "        raise ValueError('hopeless')\n")
     done = checkout.snakemake()
     assert done.returncode != 0
     assert not (checkout.folder / TABLE).exists()
@@ -194,7 +194,7 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
     assert len(finished) == 6, "the cells of the other three models are there"
     assert "simvpv2" in done.stdout and "hopeless" in done.stdout
 
-    checkout.restore("stp/models/simvpv2.py")
+    checkout.restore("stp/models/simvp.py")
     checkout.make_table()
     assert (checkout.folder / TABLE).exists()
 
