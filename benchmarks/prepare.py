@@ -4,10 +4,10 @@
     python benchmarks/prepare.py sevir kth  some
 
 Raw bytes are made up by the generators in the official formats, as much as the scale file says (the
-demo's is little: a few MB each). A process of its own prepares each
-dataset; printed are MB of raw bytes and frames per second of one CPU (start-up left out), the same
-against copying the raw files, and the largest memory. Made-up pictures compress far better than real
-ones, so frames per second say more than MB where pictures are decoded.
+demo's is little: a few MB each). A process of its own prepares
+each dataset; printed are MB of raw bytes and frames per second of one CPU (start-up left out), how
+many times as long as reading the raw files that is, and the largest memory. Made-up pictures
+compress far better than real ones: where pictures are decoded, frames per second say more than MB.
 """
 
 import argparse

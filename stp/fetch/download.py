@@ -58,12 +58,14 @@ class Host:
 
     Attributes:
         failed: files in a row that were given up because of faults of the host.
+        pointless: why no further file need be tried, if so.
     """
 
     def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
         self.manners = manners
         self.stop = stop or threading.Event()
         self.failed = 0
+        self.pointless = ""
         self._free = 0.0
 
     def leave_alone(self, seconds: float) -> None:

@@ -1,5 +1,6 @@
 """Several downloads at a time, few from each host; what goes wrong with one stops no other."""
 
+import errno
 import queue
 import shutil
 import threading
@@ -31,6 +32,11 @@ FAILED_IN_A_ROW = 3
 """Files of one host that are given up before its other files are not even tried."""
 _SHOWN = 10
 _PATIENCE_S = 0.5
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NotTriedError(StpError):
+    """A file was not asked for, since others could not be downloaded."""
 
 
 class Wanted(NamedTuple):
@@ -127,15 +133,19 @@ def _work(
 
 def _one(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:
     url = file.declared["url"]
-    if host.failed >= FAILED_IN_A_ROW:
-        raise StpError(
-            f"{url} was not tried: {host.failed} others of {urlsplit(url).netloc} failed in a row",
-            remedy="run the same command again later",
-        )
+    if host.pointless:
+        raise NotTriedError(f"{url} was not tried: {host.pointless}")
     try:
         found = _download(file, host, meter, known)
     except GivenUpError:
         host.failed += 1
+        if host.failed >= FAILED_IN_A_ROW:
+            name = urlsplit(url).netloc
+            host.pointless = f"{host.failed} others of {name} failed in a row"
+        raise
+    except StpError as problem:
+        if getattr(problem.__cause__, "errno", None) in _FULL:
+            host.pointless = "the disk is full"
         raise
     host.failed = 0
     return found
@@ -196,6 +206,7 @@ def _all(problems: Sequence[StpError], wanted: int) -> StpError:
     """One error of several."""
     if len(problems) == 1:
         return problems[0]
+    problems = sorted(problems, key=lambda problem: isinstance(problem, NotTriedError))
     lines = [f"  {problem.what}" for problem in problems[:_SHOWN]]
     if len(problems) > _SHOWN:
         lines.append(f"  ... and {len(problems) - _SHOWN} more")

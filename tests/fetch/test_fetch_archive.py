@@ -90,7 +90,8 @@ def test_only_what_is_wanted_is_unpacked(toy: Toy, kind: str) -> None:
     lock = toy.fetch({"path": f"toy/blobs.{kind}"})
     assert toy.there() == PICTURES
     assert set(lock) == {f"toy/{name}" for name in PICTURES}
-    assert any(line.startswith(f"unpack blobs.{kind}") for line in toy.said) or kind != "zip"
+    if kind == "zip":  # the others say it for every megabyte
+        assert any(line.startswith("unpack blobs.zip") for line in toy.said)
 
 
 @pytest.mark.parametrize("strip", [2, "any"])

@@ -290,3 +290,27 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
     for wrong in (0, "many"):
         with pytest.raises(StpError, match="runtime setting downloads"):
             connections(downloads=wrong)
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_the_work_per_file_does_not_grow_with_their_number(toy: Toy, monkeypatch, locked) -> None:
+    """Calls are counted, not seconds."""
+    calls: list[str] = []
+
+    def count(name: str):
+        real = getattr(raw, name)
+
+        def counted(*args, **more):
+            calls.append(name)
+            return real(*args, **more)
+
+        monkeypatch.setattr(raw, name, counted)
+
+    if locked:
+        fetch(**toy.arguments())
+    for name in ("_find", "_matches", "_glob"):
+        count(name)
+    fetch(**toy.arguments())
+    assert calls.count("_find") == 31
+    assert calls.count("_matches") == (31 if locked else 0)  # of one pattern
+    assert calls.count("_glob") == (0 if locked else 1)

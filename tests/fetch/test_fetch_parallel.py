@@ -100,7 +100,8 @@ def test_a_host_that_fails_for_everything_is_soon_left_alone(release: Release) -
     with pytest.raises(StpError, match="8 of 8 files") as caught:
         release.fetch(connections=1, attempts=2)
     assert len(release.server.asked) == parallel.FAILED_IN_A_ROW * 2
-    assert caught.value.what.count("was not tried") == 5
+    assert caught.value.what.count("was not tried: 3 others of 127.0.0.1") == 5
+    assert "again later" in caught.value.remedy
 
 
 def test_the_files_of_a_host_share_its_pauses(release: Release, monkeypatch) -> None:
@@ -152,9 +153,11 @@ def test_a_full_disk_keeps_the_parts(release: Release) -> None:
     (folder / "b.bin.part").symlink_to("/dev/full")
     release.server.faults_of["/a.bin"] = [("cut", 300), *[("status", 500)] * 9]
     with pytest.raises(StpError, match="No space left on device") as caught:
-        release.fetch()
+        release.fetch(connections=1)
     assert "free some space" in caught.value.remedy
     assert (folder / "a.bin.part").read_bytes() == CONTENTS["a.bin"][:300]
+    assert caught.value.what.count("was not tried: the disk is full") == 6
+    assert set(release.server.asked) == {"/a.bin", "/b.bin"}  # and nobody is asked in vain
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
