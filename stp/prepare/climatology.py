@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 import zarr
 
@@ -34,12 +35,14 @@ def write_climatology(
     wanted: Sequence[Means],
     attrs: dict[str, Any],
     report: Report,
+    workers: int = 1,
 ) -> zarr.Group:
     """Write a store with the mean of each calendar day, over some years, of 00, 06, 12 and 18 UTC.
 
     Every frame of the day at one of these hours counts once, so that years stored every 3 hours
-    weigh as much as those stored every 6; 29 February is the mean over leap years. One day of one
-    year after the other is read, so few frames are in memory however long the data are.
+    weigh as much as those stored every 6; 29 February is the mean over leap years. Each worker
+    reads one day of one year after the other, so few frames are in memory however long the data
+    are.
 
     Args:
         out: the store, e.g. ``.../climatology.zarr``.
@@ -48,6 +51,7 @@ def write_climatology(
         wanted: which climatologies. A day on which one has no frame is NaN in it.
         attrs: of the group.
         report: progress.
+        workers: days that are averaged at the same time.
 
     Returns:
         The group, open for coordinates. Its arrays are float32 (days, C, H, W), "day" their
@@ -70,8 +74,9 @@ def write_climatology(
         )
         array.attrs["long_name"] = means.what
         writers.append(RowWriter(array))
-    for number, day in enumerate(calendar):
-        rows = np.flatnonzero(used & (names == day))
+
+    def average(number: int) -> None:
+        rows = np.flatnonzero(used & (names == calendar[number]))
         sums = [np.zeros(shape) for _ in wanted]
         counts = [0 for _ in wanted]
         for block in np.split(rows, np.flatnonzero(np.diff(years[rows])) + 1):
@@ -83,10 +88,15 @@ def write_climatology(
                     sums[i] += total
                     counts[i] += len(block)
         for writer, added, n in zip(writers, sums, counts, strict=True):
-            writer.write(
-                number, (added / n if n else np.full(shape, np.nan)).astype(np.float32)[None]
-            )
-        report("days of the climatology", number + 1, len(calendar))
+            mean = added / n if n else np.full(shape, np.nan)
+            writer.write(number, mean.astype(np.float32)[None])
+
+    # Some days at a time, side by side: each is a sum of its own, so their order is no matter.
+    for first in range(0, len(calendar), 2 * workers):
+        numbers = range(first, min(first + 2 * workers, len(calendar)))
+        tasks = [dask.delayed(average)(number) for number in numbers]
+        dask.compute(*tasks, scheduler="threads", num_workers=workers)
+        report("days of the climatology", numbers.stop, len(calendar))
     for writer in writers:
         writer.close()
     array = group.create_array(

@@ -506,6 +506,7 @@ def _climatology(
             "definition": "mean over all frames of a calendar day at these hours UTC, all years",
         },
         job.report,
+        int(job.runtime.get("prepare_workers", 1)),
     )
     _describe(group, options, axes)
     for name in ("with_validation", "without_validation"):

@@ -1,6 +1,9 @@
 """The store is the same whoever makes its pieces, and however often they were interrupted."""
 
 import json
+import multiprocessing
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -140,3 +143,40 @@ def test_frames_stay_while_later_work_is_interrupted(job):
     again = write_frames(raw_job, raw, pieces(), decode, then=lambda group: None, **how)
     assert again.extras["pieces resumed"] == 12
     assert len(frames_of(raw_job)) == 24
+
+
+def decode_or_die(raw, task):
+    """Piece 7 kills the process, as the system does when memory is used up."""
+    number, count, trap = task
+    if trap and trap.exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return decode(raw, (number, count, None))
+
+
+def test_a_process_that_is_killed_is_one_clear_error(job, tmp_path):
+    trap = tmp_path / "trap"
+    trap.touch()
+    killed = job("d", SHAPE, {}, prepare_workers=2)
+    with pytest.raises(StpError, match=r"was killed[\s\S]*prepare_workers lower"):
+        write(killed, pieces(trap), decode_or_die)
+    trap.unlink()
+    again, whole = job("d", SHAPE, {}), job("d", SHAPE, {})
+    write(again, pieces(trap), decode_or_die)
+    write(whole, pieces())
+    np.testing.assert_array_equal(frames_of(again), frames_of(whole))
+
+
+def test_killed_in_the_middle_it_goes_on(job, tmp_path):
+    trap = tmp_path / "trap"
+    trap.touch()
+    killed = job("d", SHAPE, {})
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=write, args=(killed, pieces(trap), decode_or_die))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    trap.unlink()
+    again, whole = job("d", SHAPE, {}), job("d", SHAPE, {})
+    assert write(again, pieces(trap), decode_or_die).extras["pieces resumed"] == 7
+    write(whole, pieces())
+    np.testing.assert_array_equal(frames_of(again), frames_of(whole))

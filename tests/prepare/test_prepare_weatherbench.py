@@ -189,7 +189,8 @@ def test_the_climatology_of_each_day(make_job, raw):
     assert found.attrs["asked"] == [1993, 2016]
 
 
-def test_the_climatology_of_whole_years_has_29_february(tmp_path):
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_climatology_of_whole_years_has_29_february(tmp_path, workers):
     """Against pandas: a common year stored every 6 hours, a leap year every 3."""
     stamps = [
         pd.date_range(f"{year}-01-01", f"{year + 1}-01-01", freq=f"{step}h", inclusive="left")
@@ -204,7 +205,7 @@ def test_the_climatology_of_whole_years_has_29_february(tmp_path):
     years = {"all": (2015, 2016), "leap": (2016,), "common": (2015,)}
     means = [Means(name, its, name) for name, its in years.items()]
     steps = []
-    write_climatology(out, frames, hours, means, {}, lambda *step: steps.append(step))
+    write_climatology(out, frames, hours, means, {}, lambda *step: steps.append(step), workers)
     found = xr.open_zarr(out, consolidated=False)
     assert found["day"].size == 366 and found["day"].to_numpy()[59] == "02-29"
     assert steps[-1] == ("days of the climatology", 366, 366)
