@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import zarr
 
 from stp import store
 from stp.cells import Plan
@@ -151,12 +151,12 @@ def look(
         groups = [Group("", "1", True, _panels(labels, frames))]
         more = ""
     else:
-        names = variables_of(prepared)
+        names, units = variables_of(prepared), _units(prepared)
         chosen = choose(names, variable, level)
         groups = [
             Group(
                 names[i],
-                _units(attrs.get("units", ""), i, names[i]),
+                units[i],
                 False,
                 _panels(labels, values[:, :, i]),
             )
@@ -222,11 +222,12 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
     return [Panel(label, one) for label, one in zip(labels, frames, strict=True)]
 
 
-def _units(units: Any, channel: int, name: str) -> str:
-    """Units of a channel: one text for all, one for each, or by name."""
-    if isinstance(units, dict):
-        return str(units.get(name, ""))
-    return str(units[channel] if isinstance(units, list) else units)
+def _units(prepared: Prepared) -> list[str]:
+    """Units of each channel: of the coordinate ``channel_units``, or one text for all."""
+    group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r")
+    if "channel_units" in group:
+        return [str(text) for text in np.asarray(group["channel_units"])]
+    return [str(prepared.attrs.get("units", ""))] * prepared.shape[0]
 
 
 def _labels(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:

@@ -80,8 +80,15 @@ def test_each_flow_has_rows_and_a_scale_of_its_own(tmp_path, write_prepared):
 
 
 def test_maps_have_coordinates_and_times(tmp_path, write_prepared):
+    units = ("channel_units", "channel", np.array(["K"], object), {})
     prepared = Prepared(
-        write_prepared(tmp_path, frames=field(1), coordinates=GRID, variables=["t2m"], units=["K"])
+        write_prepared(
+            tmp_path,
+            frames=field(1),
+            coordinates=[*GRID, units],
+            variables=["t2m"],
+            units="various",
+        )
     )
     sheet = look(prepared, "weatherbench", "test", 1)
     assert sheet.lat.tolist() == LAT.tolist() and sheet.lon.tolist() == LON.tolist()
