@@ -147,6 +147,9 @@ def _release(label: str, release: Release, is_default: bool) -> Iterator[str]:
         yield from ("", *(f"> {line}".rstrip() for line in _generator(release.generator)))
     if release.files:
         yield from _files(release.files)
+    if release.archives:
+        names = ", ".join(f"`{archive.path}`" for archive in release.archives)
+        yield from ("", f"`stp fetch` unpacks what is missing of them from {names}.")
     for text in dict.fromkeys(file.instructions for file in release.files if file.instructions):
         yield from ("", *text.strip().splitlines())
 
@@ -202,7 +205,7 @@ def _official(dataset: Dataset) -> Release:
 
 def _access(release: Release) -> str:
     """The most laborious access of its files."""
-    found = {file.access for file in release.files}
+    found = {file.access for file in (*release.files, *release.archives)}
     return max(found, key=ACCESS.index) if found else "not declared"
 
 
