@@ -205,7 +205,8 @@ def _official(dataset: Dataset) -> Release:
 
 def _access(release: Release) -> str:
     """The most laborious access of its files."""
-    found = {file.access for file in (*release.files, *release.archives)}
+    found = {file.access for file in release.files}
+    found |= {archive.access for archive in release.archives}
     return max(found, key=ACCESS.index) if found else "not declared"
 
 
