@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stp.datasets.maps import coastline, latitude, longitude, ticks
-from stp.datasets.show import Group, Sheet
+from stp.datasets.sheet import Group, Sheet
 from stp.disk import beside, writing
 
 CONTEXT, HORIZON = "#5a5a5a", "#d55e00"

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from stp.datasets import drawing
-from stp.datasets.show import Sheet
+from stp.datasets.sheet import Sheet
 from stp.disk import beside, writing
 
 FRAMES_PER_SECOND = 5
