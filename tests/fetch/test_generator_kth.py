@@ -125,7 +125,8 @@ def test_faster_actions_have_shorter_sequences() -> None:
     ]
     assert lengths == [[73] * 4, [48] * 4, [35] * 4]
     # a clip that is too short for whole crossings is filled with shorter ones
-    assert sequence_spans("walking", 1.0, 80, 4) == [(0, 20), (20, 40), (40, 60), (60, 80)]
+    # too short for the whole way, but never without a gap
+    assert sequence_spans("walking", 1.0, 80, 4) == [(0, 19), (20, 39), (40, 59), (61, 80)]
     assert sequence_spans("walking", 1.0, 80, 1) == [(0, 80)]
 
 

@@ -141,7 +141,9 @@ def sequence_spans(action: str, pace: float, frames: int, sequences: int) -> lis
     if action not in _GAITS or sequences == 1:
         edges = np.linspace(0, frames, sequences + 1).astype(int).tolist()
         return list(pairwise(edges))
-    length = min(frames // sequences, round(_WIDTH / (_GAITS[action][0] * pace)))
+    # At least one frame between two of them, or a window could hold a walker who jumps back.
+    most = max(1, frames // sequences - 1)
+    length = min(most, round(_WIDTH / (_GAITS[action][0] * pace)))
     starts = np.linspace(0, frames - length, sequences).astype(int).tolist()
     return [(start, start + length) for start in starts]
 
