@@ -16,6 +16,7 @@ from stp.job import Interrupted, Job
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.options import require, whole
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
@@ -99,10 +100,10 @@ class GradientDescent:
         if options.iterations is not None:
             self.epochs = -(-options.iterations // self.epoch_steps)
             self.steps = options.iterations
-        if min(options.batch_size, self.epoch_clips) < ranks.size:
+        self.batch = min(options.batch_size, self.epoch_clips)
+        if self.batch < ranks.size:
             raise StpError(
-                f"{ranks.size} processes cannot share a batch of "
-                f"{min(options.batch_size, self.epoch_clips)} clips",
+                f"{ranks.size} processes cannot share a batch of {self.batch} clips",
                 expected="at least one clip for each process",
                 remedy="set runtime.gpus (or runtime.ranks) to the batch size or less",
             )
@@ -111,6 +112,7 @@ class GradientDescent:
         self.model = create(self.recipe).to(compute.device)
         if ranks.size > 1:
             share_batch_norms(self.model)
+        self.micro_batch = _micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
         self.optimizer = _optimizer(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
@@ -151,6 +153,7 @@ class GradientDescent:
             "resumes": progress.resumes,
             "devices": progress.devices,
             "processes": self.ranks.size,
+            "micro_batch": self.micro_batch,
         }
 
     def _epoch(self) -> None:
@@ -210,12 +213,11 @@ class GradientDescent:
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
         if hasattr(self.model, "begin_epoch"):
             self.model.begin_epoch(step // self.epoch_steps)  # type: ignore[operator]
-        with self.compute.autocast():
-            loss = self.model.loss(clips, step)  # type: ignore[operator]
-        if self.ranks.size > 1:
-            loss = loss * len(clips) / min(self.options.batch_size, self.epoch_clips)
         self.optimizer.zero_grad()
-        loss.backward()
+        try:
+            loss = self._backward(clips, step)
+        except torch.OutOfMemoryError as error:
+            raise self._too_large(len(clips)) from error
         value, stop = self.ranks.add_gradients(
             self.model.parameters(), loss, self.job.interrupted()
         )
@@ -230,6 +232,17 @@ class GradientDescent:
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
         return stop
+
+    def _backward(self, clips: Tensor, step: int) -> Tensor:
+        """Add up gradients, a part of the batch at a time; returns our share of the loss."""
+        loss = torch.zeros((), device=clips.device)
+        for part in clips.split(self.micro_batch):
+            with self.compute.autocast():
+                of_part = self.model.loss(part, step)  # type: ignore[operator]
+            of_part = of_part * (len(part) / self.batch)
+            of_part.backward()
+            loss = loss + of_part.detach()
+        return loss
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -281,9 +294,22 @@ class GradientDescent:
             raise self._not_finite(f"validation forecasts are not finite in step {step}")
         return total / number
 
+    @property
+    def _label(self) -> str:
+        return f"{self.recipe['model']} on {self.train_clips.prepared.attrs.get('dataset')}"
+
+    def _too_large(self, clips: int) -> StpError:
+        at_once = min(clips, self.micro_batch)
+        return StpError(
+            f"{self._label}: the memory of the device does not hold a step on {at_once} clips",
+            expected="enough memory for a forward and a backward pass on them",
+            remedy=f"set runtime.micro_batch to {max(1, at_once // 2)} (the same gradient in more "
+            "passes), or runtime.gpus to more devices",
+        )
+
     def _not_finite(self, what: str) -> StpError:
         return StpError(
-            f"{self.recipe['model']} on {self.train_clips.prepared.attrs.get('dataset')}: {what}",
+            f"{self._label}: {what}",
             expected="finite numbers",
             remedy="use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1) "
             "or compute in float32 (train.precision)",
@@ -347,6 +373,21 @@ def _rows(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
             remedy="prepare the data again with other splits or windows",
         )
     return spread(len(clips), most)
+
+
+def _micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
+    """Clips that are computed at once; the gradient is that of the whole batch all the same."""
+    if asked is None:
+        return batch
+    require(whole(asked, 1), "runtime.micro_batch", asked, "a whole number from 1")
+    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+    if asked < batch and any(isinstance(module, norms) for module in model.modules()):
+        raise StpError(
+            f"runtime.micro_batch is {asked}: this model normalises over its batch of {batch}",
+            expected="a batch that is computed at once, or the results would be others",
+            remedy="share it between GPUs (runtime.gpus), or train with a smaller batch_size",
+        )
+    return int(min(asked, batch))
 
 
 def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:

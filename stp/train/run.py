@@ -44,8 +44,9 @@ def run(job: Job) -> dict[str, Any]:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
             ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`) and perhaps
             ``train_subset``; the input is ``data``. Runtime: ``device`` (auto, cpu, cuda),
-            ``checkpoint_every_s`` (60), ``slow_step_s`` (0; a pause after each step, for tests),
-            ``ranks`` (where the processes that share this training meet, see
+            ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
+            unless set: less memory, the same gradient), ``slow_step_s`` (0; a pause after each
+            step, for tests), ``ranks`` (where the processes that share this training meet, see
             stp.train.distributed).
 
     Returns:

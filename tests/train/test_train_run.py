@@ -227,3 +227,27 @@ def test_a_model_may_say_what_is_compared_in_validation(tmp_path, data, monkeypa
     monkeypatch.setattr(Model, "criterion", "seven", raising=False)
     extras = run(job(tmp_path, data, recipe(epochs=2)))
     assert extras["selection"] == {"criterion": "seven", "epoch": 1, "val_mse": 7.0}
+
+
+def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, data):
+    what = recipe(epochs=2, batch_size=7)
+    whole = run(job(tmp_path / "whole", data, what))
+    parts = run(job(tmp_path / "parts", data, what, micro_batch=3))  # 3 + 3 + 1 clips
+    assert (whole["micro_batch"], parts["micro_batch"]) == (7, 3)
+    first, second = (load(tmp_path / name)["state_dict"] for name in ("whole", "parts"))
+    for name, weights in first.items():
+        torch.testing.assert_close(second[name], weights, rtol=1e-4, atol=1e-6)
+
+
+def test_a_batch_that_is_normalised_as_a_whole_is_not_cut(tmp_path, data):
+    with pytest.raises(StpError, match=r"micro_batch is 2: this model normalises(.|\n)*batch_size"):
+        run(job(tmp_path, data, simvp_recipe(epochs=1), micro_batch=2))
+
+
+def test_a_step_that_does_not_fit_says_what_to_do(tmp_path, data, monkeypatch):
+    def too_large(self, clip, step):
+        raise torch.OutOfMemoryError("out of memory")
+
+    monkeypatch.setattr(Model, "loss", too_large)
+    with pytest.raises(StpError, match=r"a step on 4 clips(.|\n)*micro_batch to 2"):
+        run(job(tmp_path, data, recipe(epochs=1)))
