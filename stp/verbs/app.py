@@ -1,0 +1,49 @@
+"""What all verbs share: the application, common options, small helpers."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    name="stp",
+    help="Raw bytes to paper tables, one verb per stage. Snakemake calls the same verbs: "
+    "[bold]snakemake --profile local results/tables/short_term.csv[/bold]",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+ConfigFile = Annotated[
+    Path,
+    typer.Option(
+        "--configfile",
+        envvar="STP_CONFIGFILE",
+        help="The scale file: which cells, how much of everything.",
+    ),
+]
+Log = Annotated[Path | None, typer.Option("--log", help="A file that gets every line as well.")]
+DEMO = Path("config/demo.yaml")
+PAPER = Path("config/paper.yaml")
+
+
+def examples(*commands: str) -> str:
+    """Write examples below the help of a verb."""
+    return "Examples:\n\n" + "\n\n".join(f"    {command}" for command in commands)
+
+
+def load_plan(configfile: Path) -> Any:
+    """Make the plan of a scale file."""
+    from stp.cells import Plan  # only when a verb needs it: `stp --help` is quick
+
+    return Plan.load(configfile)
+
+
+def say(log: Path | None, text: str) -> None:
+    """Print a line to the screen, and to the log if there is one."""
+    print(text, file=sys.stderr)
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a") as file:
+            print(text, file=file)

@@ -1,0 +1,136 @@
+"""Verbs that look at data, official or your own."""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.errors import StpError
+from stp.verbs.app import DEMO, PAPER, ConfigFile, Log, app, examples, load_plan, say
+
+command = functools.partial(app.command, rich_help_panel="Data")
+
+
+@command(
+    epilog=examples(
+        "stp data",
+        "stp data human36m",
+        "stp data bridge human36m --leakage --json",
+        "stp data --page docs/datasets.md",
+    )
+)
+def data(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Datasets; all of them unless given.")
+    ] = None,
+    configfile: ConfigFile = PAPER,
+    leakage: Annotated[
+        bool, typer.Option("--leakage", help="What splits share; shown for one dataset anyway.")
+    ] = False,
+    prepared: Annotated[
+        bool, typer.Option("--prepared", help="Describe what the scale prepares, all of it.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="For --prepared: the file to write.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page of all datasets (Markdown) instead.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    log: Log = None,
+) -> None:
+    """Count the clips of each split beside the paper's Table 1, and find what splits share.
+
+    Counts come from split lists and rules, where they are at hand, and from the store, where the
+    dataset is prepared. A difference without an explanation is marked.
+    """
+    from stp import config
+    from stp.datasets import report
+    from stp.datasets.page import page as page_text
+    from stp.disk import write_text, writing
+
+    if page is not None or prepared:
+        target = page or out
+        text = (
+            page_text(config.load(configfile))
+            if page
+            else report.prepared_text(load_plan(configfile))
+        )
+        if target is None:
+            print(text, end="")
+            return
+        with writing(target):
+            write_text(target, text)
+        say(log, f"wrote {target}")
+        return
+    if out is not None:
+        raise StpError("--out needs --prepared")
+    planned = load_plan(configfile)
+    counts, leaks = report.describe(planned, names or [], leakage)
+    if as_json:
+        print(json.dumps(report.as_json(planned, counts, leaks), indent=1))
+        return
+    width = shutil.get_terminal_size((150, 20)).columns
+    for line in report.lines(planned, counts, leaks, width):
+        print(line)
+
+
+@command(
+    epilog=examples(
+        "stp show kth",
+        "stp show moving_mnist --split train --clips 6 --out results/show/digits.gif",
+        "stp show weatherbench --variable z --level 500",
+    )
+)
+def show(
+    name: Annotated[str, typer.Argument(help="A dataset that is prepared.")],
+    configfile: ConfigFile = DEMO,
+    split: Annotated[str, typer.Option(help="train, val, test or another of its splits.")] = "test",
+    clips: Annotated[int, typer.Option(help="How many, spread over the split.", min=1)] = 4,
+    variable: Annotated[
+        str | None, typer.Option(help="The only one to draw, where there are several.")
+    ] = None,
+    level: Annotated[str | None, typer.Option(help="Of the variable, such as 500.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help=".png (all frames), .gif or .mp4; results/show/<name>.png unless given."),
+    ] = None,
+) -> None:
+    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures."""
+    from stp.datasets.show import show as draw
+
+    target = out or Path("results/show") / f"{name}.png"
+    draw(
+        load_plan(configfile),
+        name,
+        target,
+        split=split,
+        clips=clips,
+        variable=variable,
+        level=level,
+    )
+    print(target)
+
+
+@command(
+    "new-dataset",
+    epilog=examples("stp new-dataset ../videos", "stp new-dataset era5.nc --name heat"),
+)
+def new_dataset(
+    path: Annotated[
+        Path, typer.Argument(help="A folder of videos, pictures, arrays or grids; or a file.")
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="Of the dataset; made from the path unless given.")
+    ] = None,
+) -> None:
+    """Draft the YAML that makes a dataset out of your own files, and a scale file for it.
+
+    The files are looked at and stay where they are. The draft is a guess with comments; the clips
+    that it gives are counted at once.
+    """
+    from stp.inspect_data import new_dataset as draft
+
+    for line in draft(path, name):
+        print(line)

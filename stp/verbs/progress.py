@@ -1,0 +1,163 @@
+"""Verbs that tell what is planned, how it stands and why, and go on with it."""
+
+import functools
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+
+command = functools.partial(app.command, rich_help_panel="Plan and progress")
+
+
+@command()
+def plan(
+    configfile: ConfigFile = DEMO,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List every artefact and whether it is there.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Costs of all jobs, of finished ones as well.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+) -> None:
+    """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions."""
+    from rich.console import Console
+
+    from stp.costs import summary as costs_summary
+    from stp.costs import table as costs_table
+
+    found = costs_summary.entries(load_plan(configfile))
+    if as_json:
+        print(json.dumps(costs_summary.as_json(found), indent=1))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if listed:
+        console.print(costs_table.listing(found))
+    else:
+        costs_table.show(console, found, everything)
+
+
+@command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --json"))
+def status(
+    configfile: ConfigFile = DEMO,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    start: Annotated[
+        bool, typer.Option("--start", hidden=True, help="Note that a run begins.")
+    ] = False,
+) -> None:
+    """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
+    from stp import progress
+    from stp.cluster import driver
+    from stp.upkeep import claims
+    from stp.upkeep import status as standing
+    from stp.upkeep.status_text import lines
+
+    planned = load_plan(configfile)
+    if start:
+        progress.mark_start(planned)
+        claims.claim(planned)
+        driver.note(configfile)
+        return
+    found = standing.look(planned)
+    if as_json:
+        since = progress.run_started(planned)
+        print(json.dumps(standing.describe(planned, found, since), indent=1))
+        return
+    width = shutil.get_terminal_size((100, 20)).columns
+    for line in lines(planned, found, driver.noted(), width):
+        print(line)
+
+
+@command(
+    epilog=examples(
+        "stp why", "stp why simvpv2 kth", "stp why train convlstm", "stp why simvpv2 enso --prove"
+    )
+)
+def why(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Compute a sample again and compare it with the older artefact."
+        ),
+    ] = False,
+    device: Annotated[str | None, typer.Option(help="For --prove: auto, cpu or cuda.")] = None,
+) -> None:
+    """Explain why artefacts would be made: which code, setting or input changed.
+
+    Each is compared with the most similar one that is there. Where only code changed, and it
+    computes the same as before, an entry in config/equivalent.yaml saves making it again: --prove
+    makes one artefact of each kind again, in a temporary folder, and writes the entry.
+    """
+    from stp.upkeep.why_text import tell
+
+    planned = load_plan(configfile)
+    runtime = {"device": device} if device else {}
+    if not tell(planned, words or [], runtime if prove else None):
+        raise typer.Exit(1)
+
+
+@command(
+    # Options that this verb does not know are Snakemake's.
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "stp resume", "stp resume --profile slurm --jobs 50 results/tables/short_term.csv"
+    ),
+)
+def resume(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Snakemake's, instead of those of the crashed run.")
+    ] = None,
+    owner_is_dead: Annotated[
+        bool,
+        typer.Option(
+            "--owner-is-dead", help="I know that the Snakemake on another machine has ended."
+        ),
+    ] = False,
+) -> None:
+    """Go on after Snakemake was killed: unlock, and run the same command again.
+
+    Arguments are handed to Snakemake; without any, those of the run that crashed are used. A
+    Snakemake that lives is left alone. Its jobs on a cluster are not cancelled: new jobs wait for
+    them and take over what they made.
+    """
+    from stp.cluster.resume import resume as go_on
+
+    # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
+    given = sys.argv[sys.argv.index("resume") + 1 :]
+    go_on([word for word in given if word != "--owner-is-dead"], owner_is_dead)
+
+
+@command()
+def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
+    """Show this site's settings (config/site.yaml), and what the jobs of a plan ask for.
+
+    Settings come from config/site.yaml, or from the file that STP_SITE names; start with
+    config/site.example.yaml. Nothing is submitted.
+    """
+    import yaml
+    from rich.console import Console
+    from rich.table import Table
+
+    from stp.cluster.resources import JobResources
+    from stp.cluster.site import Site
+
+    settings = Site.load()
+    print(yaml.safe_dump(settings.model_dump(), sort_keys=False))
+    print("Snakemake's options (profiles/slurm):")
+    print(yaml.safe_dump(settings.profile(), sort_keys=False))
+    rows = JobResources(load_plan(configfile), settings).summary()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    table = Table(*names, title=f"largest request of each kind of job, {configfile}")
+    for row in rows:
+        table.add_row(*(str(row.get(name, "")) for name in names))
+    Console(width=None if sys.stdout.isatty() else 200).print(table)

@@ -1,0 +1,199 @@
+"""Verbs of the stages, from raw bytes to tables; Snakemake's rules call them."""
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stp.errors import StpError
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
+
+command = functools.partial(app.command, rich_help_panel="Stages")
+Targets = Annotated[
+    list[str],
+    typer.Argument(
+        help="A receipt of the store, or words that the path holds, such as "
+        "[cyan]convlstm kth[/cyan]."
+    ),
+]
+
+
+def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **more: Any) -> None:
+    """Make the artefacts of one stage that the targets name."""
+    from stp import runner
+
+    plan = load_plan(configfile)
+    named = [target for target in targets if target.endswith("artefact.json")]
+    words = [target for target in targets if target not in named]
+    artefacts = [plan.find(target) for target in named]
+    if words:
+        artefacts += [
+            artefact
+            for folder, artefact in plan.artefacts.items()
+            if artefact.stage == stage and all(word in folder.split("/") for word in words)
+        ]
+    if not artefacts:
+        stages = [a.label for a in plan.artefacts.values() if a.stage == stage]
+        raise StpError(
+            f"nothing to {stage} for {' '.join(targets)!r}",
+            expected=f"words out of one of: {'; '.join(stages[:8])}",
+            remedy="`stp plan --list` lists everything",
+        )
+    for artefact in artefacts:
+        if artefact.stage != stage:
+            raise StpError(f"{artefact.folder} is made by `stp {artefact.stage}`")
+        runner.make(plan, artefact, log, **more)
+
+
+@command(
+    epilog=examples(
+        "stp fetch kth --configfile config/paper.yaml",
+        "stp fetch --check kth",
+        "stp fetch --check",
+    )
+)
+def fetch(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Datasets, or lock files of the store; with --check, all if none."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only report what is present, missing or damaged.")
+    ] = False,
+) -> None:
+    """Find, download, unpack or generate the raw files of a dataset, and lock their bytes.
+
+    --check reads all bytes, whatever is known of them, and exits with 1 unless all are there and
+    undamaged.
+    """
+    from stp import runner
+
+    plan = load_plan(configfile)
+    if not targets and not check:
+        raise StpError("nothing to fetch", remedy="name a dataset, or use --check")
+    names = targets or [artefact.dataset for artefact in plan.prepared]
+    releases = [plan.raw_of(name) for name in names]
+    if check:
+        _check_files(plan, releases)
+        return
+    for raw in releases:
+        runner.fetch(plan, raw, log)
+
+
+def _check_files(plan: Any, releases: list[Any]) -> None:
+    """Print the state of raw files; exit with an error unless all are present."""
+    from stp import runner
+    from stp.fetch.table import is_complete, lines
+
+    incomplete = []
+    for raw in releases:
+        states = runner.check_raw(plan, raw)
+        for line in lines(f"{raw.dataset} (release {raw.release})", states):
+            print(line, flush=True)
+        if not is_complete(states):
+            incomplete.append(raw.dataset)
+    if len(releases) > 1:
+        print(f"complete: {len(releases) - len(incomplete)} of {len(releases)} datasets", end="")
+        print(f"; not: {', '.join(incomplete)}" if incomplete else "")
+    if incomplete:
+        raise typer.Exit(1)
+
+
+@command()
+def prepare(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
+    """Turn raw files into frames.zarr and index.parquet."""
+    _make("prepare", targets, configfile, log)
+
+
+@command()
+def train(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Train a model on a dataset; continues where an interrupted training stopped."""
+    _make("train", targets, configfile, log, **({"device": device} if device else {}))
+
+
+@command()
+def predict(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Predict the test clips of a cell into predictions.zarr."""
+    _make("predict", targets, configfile, log, **({"device": device} if device else {}))
+
+
+@command()
+def score(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
+    """Compare predictions with observations: scores.parquet and sample_scores.parquet."""
+    _make("score", targets, configfile, log)
+
+
+@command()
+def collect(
+    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
+    database: Annotated[
+        Path | None, typer.Option(help="DuckDB file to build from all that has been collected.")
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Collect the scores of all cells of a dimension, and build the DuckDB store."""
+    from stp.collect.everything import build_database, collect_dimension
+
+    if out is not None:
+        if manifest is None:
+            raise StpError("--out needs a manifest", remedy="name one, from results/plan")
+        collect_dimension(manifest, out)
+        say(log, f"collected the scores of all cells into {out}")
+    if database is not None:
+        held, left_out = build_database(database.parent / "collected", database)
+        say(log, f"built {database} with {', '.join(held)}")
+        for dimension, reason in left_out.items():
+            say(log, f"  without {dimension}: {reason}")
+
+
+@command()
+def render(
+    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The table to write (.csv).")] = None,
+    partial: Annotated[
+        bool,
+        typer.Option("--partial", help="Write tables with gaps to results/partial/ instead."),
+    ] = False,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+) -> None:
+    """Render a table from the results store."""
+    from stp import runner, workflow_files
+    from stp.collect.everything import build_database
+    from stp.render.table import render_partial, render_table
+
+    if partial:
+        planned = load_plan(configfile)
+        runner.restore_receipts(planned)
+        folder = Path("results/partial")
+        for dimension, path in workflow_files.write_manifests(planned).items():
+            final = Path("results/tables") / f"{dimension}.csv"
+            is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
+            if is_made or dimension in planned.config.evaluation.to_come:
+                continue
+            missing = render_partial(path, runner.failures(planned), folder)
+            say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
+    elif manifest is None or out is None:
+        raise StpError("a table needs a manifest and --out, or --partial")
+    else:
+        database = out.parent.parent / "results.duckdb"
+        if not database.is_file():  # it is no output of the rule that collects
+            build_database(database.parent / "collected", database)
+        render_table(manifest, database, out)
+        for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
+            gap.unlink()
+        say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")

@@ -1,0 +1,107 @@
+"""Verbs that clear, pack and fill the store of artefacts."""
+
+import functools
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+
+command = functools.partial(app.command, rich_help_panel="Store")
+
+
+@command(epilog=examples("stp gc", "stp gc --older-than 30 --yes", "stp gc --predictions --yes"))
+def gc(
+    configfile: Annotated[
+        list[Path] | None,
+        typer.Option("--configfile", help="Scale files to keep; all of config/ unless given."),
+    ] = None,
+    predictions: Annotated[
+        bool,
+        typer.Option(
+            "--predictions", help="Instead: data of predictions whose scores are all there."
+        ),
+    ] = False,
+    older_than: Annotated[float, typer.Option(help="Days; what is younger stays.", min=0)] = 7,
+    forget_after: Annotated[
+        float | None,
+        typer.Option(help="Days without a run after which a checkout's needs do not count."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete what is listed.")] = False,
+) -> None:
+    """List what a store holds and no plan needs; with --yes, delete it.
+
+    Needed is what the scale files ask for, and what any checkout asked for when it last started a
+    run on this store. What is being made stays in any case. Of predictions, the data go and the
+    receipts stay, so that tables can still be made; a score that needs them has them made again.
+    """
+    from stp.upkeep import garbage
+
+    garbage.collect(configfile, predictions, older_than, forget_after, yes)
+
+
+@command(
+    epilog=examples(
+        "stp export ../simvpv2-kth simvpv2 kth",
+        "stp export ../scores.tar --scores-only",
+        "(cd ../simvpv2-kth && sha256sum -c SHA256SUMS)",
+    )
+)
+def export(
+    out: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends with .tar.")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    scores_only: Annotated[
+        bool,
+        typer.Option(
+            "--scores-only", help="Scores, and only the receipts of what they are made from."
+        ),
+    ] = False,
+) -> None:
+    """Pack artefacts, with all that they are made from, receipts and checksums, for others."""
+    from stp.upkeep.inventory import size_text
+    from stp.upkeep.meter import Meter
+    from stp.upkeep.sharing import export as pack
+
+    meter = Meter("export")
+    packed = pack(load_plan(configfile), words or [], out, scores_only, meter)
+    meter.clear()
+    receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
+    print(f"{out}: artefacts: {len(packed.whole)}{receipts}, {size_text(packed.bytes)}")
+    if packed.absent:
+        print(f"left out, because they are not there: {len(packed.absent)}")
+        for artefact in packed.absent:
+            print(f"  {artefact.stage} of {artefact.label}")
+
+
+@command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
+def import_(
+    source: Annotated[
+        Path, typer.Argument(help="What stp export wrote, or another store.", exists=True)
+    ],
+    configfile: ConfigFile = DEMO,
+) -> None:
+    """Take artefacts that were made elsewhere into the store.
+
+    Every file is compared with its receipt, and every receipt with its path. What the store has
+    stays as it is; what is damaged is refused by name, and the rest is taken.
+    """
+    from stp.upkeep.meter import Meter
+    from stp.upkeep.receiving import receive
+
+    meter = Meter("import")
+    received = receive(load_plan(configfile), source, meter)
+    meter.clear()
+    print(
+        f"artefacts: {len(received.taken)} taken, {len(received.present)} were there already, "
+        f"{len(received.refused)} refused"
+    )
+    for folder, why in received.refused.items():
+        print(f"refused: {folder}\n  " + why.replace("\n", "\n  "), file=sys.stderr)
+    if received.refused:
+        raise typer.Exit(1)
