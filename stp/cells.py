@@ -11,12 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp import config as configuration
-from stp.config import Config, Json
+from stp.config import Config, Json, Release
 from stp.errors import StpError, nearest
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
 from stp.recipes import Recipes, check_options
+from stp.train.named import modules
 from stp.train.options import TrainOptions
 
 ROOTS: dict[str, tuple[str, ...]] = {
@@ -32,6 +33,8 @@ virtual clips) are invisible to a static walk, so they are listed here."""
 
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
+WEIGHTS = "weights"
+"""Stands for a dataset where raw bytes are weights that somebody gives."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of those that need a GPU."""
 
@@ -84,6 +87,7 @@ class Raw:
             they are unknown when the plan is made; that a release name always means the same
             bytes is what the lock file guarantees.
         generated: folder of generated files relative to the raw folder, or None.
+        declared: the files, or what generates them.
     """
 
     dataset: str
@@ -91,6 +95,7 @@ class Raw:
     lock: str
     identity: str
     generated: str | None
+    declared: Release = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -262,6 +267,8 @@ class Plan:
         self.weights: Path | None = folders["weights"]
         self._codes: dict[tuple[str, ...], Code] = {}
         self._raws: dict[str, Raw] = {}
+        self._weights: dict[str, Raw] = {}
+        self._training_codes: dict[tuple[str, str], Code] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
@@ -306,8 +313,23 @@ class Plan:
             identity = original(identity, self.config.equivalent)
             lock = f"raw/{name}/{dataset.release}.lock.json"
             generated = None
-        self._raws[name] = Raw(name, dataset.release, lock, identity, generated)
+        self._raws[name] = Raw(name, dataset.release, lock, identity, generated, release)
         return self._raws[name]
+
+    def given_weights(self, model: str, dataset: str) -> Raw | None:
+        """Name the file of weights that the training of a model begins with, if there is one.
+
+        It is known by its checksum, wherever it lies.
+        """
+        given = self.recipes.weights(model, dataset)
+        if given is None:
+            return None
+        name = given.sha256[:16]
+        if name not in self._weights:
+            identity = digest([WEIGHTS, given.sha256])
+            lock = f"raw/{WEIGHTS}/{name}.lock.json"
+            self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, given.release)
+        return self._weights[name]
 
     def raw_roots(self, raw: Raw) -> list[Path]:
         """List the folders that are searched for a release's files, in order."""
@@ -359,19 +381,29 @@ class Plan:
         return self._trained[key]
 
     def _train(self, model: str, name: str, seed: int | None, subset: str) -> Artefact:
-        code = self.code("train", *self._virtual(name), model=model)
         recipe = self.recipes.train(model, name, seed, subset)
         part = "" if subset == "all" else f", {subset}"
-        if recipe["fit"] == "sgd" and "missing" not in code.modules.values():
-            check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
+        code = self._training_code(model, name, recipe)
+        weights = self.given_weights(model, name)
         return self._artefact(
             "train",
             f"{FOLDERS['train']}/{name}/{model}/default/{seed_name(seed)}",
             f"{model} on {name}{part}" + ("" if seed is None else f", seed {seed}"),
             recipe,
-            {"data": self.data(name)},
+            {"data": self.data(name), **({"weights": weights} if weights else {})},
             code,
         )
+
+    def _training_code(self, model: str, name: str, recipe: Json) -> Code:
+        """Fingerprint what trains a model on a dataset; whatever the seed, it is the same."""
+        if (model, name) not in self._training_codes:
+            chosen: list[str] = []
+            if recipe["fit"] == "sgd":
+                check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
+                chosen = modules(recipe["train"])
+            code = self.code("train", *self._virtual(name), *chosen, model=model)
+            self._training_codes[model, name] = code
+        return self._training_codes[model, name]
 
     def _make(self, cell: Cell) -> Made:
         data = self.data(cell.tested_on)
@@ -463,6 +495,9 @@ class Plan:
         for name in self.config.datasets:
             if self.raw(name).lock == str(path):
                 return self.raw(name)
+        for weights in self._weights.values():
+            if weights.lock == str(path):
+                return weights
         raise StpError(
             f"no release of the configuration has the lock file {path}",
             remedy="run snakemake again: the generator or its options may have changed",

@@ -40,14 +40,14 @@ class RawFile(Strict):
 
     path: str
     url: str | None = None
-    bytes: int | None = Field(None, ge=0)
-    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
-    md5_uncompressed: str | None = Field(None, pattern="^[0-9a-f]{32}$")
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    md5_uncompressed: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
     licence: str = ""
     access: Literal["open", "registration", "manual"] = "open"
     instructions: str = ""
     many: bool = False
-    min_files: int = Field(1, ge=1)
+    min_files: int = Field(default=1, ge=1)
 
     @property
     def verified(self) -> bool:
@@ -72,8 +72,8 @@ class Archive(Strict):
 
     path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
     url: str | None = None
-    bytes: int | None = Field(None, ge=0)
-    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     access: Literal["open", "registration", "manual"] = "open"
     instructions: str = ""
     into: str | None = None
@@ -101,7 +101,7 @@ class Release(Strict):
     prepare: Json = {}
     leaky: bool = False
     note: str = ""
-    raw_gb: float | None = Field(None, gt=0)
+    raw_gb: float | None = Field(default=None, gt=0)
 
     @property
     def verified(self) -> bool:
@@ -222,6 +222,37 @@ class Size(Strict):
     gpu_gmacs_per_s: float | None = Field(default=None, gt=0)
 
 
+class Weights(Strict):
+    """Weights of a network that a training begins with, or that replace it.
+
+    Attributes:
+        file: a URL, or a path: absolute, or below a raw folder.
+        sha256: of the file; that is what the trained model is known by.
+        use: ``initialise`` a training, or ``replace`` it.
+        access: as of a raw file.
+    """
+
+    file: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    use: Literal["initialise", "replace"]
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+
+    @property
+    def release(self) -> Release:
+        """The file as raw bytes."""
+        is_url = "://" in self.file
+        path = f"weights/{self.sha256[:16]}-{self.file.rpartition('/')[2]}" if is_url else self.file
+        file = RawFile(
+            path=path,
+            url=self.file if is_url else None,
+            sha256=self.sha256,
+            access=self.access,
+            instructions=self.instructions,
+        )
+        return Release(source="own", files=(file,), raw_gb=0.2)
+
+
 class PerDataset(Strict):
     """What a model sets for one dataset."""
 
@@ -229,6 +260,7 @@ class PerDataset(Strict):
     train: Json = {}
     predict: Json = {}
     size: Size = Size()
+    weights: Weights | None = None
 
 
 class ModelSettings(Strict):
@@ -238,6 +270,7 @@ class ModelSettings(Strict):
     train: Json = {}
     predict: Json = {}
     size: Size = Size()
+    weights: Weights | None = None
     datasets: dict[str, PerDataset] = {}
 
 

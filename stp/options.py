@@ -4,6 +4,7 @@ Defaults live in the dataclass of the stage; a recipe holds only the keys that w
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -74,3 +75,8 @@ def whole(value: object, least: int, most: int | None = None) -> bool:
         and value >= least
         and (most is None or value <= most)
     )
+
+
+def number(value: object) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -7,7 +7,7 @@ What is asked twice is answered with the same object, so recipes are read and ne
 from collections.abc import Mapping
 from typing import Any
 
-from stp.config import Config, Json, Metric, check_known, merge
+from stp.config import Config, Json, Metric, Weights, check_known, merge
 from stp.errors import StpError
 from stp.predict.options import PredictOptions
 from stp.train.options import TrainOptions
@@ -48,7 +48,10 @@ class Recipes:
                 layers.append(getattr(settings, key))
                 if dataset in settings.datasets:
                     layers.append(getattr(settings.datasets[dataset], key))
-        return merge({}, *layers)
+        resolved: Json = {}
+        for layer in layers:
+            resolved = merge(_without_replaced(resolved, layer), layer)
+        return resolved
 
     def prepare(self, name: str) -> Json:
         """The recipe of a prepared dataset."""
@@ -80,6 +83,20 @@ class Recipes:
             }
         return self._networks[model, name]
 
+    def weights(self, model: str, dataset: str) -> Weights | None:
+        """The weights that the training of a model on a dataset is given, if there are any.
+
+        The scale wins over the model's own entry, and the particular over the general.
+        """
+        for settings in (self.config.scale.models.get(model), self.config.models[model]):
+            if settings is None:
+                continue
+            own = settings.datasets.get(dataset)
+            given = own.weights if own is not None and own.weights else settings.weights
+            if given is not None:
+                return given
+        return None
+
     def train(self, model: str, name: str, seed: int | None, subset: str = "all") -> Json:
         """The recipe of a trained model."""
         train = self.settings(model, name, "train")
@@ -87,6 +104,15 @@ class Recipes:
         if fit == "closed_form":  # one pass over the data: only how much of it and how
             train = {key: train[key] for key in ("threads", "max_clips") if key in train}
         recipe = {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
+        weights = self.weights(model, name)
+        if weights is not None:
+            if fit != "sgd":
+                raise StpError(
+                    f"{model} on {name} is given weights, but has none",
+                    expected="weights for models that are trained by gradient descent",
+                    remedy="take weights out of its configuration",
+                )
+            recipe["weights"] = weights.use
         return recipe if subset == "all" else {**recipe, "train_subset": subset}
 
     def predict(self, model: str, trained_on: str, subset: str, setting: Mapping[str, int]) -> Json:
@@ -169,6 +195,15 @@ class Recipes:
         }
 
 
+def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
+    """Leave out a schedule or loss in favour of another one: their options are not mixed."""
+    return {
+        key: value
+        for key, value in settings.items()
+        if key not in ("schedule", "loss") or key not in layer or set(value) == set(layer[key])
+    }
+
+
 def check_options(
     kind: type[TrainOptions] | type[PredictOptions], given: dict[str, Any], label: str
 ) -> None:
@@ -178,7 +213,9 @@ def check_options(
         StpError: a key is unknown, or its value out of range.
     """
     try:
-        kind.from_recipe(given)
+        options = kind.from_recipe(given)
+        if isinstance(options, TrainOptions):
+            options.learning_rate(0, 100)
     except StpError as error:
         raise StpError(
             f"{label}: {error.what}", expected=error.expected, remedy=error.remedy

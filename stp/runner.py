@@ -274,10 +274,10 @@ def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
     """Name the folders of raw files to a core that reads some, as settings of its job."""
-    raw = artefact.inputs.get("raw")
-    if not isinstance(raw, Raw):
-        return {}
-    return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
+    for raw in artefact.inputs.values():
+        if isinstance(raw, Raw):
+            return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
+    return {}
 
 
 def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
@@ -387,9 +387,8 @@ def _manners(plan: Plan) -> Any:
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
     """The arguments that describe a release to stp.fetch.raw."""
-    dataset = plan.config.datasets[raw.dataset]
     return {
-        "release": dataset.releases[raw.release].model_dump(exclude_none=True),
+        "release": raw.declared.model_dump(exclude_none=True),
         "dataset": raw.dataset,
         "name": raw.release,
         "roots": plan.raw_roots(raw),

@@ -95,7 +95,7 @@ class Facts:
 
     def raw_mb(self, raw: Raw) -> Known:
         """Size of a release's raw files; unknown ones count as large as what they become."""
-        release = self.plan.config.datasets[raw.dataset].releases[raw.release]
+        release = raw.declared
         if release.files and all(file.bytes is not None for file in release.files):
             return Known(sum(file.bytes or 0 for file in release.files) / MB)
         if release.raw_gb is not None:

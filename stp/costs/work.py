@@ -77,9 +77,8 @@ class Workload:
 
     def of_raw(self, raw: Raw) -> Work:
         """The work of fetching raw bytes; what is made up counts as what it becomes."""
-        release = self.plan.config.datasets[raw.dataset].releases[raw.release]
         raw_mb, unknown = self.facts.raw_mb(raw)
-        rate = "generate_mb" if release.generator else "download_mb"
+        rate = "generate_mb" if raw.declared.generator else "download_mb"
         return Work(rate, raw_mb, bytes=raw_mb * MB, unknown=unknown)
 
     def _prepare(self, artefact: Artefact) -> Work:
@@ -101,6 +100,8 @@ class Workload:
         counts, unknown = self.facts.clips(data)
         clips = min(counts["train"], train.get("max_clips") or counts["train"])
         clip_mb = _values(recipe, recipe["context"] + recipe["horizon"]) * FLOAT / MB
+        if recipe.get("weights") == "replace":
+            return Work("frames_mb", 0, bytes=0, unknown=unknown)
         if recipe["fit"] != "sgd":  # one pass over the training clips
             return Work("frames_mb", clips * clip_mb, bytes=clip_mb * MB, unknown=unknown)
         size, assumed = self.facts.size(recipe["model"], name)

@@ -2,6 +2,7 @@
 
 import copy
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,17 @@ from stp.options import require, whole
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
+from stp.train.named import load
 from stp.train.options import TrainOptions
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
-from stp.train.schedule import learning_rate
 
 CRITERION = (
     "lowest mean squared error of free-running forecasts on normalised frames of the validation "
     "split; of equal epochs the earliest"
 )
 REPORT_SECONDS = 0.5
+FIRST_STEPS = 10
+"""So many steps say what a loss is like at first, and how slowly its mean follows later ones."""
 
 
 @dataclass
@@ -45,6 +48,9 @@ class Progress:
         devices: every device and precision that computed a part of it, in order.
         best_epoch: number of the best epoch, from 1; 0 before the first.
         best_mse: its criterion.
+        first_loss: mean loss of the first steps.
+        recent_loss: mean loss of the latest steps, those long ago ever less.
+        ended_early: why it ended before its last epoch; None if it did not.
     """
 
     step: int = 0
@@ -56,6 +62,9 @@ class Progress:
     devices: list[str] = field(default_factory=list)
     best_epoch: int = 0
     best_mse: float = float("inf")
+    first_loss: float = 0.0
+    recent_loss: float = 0.0
+    ended_early: str | None = None
 
 
 class GradientDescent:
@@ -68,10 +77,12 @@ class GradientDescent:
         normalisation: of the training split.
         compute: device and precision.
         ranks: the processes that share the training.
+        initial: weights to begin with, instead of random ones.
+        callbacks: objects as of stp.train.callbacks, besides those of the options.
 
     Raises:
-        StpError: a split is empty, a batch has fewer clips than there are processes, or the
-            model refuses its options.
+        StpError: a split is empty, a batch has fewer clips than there are processes, the model,
+            loss or a callback refuses its options, or initial weights are those of another model.
     """
 
     def __init__(
@@ -82,6 +93,8 @@ class GradientDescent:
         normalisation: Normalisation,
         compute: Compute,
         ranks: Ranks,
+        initial: dict[str, Tensor] | None = None,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         self.job, self.options, self.compute, self.ranks = job, options, compute, ranks
         self.normalisation = normalisation
@@ -110,12 +123,26 @@ class GradientDescent:
 
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
+        if options.channels_last:
+            self.model.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        if initial is not None:
+            self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
+        self.loss = _loss(self.model, options, self.context, self.recipe["model"])
         self.micro_batch = _micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
         self.optimizer = _optimizer(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
+        if job.runtime.get("recompute"):
+            self.model.recompute = True  # type: ignore[assignment]
+        if options.compile:
+            _compile(self.model)
+        self.callbacks = [
+            load("train.callbacks", "callbacks", {name: chosen})()
+            for name, chosen in options.callbacks.items()
+        ]
+        self.callbacks += callbacks
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
         self.checkpoint = Checkpoint(Path(job.state) / "training.pt", self.recipe)
@@ -130,8 +157,12 @@ class GradientDescent:
             StpError: a loss or a forecast is not a finite number.
         """
         self._resume()
-        while len(self.progress.history) < self.epochs:
+        while len(self.progress.history) < self.epochs and not self.progress.ended_early:
             self._epoch()
+
+    def stop_early(self, why: str) -> None:
+        """End the training after this epoch: for callbacks, in all processes alike."""
+        self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
         """For the receipt."""
@@ -150,6 +181,7 @@ class GradientDescent:
                 "val": len(self.val_rows),
                 "left_out_per_epoch": len(self.train_rows) - self.epoch_clips,
             },
+            "ended_early": progress.ended_early,
             "resumes": progress.resumes,
             "devices": progress.devices,
             "processes": self.ranks.size,
@@ -193,7 +225,7 @@ class GradientDescent:
             {
                 "epoch": epoch + 1,
                 "step": progress.step,
-                "lr": learning_rate(progress.step - 1, self.steps, self.options),
+                "lr": self.options.learning_rate(progress.step - 1, self.steps),
                 "train_loss": progress.loss_sum / steps,
                 "val_mse": mse,
                 "seconds": progress.seconds,
@@ -201,12 +233,13 @@ class GradientDescent:
             }
         )
         progress.loss_sum, progress.seconds, progress.resumed = 0.0, 0.0, False
+        self._call("after_epoch", progress.history[-1])
         self._save()
 
     def _step(self, clips: Tensor) -> bool:
         """One step on clips (B, T, C, H, W); says whether to stop after it."""
         progress, step = self.progress, self.progress.step
-        rate = learning_rate(step, self.steps, self.options)
+        rate = self.options.learning_rate(step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         # Whatever is random in a step depends on the step alone.
@@ -221,14 +254,14 @@ class GradientDescent:
         value, stop = self.ranks.add_gradients(
             self.model.parameters(), loss, self.job.interrupted()
         )
-        if not np.isfinite(value):
-            raise self._not_finite(f"the loss is {value} in step {step} (learning rate {rate:.3g})")
+        self._check_loss(value, step)
         if self.options.clip_norm is not None:
             nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         self.optimizer.step()
         self._average()
         progress.step += 1
         progress.loss_sum += value
+        self._call("after_step", value)
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
         return stop
@@ -238,11 +271,32 @@ class GradientDescent:
         loss = torch.zeros((), device=clips.device)
         for part in clips.split(self.micro_batch):
             with self.compute.autocast():
-                of_part = self.model.loss(part, step)  # type: ignore[operator]
+                of_part = self.loss(part, step)
             of_part = of_part * (len(part) / self.batch)
             of_part.backward()
             loss = loss + of_part.detach()
         return loss
+
+    def _check_loss(self, value: float, step: int) -> None:
+        """Refuse a loss that is no number, or losses that have grown beyond all bounds."""
+        progress, worst = self.progress, self.options.explodes
+        if not np.isfinite(value):
+            raise self._diverges(f"the loss is {value} in step {step}")
+        if step < FIRST_STEPS:
+            progress.first_loss += (value - progress.first_loss) / (step + 1)
+            progress.recent_loss = progress.first_loss
+            return
+        progress.recent_loss += (value - progress.recent_loss) / FIRST_STEPS
+        if worst is not None and progress.recent_loss > worst * abs(progress.first_loss):
+            raise self._diverges(
+                f"the loss has grown from {progress.first_loss:.3g} to {value:.3g} in step {step}"
+            )
+
+    def _call(self, hook: str, *arguments: Any) -> None:
+        """Call a hook of all callbacks that have it."""
+        for callback in self.callbacks:
+            if hasattr(callback, hook):
+                getattr(callback, hook)(self, *arguments)
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -291,7 +345,7 @@ class GradientDescent:
                 raise Interrupted(f"saved at step {step} of {self.steps}, before its validation")
         total, number = self.ranks.sum(total, count)
         if not np.isfinite(total):
-            raise self._not_finite(f"validation forecasts are not finite in step {step}")
+            raise self._diverges(f"validation forecasts are not finite in step {step}")
         return total / number
 
     @property
@@ -307,12 +361,17 @@ class GradientDescent:
             "passes), or runtime.gpus to more devices",
         )
 
-    def _not_finite(self, what: str) -> StpError:
+    def _diverges(self, what: str) -> StpError:
+        rate = self.options.learning_rate(min(self.progress.step, self.steps - 1), self.steps)
+        best, good = self.progress.best_epoch, self.checkpoint.path
+        kept = f"the last good state is in {good}" if good.exists() else "nothing was saved yet"
+        if best:
+            kept += f", with the weights of epoch {best}, the best so far"
         return StpError(
-            f"{self._label}: {what}",
-            expected="finite numbers",
+            f"{self._label}: {what} (learning rate {rate:.3g}); {kept}",
+            expected="finite numbers, and losses that become smaller",
             remedy="use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1) "
-            "or compute in float32 (train.precision)",
+            "or compute in float32 (train.precision); train.explodes says what is too large",
         )
 
     def _report(self, what: str) -> None:
@@ -333,6 +392,9 @@ class GradientDescent:
         self._tick()
         if self.ranks.rank:  # all processes know the same; one writes it down
             return
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            # What was saved before is still good.
+            raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
         self.checkpoint.save(
             {
                 "progress": vars(self.progress),
@@ -340,6 +402,10 @@ class GradientDescent:
                 "optimizer": self.optimizer.state_dict(),
                 "kept": None if self.kept is self.model else self.kept.state_dict(),
                 "best_weights": self.best_weights,
+                "callbacks": [
+                    callback.state() if hasattr(callback, "state") else {}
+                    for callback in self.callbacks
+                ],
             }
         )
         self.saved = time.monotonic()
@@ -359,6 +425,9 @@ class GradientDescent:
         if state["kept"] is not None:
             self.kept.load_state_dict(state["kept"])
         self.best_weights = state["best_weights"]
+        for callback, saved in zip(self.callbacks, state["callbacks"], strict=True):
+            if saved:
+                callback.load_state(saved)
         if len(progress.history) < self.epochs:
             progress.resumes.append(progress.step)
             progress.resumed = True
@@ -388,6 +457,42 @@ def _micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
             remedy="share it between GPUs (runtime.gpus), or train with a smaller batch_size",
         )
     return int(min(asked, batch))
+
+
+def _loss(
+    model: nn.Module, options: TrainOptions, context: int, name: str
+) -> Callable[[Tensor, int], Tensor]:
+    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar."""
+    if options.loss is None:
+        own: Callable[[Tensor, int], Tensor] = model.loss  # type: ignore[assignment]
+        return own
+    if hasattr(model, "validation_errors"):
+        raise StpError(
+            f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
+            expected="no train.loss for this model",
+            remedy="take it out of the configuration",
+        )
+    compare = load("train.loss", "losses", options.loss)
+
+    def loss(clips: Tensor, step: int) -> Tensor:
+        if hasattr(model, "outputs"):
+            predicted, observed = model.outputs(clips, step)  # type: ignore[operator]
+        else:
+            predicted = model(clips[:, :context], clips.shape[1] - context)
+            observed = clips[:, context:]
+        scalar: Tensor = compare(predicted.float(), observed)
+        return scalar
+
+    return loss
+
+
+def _compile(model: nn.Module) -> None:
+    """Compile the parts of a network; what holds them together stays Python."""
+    for part in model.children():
+        if isinstance(part, (nn.ModuleList, nn.ModuleDict)):
+            _compile(part)
+        else:
+            part.compile()
 
 
 def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:

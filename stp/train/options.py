@@ -1,13 +1,14 @@
 """What a training recipe may set under ``train``."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from stp.models.precisions import PRECISIONS
-from stp.options import build, require, whole
+from stp.options import build, number, require, whole
+from stp.train.named import DEFAULT_SCHEDULE, choice, load
 
 OPTIMIZERS = ("adam", "adamw")
-SCHEDULES = ("constant", "cosine", "onecycle", "linear_warmup")
 
 
 @dataclass(frozen=True)
@@ -22,15 +23,18 @@ class TrainOptions:
         lr: learning rate; the highest one of the schedule.
         optimizer: adam or adamw.
         weight_decay: added to the gradient (adam) or decoupled from it (adamw).
-        schedule: constant, cosine, onecycle or linear_warmup, in steps (see stp.train.schedule).
-        pct_start: onecycle: part of the steps in which the rate rises.
-        div_factor: onecycle: the first rate is lr / div_factor.
-        final_div_factor: onecycle: the last rate is the first one / final_div_factor.
-        warmup_steps: linear_warmup: steps in which the rate rises to lr.
+        schedule: of the learning rate; a module of stp.train.schedules, as ``name`` or
+            ``{name: {option: value}}``.
+        loss: a module of stp.train.losses, likewise, instead of the model's own. Null for that.
+        callbacks: modules of stp.train.callbacks -> their options.
         clip_norm: longest gradient; null for any.
         ema: part of the weights that a moving average takes over in each step; the average is what
             is validated and kept. Null for the weights themselves.
+        explodes: the training has failed when losses are so many times what they were in its
+            first steps. Null for never.
         precision: bf16 (mixed, where the device computes it) or float32.
+        channels_last: keep channels beside each other in memory.
+        compile: translate the parts of the network with torch.compile (needs a C++ compiler).
         threads: CPU threads.
         max_clips: train on so many clips, evenly spread over the split; null for all.
         max_val_clips: validate on so many clips, likewise.
@@ -43,45 +47,58 @@ class TrainOptions:
     lr: float = 1e-3
     optimizer: str = "adam"
     weight_decay: float = 0.0
-    schedule: str = "onecycle"
-    pct_start: float = 0.3
-    div_factor: float = 25.0
-    final_div_factor: float = 1e4
-    warmup_steps: int = 5000
+    schedule: str | Mapping[str, Any] = DEFAULT_SCHEDULE
+    loss: str | Mapping[str, Any] | None = None
+    callbacks: Mapping[str, Any] = field(default_factory=dict)
     clip_norm: float | None = None
     ema: float | None = None
+    explodes: float | None = 1e3
     precision: str = "float32"
+    channels_last: bool = False
+    compile: bool = False
     threads: int = 1
     max_clips: int | None = None
     max_val_clips: int | None = None
 
     def __post_init__(self) -> None:
-        for key in ("epochs", "validate_every", "batch_size", "warmup_steps", "threads"):
+        for key in ("epochs", "validate_every", "batch_size", "threads"):
             self._check(key, whole(getattr(self, key), 1), "a whole number from 1")
         for key in ("iterations", "max_clips", "max_val_clips"):
             value = getattr(self, key)
             self._check(key, value is None or whole(value, 1), "a whole number from 1, or null")
-        for key in ("lr", "div_factor", "final_div_factor"):
-            value = getattr(self, key)
-            self._check(key, _is_number(value) and value > 0, "a number > 0")
+        self._check("lr", number(self.lr) and self.lr > 0, "a number > 0")
         self._check(
-            "weight_decay",
-            _is_number(self.weight_decay) and self.weight_decay >= 0,
-            "a number >= 0",
+            "weight_decay", number(self.weight_decay) and self.weight_decay >= 0, "a number >= 0"
         )
-        self._check(
-            "pct_start", _is_number(self.pct_start) and 0 <= self.pct_start < 1, "from 0, below 1"
-        )
-        free = self.clip_norm is None or (_is_number(self.clip_norm) and self.clip_norm > 0)
+        free = self.clip_norm is None or (number(self.clip_norm) and self.clip_norm > 0)
         self._check("clip_norm", free, "a number > 0, or null")
-        free = self.ema is None or (_is_number(self.ema) and 0 < self.ema <= 1)
+        free = self.ema is None or (number(self.ema) and 0 < self.ema <= 1)
         self._check("ema", free, "a number above 0, at most 1, or null")
+        free = self.explodes is None or (number(self.explodes) and self.explodes > 1)
+        self._check("explodes", free, "a number > 1, or null")
+        for key in ("channels_last", "compile"):
+            self._check(key, isinstance(getattr(self, key), bool), "true or false")
         self._check("optimizer", self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
-        self._check("schedule", self.schedule in SCHEDULES, " or ".join(SCHEDULES))
         self._check("precision", self.precision in PRECISIONS, " or ".join(PRECISIONS))
+        choice("train.schedule", "schedules", self.schedule)
+        if self.loss is not None:
+            choice("train.loss", "losses", self.loss)
+        named = isinstance(self.callbacks, Mapping)
+        self._check("callbacks", named, "names of callbacks, each with its options")
+        for name, options in self.callbacks.items():
+            choice("train.callbacks", "callbacks", {name: options})
 
     def _check(self, key: str, ok: bool, expected: str) -> None:
         require(ok, f"train.{key}", getattr(self, key), expected)
+
+    def learning_rate(self, step: int, steps: int) -> float:
+        """Learning rate of one of so many steps; the first one is 0.
+
+        Raises:
+            StpError: an option of the schedule is unknown, or out of range.
+        """
+        schedule = load("train.schedule", "schedules", self.schedule)
+        return float(schedule(step, steps, self.lr))
 
     @classmethod
     def from_recipe(cls, given: dict[str, Any]) -> "TrainOptions":
@@ -91,7 +108,3 @@ class TrainOptions:
             StpError: a key is unknown or its value out of range.
         """
         return build(cls, given, "train")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options import require, whole
+from stp.train import given_weights
 from stp.train.batches import read_batches
 from stp.train.distributed import join
 from stp.train.gradient_descent import GradientDescent
@@ -42,18 +43,23 @@ def run(job: Job) -> dict[str, Any]:
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
-            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`) and perhaps
-            ``train_subset``; the input is ``data``. Runtime: ``device`` (auto, cpu, cuda),
+            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), perhaps
+            ``train_subset``, and perhaps ``weights``: "initialise" (begin with given weights) or
+            "replace" (take them as trained). Inputs are ``data`` and, where the recipe has
+            weights, ``weights``: the lock of their file. Runtime: ``device`` (auto, cpu, cuda),
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
-            unless set: less memory, the same gradient), ``slow_step_s`` (0; a pause after each
-            step, for tests), ``ranks`` (where the processes that share this training meet, see
-            stp.train.distributed).
+            unless set: less memory, the same gradient), ``recompute`` (false; forget what the
+            backward pass needs and compute it twice: less memory, the same gradient),
+            ``slow_step_s`` (0; a pause after each step, for tests), ``ranks`` (where the processes
+            that share this training meet, see stp.train.distributed), ``weights_roots`` (folders
+            that are searched for given weights).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
 
     Raises:
-        StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
+        StpError: a bad recipe, damaged data, data of another shape, given weights that are damaged
+            or those of another model, or a training that diverges.
         Interrupted: it was asked to stop, and has saved its state.
     """
     recipe = job.recipe
@@ -71,6 +77,14 @@ def run(job: Job) -> dict[str, Any]:
                 remedy="prepare the data again, or let the plan write the recipe",
             )
     normalisation = Normalisation.of(data.attrs)
+    given = given_weights.read(job) if "weights" in recipe else None
+    if given is not None and recipe["weights"] == "replace":
+        weights.save(
+            job.out / "model.pt", given.tensors, recipe, given.normalisation or normalisation
+        )
+        _write_history(job, [])
+        parameters = sum(p.numel() for p in create(recipe).parameters())
+        return {"parameters": parameters, "weights": given.describe()}
     device = job.runtime.get("device", "auto")
     with (
         join(job.runtime.get("ranks"), device) as ranks,
@@ -78,9 +92,11 @@ def run(job: Job) -> dict[str, Any]:
     ):
         if recipe["fit"] == "sgd":
             require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")
-            training = GradientDescent(job, options, data, normalisation, compute, ranks)
+            initial = given.tensors if given else None
+            training = GradientDescent(job, options, data, normalisation, compute, ranks, initial)
             training.run()
             fitted, extras = training.best_weights, training.describe()
+            extras |= {"weights": given.describe()} if given else {}
             history = training.progress.history
         elif recipe["fit"] == "closed_form":
             fitted, extras = _closed_form(job, options, data, normalisation)
@@ -95,9 +111,13 @@ def run(job: Job) -> dict[str, Any]:
     if ranks.rank:
         return extras
     weights.save(job.out / "model.pt", fitted, recipe, normalisation)
+    _write_history(job, history)
+    return extras
+
+
+def _write_history(job: Job, history: list[dict[str, Any]]) -> None:
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
     table.to_parquet(job.out / "history.parquet", index=False)
-    return extras
 
 
 def _closed_form(

@@ -22,10 +22,17 @@ def test_the_key_that_was_meant_is_named():
         ("lr", 0, "> 0"),
         ("lr", "1e-3", "> 0"),  # what YAML makes of 1e-3 without a dot
         ("weight_decay", -0.1, ">= 0"),
-        ("pct_start", 1.0, "below 1"),
         ("clip_norm", 0, "null"),
         ("optimizer", "sgd", "adamw"),
+        ("explodes", 1, "> 1"),
+        ("compile", "yes", "true or false"),
+        ("channels_last", 1, "true or false"),
+        ("callbacks", ["early_stopping"], "names of callbacks"),
         ("schedule", "linear", "onecycle"),
+        ("schedule", {"cosine": {}, "onecycle": {}}, "one name"),
+        ("schedule", 3, "a name"),
+        ("schedule", {"cosine": 3}, "a name"),
+        ("loss", "mean", "mse"),
         ("precision", "float16", "bf16"),
     ],
 )
@@ -34,6 +41,28 @@ def test_values_out_of_range_are_refused(key, value, expected):
         TrainOptions.from_recipe({key: value})
 
 
+@pytest.mark.parametrize(
+    ("schedule", "problem"),
+    [
+        ({"onecycle": {"pct_start": 1.0}}, "onecycle: pct_start is 1.0[\\s\\S]*below 1"),
+        ({"onecycle": {"div_factor": 0}}, "onecycle: div_factor is 0[\\s\\S]*> 0"),
+        ({"onecycle": {"final_div_factor": "1e4"}}, "onecycle: final_div_factor is '1e4'"),
+        ({"onecycle": {"divfactor": 2}}, "unknown key 'divfactor'[\\s\\S]*div_factor"),
+        ({"linear_warmup": {"warmup_steps": 0}}, "warmup_steps is 0[\\s\\S]*from 1"),
+        ({"constant": {"rate": 1}}, "constant takes no options, but rate"),
+    ],
+)
+def test_a_schedule_refuses_its_options(schedule, problem):
+    with pytest.raises(StpError, match=problem):
+        TrainOptions.from_recipe({"schedule": schedule}).learning_rate(0, 100)
+
+
+def test_a_callback_that_does_not_exist_names_the_nearest():
+    with pytest.raises(StpError, match=r"'early_stoping'[\s\S]*did you mean early_stopping"):
+        TrainOptions.from_recipe({"callbacks": {"early_stoping": {}}})
+
+
 def test_paper_settings_are_accepted():
-    given = {"pct_start": 0.0, "clip_norm": 1, "max_clips": None, "precision": "bf16"}
+    given = {"clip_norm": 1, "max_clips": None, "precision": "bf16"}
+    given["schedule"] = {"onecycle": {"pct_start": 0.0, "final_div_factor": 100.0}}
     assert TrainOptions.from_recipe(given).clip_norm == 1

@@ -4,12 +4,11 @@ import pytest
 import torch
 
 from stp.train.options import TrainOptions
-from stp.train.schedule import learning_rate
 
 
 def rates(steps: int, **given: object) -> list[float]:
     options = TrainOptions.from_recipe(given)
-    return [learning_rate(step, steps, options) for step in range(steps)]
+    return [options.learning_rate(step, steps) for step in range(steps)]
 
 
 def torch_rates(make, steps: int, lr: float) -> list[float]:
@@ -41,7 +40,7 @@ def test_onecycle_is_torchs(steps, pct_start, div_factor, final_div_factor):
         steps,
         0.002,
     )
-    assert rates(steps, lr=0.002, schedule="onecycle", **constants) == pytest.approx(expected)
+    assert rates(steps, lr=0.002, schedule={"onecycle": constants}) == pytest.approx(expected)
 
 
 def test_onecycle_by_hand():
@@ -56,7 +55,7 @@ def test_onecycle_by_hand():
 
 def test_onecycle_whose_peak_is_the_first_step():
     # 10 steps, 0.1 * 10 - 1 = 0; torch divides by zero here
-    found = rates(10, lr=0.01, schedule="onecycle", pct_start=0.1)
+    found = rates(10, lr=0.01, schedule={"onecycle": {"pct_start": 0.1}})
     assert found[0] == 0.01 and found == sorted(found, reverse=True)
 
 
@@ -79,5 +78,5 @@ def test_linear_warmup_is_torchs(steps, warmup):
             optimizer, start_factor=1 / warmup, total_iters=warmup
         )
 
-    found = rates(steps, schedule="linear_warmup", lr=0.02, warmup_steps=warmup)
+    found = rates(steps, schedule={"linear_warmup": {"warmup_steps": warmup}}, lr=0.02)
     assert found == pytest.approx(torch_rates(make, steps, 0.02), rel=1e-9)

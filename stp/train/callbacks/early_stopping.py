@@ -1,0 +1,38 @@
+"""End a training when validation has not become better for some time."""
+
+from typing import Any
+
+from stp.options import require, whole
+
+
+class Callback:
+    """Counts validations without improvement.
+
+    Args:
+        patience: how many of them in a row end the training.
+
+    Raises:
+        StpError: the option is out of range.
+    """
+
+    def __init__(self, *, patience: int = 10) -> None:
+        where = "train.callbacks: early_stopping: patience"
+        require(whole(patience, 1), where, patience, "a whole number from 1")
+        self.patience = patience
+        self.without = 0
+
+    def after_epoch(self, training: Any, row: dict[str, Any]) -> None:
+        """Count; improvement is what the training takes for it."""
+        if row["val_mse"] is None:
+            return
+        self.without = 0 if training.progress.best_epoch == row["epoch"] else self.without + 1
+        if self.without >= self.patience:
+            training.stop_early(f"no improvement in {self.without} validations")
+
+    def state(self) -> dict[str, Any]:
+        """What has to survive an interruption."""
+        return {"without": self.without}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.without = state["without"]

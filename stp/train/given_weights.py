@@ -1,0 +1,104 @@
+"""Weights that a training begins with, or that replace it (``weights:`` of a model)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
+
+
+@dataclass(frozen=True)
+class GivenWeights:
+    """Weights out of a file.
+
+    Attributes:
+        name: of the file.
+        sha256: of its bytes.
+        use: initialise or replace.
+        tensors: state_dict of the recipe's model.
+        normalisation: of the data that they were trained on, where the file says so.
+    """
+
+    name: str
+    sha256: str
+    use: str
+    tensors: dict[str, Tensor]
+    normalisation: Normalisation | None
+
+    def describe(self) -> dict[str, Any]:
+        """For the receipt."""
+        return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
+
+
+def read(job: Job) -> GivenWeights:
+    """Read the weights that a training recipe names.
+
+    The file holds what ``torch.save`` wrote: a state_dict, alone or under ``state_dict``, such as
+    the ``model.pt`` of another training.
+
+    Args:
+        job: its recipe describes the model; the input ``weights`` locks one file.
+
+    Raises:
+        StpError: the file is missing, is not the one that is declared, cannot be read, or holds
+            weights of another model.
+    """
+    raw = RawFiles(job.inputs["weights"], job.runtime["raw_roots"])
+    (name,) = raw.names
+    path = raw.find(name)
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # damage shows in many ways
+        raise _unusable(path, str(error).partition("\n")[0] or type(error).__name__) from error
+    inner = content.get("state_dict") if isinstance(content, dict) else None
+    tensors = inner if isinstance(inner, dict) else content
+    if not isinstance(tensors, dict) or not all(isinstance(v, Tensor) for v in tensors.values()):
+        raise _unusable(path, "it holds something else")
+    _compare(path, tensors, create(job.recipe).state_dict(), job.recipe["model"])
+    constants = content.get("normalisation") if tensors is inner else None
+    return GivenWeights(
+        name,
+        raw.checksums()[name],
+        job.recipe["weights"],
+        dict(tensors),
+        Normalisation(**constants) if constants else None,
+    )
+
+
+def _unusable(path: Path, why: str) -> StpError:
+    return StpError(
+        f"{path}: these weights cannot be read: {why}",
+        expected="a state_dict, alone or under state_dict, as torch.save writes it",
+        remedy="save them as torch.save(model.state_dict(), FILE)",
+    )
+
+
+def _compare(path: Path, given: dict[str, Tensor], wanted: dict[str, Tensor], model: str) -> None:
+    """Refuse weights that differ from those of a model in a name or shape."""
+    missing = [name for name in wanted if name not in given]
+    unknown = [name for name in given if name not in wanted]
+    shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+    other = [name for name in shapes if name in given and tuple(given[name].shape) != shapes[name]]
+    problem = ""
+    if missing or unknown:
+        problem = "; ".join(
+            f"{what} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+            for what, names in (("it lacks", missing), ("it has", unknown))
+            if names
+        )
+    elif other:
+        problem = f"{other[0]} has the shape {tuple(given[other[0]].shape)}"
+    if problem:
+        raise StpError(
+            f"{path}: weights of another model: {problem}",
+            expected=f"those of {model}"
+            + (f", {other[0]} of shape {shapes[other[0]]}" if other else ""),
+            remedy="correct options or shape so that they are those of the weights' training",
+        )

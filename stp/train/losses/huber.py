@@ -1,0 +1,21 @@
+"""Squares of small errors, absolute values of large ones (Huber 1964)."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from stp.options import number, require
+
+
+def loss(predicted: Tensor, observed: Tensor, *, delta: float = 1.0) -> Tensor:
+    """Average over normalised frames (B, T, C, H, W).
+
+    Args:
+        predicted: frames.
+        observed: frames of the same shape.
+        delta: where squares end, in units of normalised frames.
+
+    Raises:
+        StpError: the option is out of range.
+    """
+    require(number(delta) and delta > 0, "train.loss: huber: delta", delta, "a number > 0")
+    return F.huber_loss(predicted, observed, delta=delta)

@@ -1,0 +1,9 @@
+"""Mean absolute error: blurs less than squares do, and is less led by a few large errors."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def loss(predicted: Tensor, observed: Tensor) -> Tensor:
+    """Average absolute errors of normalised frames (B, T, C, H, W) over everything."""
+    return F.l1_loss(predicted, observed)

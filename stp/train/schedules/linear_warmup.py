@@ -1,0 +1,21 @@
+"""Up in equal steps, and the same rate ever after (LinearLR)."""
+
+from stp.options import require, whole
+
+
+def learning_rate(step: int, steps: int, lr: float, *, warmup_steps: int = 5000) -> float:
+    """Rise from ``lr / warmup_steps`` to ``lr``.
+
+    Args:
+        step: 0..steps-1.
+        steps: steps of the whole training.
+        lr: the highest rate.
+        warmup_steps: steps in which the rate rises.
+
+    Raises:
+        StpError: the option is out of range.
+    """
+    where = "train.schedule: linear_warmup: warmup_steps"
+    require(whole(warmup_steps, 1), where, warmup_steps, "a whole number from 1")
+    risen = min(1.0, step / warmup_steps)
+    return lr * (risen + (1 - risen) / warmup_steps)

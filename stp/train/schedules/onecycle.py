@@ -1,0 +1,56 @@
+"""Up and down again (Smith and Topin 2017, https://arxiv.org/abs/1708.07120).
+
+The formula of torch's OneCycleLR, without its cycling of momentum.
+"""
+
+import math
+
+from stp.options import number, require
+
+
+def learning_rate(
+    step: int,
+    steps: int,
+    lr: float,
+    *,
+    pct_start: float = 0.3,
+    div_factor: float = 25.0,
+    final_div_factor: float = 1e4,
+) -> float:
+    """Give half a cosine up to ``lr``, and half a cosine down.
+
+    From ``first = lr / div_factor`` up to ``lr`` at step ``pct_start * steps - 1``, and down to
+    ``first / final_div_factor`` at the last step.
+
+    Args:
+        step: 0..steps-1.
+        steps: steps of the whole training.
+        lr: the highest rate.
+        pct_start: part of the steps in which the rate rises.
+        div_factor: the first rate is lr / div_factor.
+        final_div_factor: the last rate is the first one / final_div_factor.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+    where = "train.schedule: onecycle: "
+    require(
+        number(pct_start) and 0 <= pct_start < 1,
+        f"{where}pct_start",
+        pct_start,
+        "from 0, below 1",
+    )
+    for key, value in (("div_factor", div_factor), ("final_div_factor", final_div_factor)):
+        require(number(value) and value > 0, where + key, value, "a number > 0")
+    first = lr / div_factor
+    last = first / final_div_factor
+    peak = pct_start * steps - 1
+    if step <= peak:
+        return _between(first, lr, step / peak if peak else 1.0)
+    # A peak before the first step (pct_start 0) is kept where it is: step 0 is past it already.
+    return _between(lr, last, (step - peak) / (steps - 1 - peak))
+
+
+def _between(start: float, end: float, part: float) -> float:
+    """Half a cosine from `start` (part 0) to `end` (part 1)."""
+    return end + (start - end) * (1 + math.cos(math.pi * part)) / 2
