@@ -136,7 +136,7 @@ class GradientDescent:
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
             self.model.recompute = True  # type: ignore[assignment]
-        if options.compile:
+        if options.compiled:
             _compile(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()

@@ -34,7 +34,7 @@ class TrainOptions:
             first steps. Null for never.
         precision: bf16 (mixed, where the device computes it) or float32.
         channels_last: keep channels beside each other in memory.
-        compile: translate the parts of the network with torch.compile (needs a C++ compiler).
+        compiled: translate the parts of the network with torch.compile (needs a C++ compiler).
         threads: CPU threads.
         max_clips: train on so many clips, evenly spread over the split; null for all.
         max_val_clips: validate on so many clips, likewise.
@@ -55,7 +55,7 @@ class TrainOptions:
     explodes: float | None = 1e3
     precision: str = "float32"
     channels_last: bool = False
-    compile: bool = False
+    compiled: bool = False
     threads: int = 1
     max_clips: int | None = None
     max_val_clips: int | None = None
@@ -76,7 +76,7 @@ class TrainOptions:
         self._check("ema", free, "a number above 0, at most 1, or null")
         free = self.explodes is None or (number(self.explodes) and self.explodes > 1)
         self._check("explodes", free, "a number > 1, or null")
-        for key in ("channels_last", "compile"):
+        for key in ("channels_last", "compiled"):
             self._check(key, isinstance(getattr(self, key), bool), "true or false")
         self._check("optimizer", self.optimizer in OPTIMIZERS, " or ".join(OPTIMIZERS))
         self._check("precision", self.precision in PRECISIONS, " or ".join(PRECISIONS))

@@ -20,11 +20,12 @@ IMPORTED_BY_NAME = {
     "stp.data.prepared": {"f'stp.data.{self._renderer}'"},
     "stp.models.create": {"module_name"},
     "stp.score.conventions": {"f'stp.metrics.{module}'"},
+    "stp.train.named": {"f'stp.train.{kind}.{name}'"},
 }
 UNSEEN = {
     # what -> the modules that may use it: none of these changes a result
     "__doc__": set(),
-    "__file__": set(),
+    "__file__": {"stp.train.named"},  # names for an error
     "__import__": set(),
     "compile": set(),
     "environ": {"stp.models.compute"},  # only sets a variable of CUDA

@@ -25,7 +25,7 @@ def test_the_key_that_was_meant_is_named():
         ("clip_norm", 0, "null"),
         ("optimizer", "sgd", "adamw"),
         ("explodes", 1, "> 1"),
-        ("compile", "yes", "true or false"),
+        ("compiled", "yes", "true or false"),
         ("channels_last", 1, "true or false"),
         ("callbacks", ["early_stopping"], "names of callbacks"),
         ("schedule", "linear", "onecycle"),

@@ -188,7 +188,7 @@ def test_compiled_parts_change_rounding_only(tmp_path, data, monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "compile", compile_for_test)
     plain = run(job(tmp_path / "plain", data, recipe(epochs=1)))
     assert not compiled
-    traced = run(job(tmp_path / "traced", data, recipe(epochs=1, compile=True)))
+    traced = run(job(tmp_path / "traced", data, recipe(epochs=1, compiled=True)))
     assert compiled == ["Cell", "Conv2d"]
     expected = plain["selection"]["val_mse"]
     assert traced["selection"]["val_mse"] == pytest.approx(expected, rel=1e-4)
