@@ -208,6 +208,7 @@ class Size(Strict):
         parameters: their number.
         gmacs: 10^9 multiply-adds, of one evaluation of the network where a forecast takes several.
         evaluations: of the network in one forecast; a training step takes one.
+        once_gmacs: of those, what all evaluations of one forecast share and compute once.
         steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
             predicts as many frames at once as it was shown.
         activations_mb: memory of what a CPU keeps for the backward pass.
@@ -217,6 +218,7 @@ class Size(Strict):
     parameters: int | None = Field(default=None, ge=0)
     gmacs: float | None = Field(default=None, ge=0)
     evaluations: int | None = Field(default=None, ge=1)
+    once_gmacs: float | None = Field(default=None, ge=0)
     steps: Literal["frame", "pass"] | None = None
     activations_mb: float | None = Field(default=None, ge=0)
     gpu_gmacs_per_s: float | None = Field(default=None, gt=0)

@@ -84,7 +84,10 @@ class Facts:
                 if dataset in settings.datasets:
                     layers.append(settings.datasets[dataset].size)
                 for layer in layers:
-                    known |= layer.model_dump(exclude_unset=True)
+                    own = layer.model_dump(exclude_unset=True)
+                    if "gmacs" in own:  # of another width, so are its parts
+                        known.pop("once_gmacs", None)
+                    known |= own
             known = {key: value for key, value in known.items() if value is not None}
             default = self.unknown.size
             assumed: tuple[str, ...] = ()

@@ -110,7 +110,8 @@ class Workload:
         if "iterations" in train:
             epochs = train["iterations"] * batch / max(clips, 1)
         seen = epochs * clips
-        validated = epochs * min(counts["val"], train.get("max_val_clips") or counts["val"])
+        validated = min(counts["val"], train.get("max_val_clips") or counts["val"])
+        validated *= epochs / train.get("validate_every", TrainOptions.validate_every)
         gmacs = forecast_gmacs(size, recipe, recipe["horizon"])
         activations = size.activations_mb
         if activations is None:
@@ -146,9 +147,11 @@ class Workload:
         model = artefact.inputs["model"]
         assert isinstance(model, Artefact)
         size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
+        once = size.once_gmacs / max(size.gmacs, 1e-9)
+        evaluations = once + (1 - once) * size.evaluations
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * forecast_gmacs(size, recipe, leads) * size.evaluations,
+            clips * forecast_gmacs(size, recipe, leads) * evaluations,
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             published=size.gpu_gmacs_per_s,
