@@ -26,7 +26,12 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "train": ("stp.train.run", "stp.models.{model}"),
     "predict": ("stp.predict.run", "stp.models.{model}"),
     "score": ("stp.score.run",),
-    "collect": ("stp.collect.scores", "stp.collect.database", "stp.render.table"),
+    "collect": (
+        "stp.collect.scores",
+        "stp.collect.database",
+        "stp.render.table",
+        "stp.render.reliability",
+    ),
 }
 """The root modules of each stage. Modules that are chosen by name (models, readers, metrics,
 virtual clips) are invisible to a static walk, so they are listed here."""

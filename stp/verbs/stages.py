@@ -168,6 +168,9 @@ def render(
         bool,
         typer.Option("--partial", help="Write tables with gaps to results/partial/ instead."),
     ] = False,
+    reliability: Annotated[
+        bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
+    ] = False,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
@@ -189,6 +192,12 @@ def render(
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
+    elif reliability:
+        from stp.render.reliability import render_reliability
+
+        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
+        render_reliability(manifest, rows, out)
+        say(log, f"wrote {out}, and beside it .md, .png and .svg")
     else:
         database = out.parent.parent / "results.duckdb"
         if not database.is_file():  # it is no output of the rule that collects

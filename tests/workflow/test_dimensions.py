@@ -90,3 +90,13 @@ def test_a_table_that_a_scale_does_not_have_is_refused(checkout: Checkout):
     )
     assert done.returncode != 0
     assert "the scale tiny has no dimension robustness" in done.stdout
+
+
+def test_mistakes_are_named_before_anything_runs(checkout: Checkout):
+    done = run(checkout, "results/tables/short_tern.csv")
+    assert done.returncode and "results/tables/short_tern.csv" in done.stdout
+    path = checkout.folder / "tests/workflow/tiny.yaml"
+    path.write_text(path.read_text().replace("climatology", "climatologie"))
+    done = run(checkout, TABLE)
+    assert done.returncode and "did you mean climatology" in done.stdout
+    assert not checkout.store.exists()

@@ -1,0 +1,375 @@
+"""The reliability study: the paper's numbers again, known values, gaps, marks."""
+
+import csv
+import itertools
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from small_store import PUBLISHED, SmallStore
+
+from stp.collect.database import read_published
+from stp.collect.scores import collect
+from stp.errors import StpError
+from stp.render.reliability import render_reliability
+from stp.render.repeated import describe_runs, detectable_difference, meaning, student
+from stp.render.study import Printed, read_column
+
+
+def printed_columns() -> dict[tuple[str, str], Printed]:
+    """Tables 17 and 18 of PredBench: (table, metric) -> column."""
+    columns: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in read_published(PUBLISHED):
+        if row["dimension"] == "reliability":
+            columns.setdefault((row["table"][:3], row["metric"]), {})[row["setting"]] = row
+    return {key: read_column(rows) for key, rows in columns.items()}
+
+
+PAPER = printed_columns()
+
+
+def last_place(printed: str) -> float:
+    """The unit of the last printed digit; 1.0 stands for 1.0000, beside four digits elsewhere."""
+    return 1e-4 if printed == "1.0" else float(10 ** Decimal(Decimal(printed).as_tuple().exponent))
+
+
+def values(column: Printed) -> list[float]:
+    return [float(run) for run in column.runs]
+
+
+# What the paper computed
+
+
+def test_the_paper_prints_eleven_columns_of_ten_runs() -> None:
+    assert [metric for table, metric in PAPER if table == "T17"] == [
+        "MAE", "RMSE", "WMAPE", "SSIM", "PSNR",
+    ]  # fmt: skip
+    assert [metric for table, metric in PAPER if table == "T18"] == [
+        "MAE", "MSE", "SSIM", "PSNR", "LPIPS", "FVD",
+    ]  # fmt: skip
+    assert all(len(column.runs) == 10 for column in PAPER.values())
+
+
+@pytest.mark.parametrize("key", PAPER, ids="-".join)
+def test_the_printed_std_has_divisor_n(key: tuple[str, str]) -> None:
+    column = PAPER[key]
+    # 0.10597 is printed as 0.1059: cut, not rounded. All others are rounded.
+    allowed = 1.0 if key == ("T17", "RMSE") else 0.5
+    found = column.found["std.population"]
+    assert found is not None
+    assert abs(found - float(column.std)) <= allowed * last_place(column.std) + 1e-12
+    # Divisor n - 1 fits only where there is one significant digit.
+    other = column.found["std.sample"]
+    assert other is not None
+    fits = abs(other - float(column.std)) <= 0.5 * last_place(column.std)
+    assert fits == (key[1] == "SSIM")
+
+
+@pytest.mark.parametrize("key", PAPER, ids="-".join)
+def test_the_printed_p_value_is_the_larger_of_two_splits(key: tuple[str, str]) -> None:
+    column = PAPER[key]
+    found = column.found["p.larger"]
+    assert found is not None
+    assert abs(found - float(column.pvalue)) <= 0.5 * last_place(column.pvalue) + 1e-9
+
+
+def fitting_splits(column: Printed, *, equal_var: bool) -> set[tuple[int, ...]]:
+    """All splits into two groups of five whose p-value is the printed one."""
+    runs = np.array(values(column))
+    fitting = set()
+    for rest in itertools.combinations(range(1, 10), 4):
+        first = (0, *rest)
+        p = stats.ttest_ind(runs[list(first)], np.delete(runs, first), equal_var=equal_var).pvalue
+        if abs(p - float(column.pvalue)) <= 0.5 * last_place(column.pvalue) + 1e-9:
+            fitting.add(first)
+    return fitting
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")
+def test_no_single_split_and_no_unequal_variances_explain_the_p_values() -> None:
+    halves, alternating = (0, 1, 2, 3, 4), (0, 2, 4, 6, 8)
+    fitting = {key: fitting_splits(column, equal_var=True) for key, column in PAPER.items()}
+    assert not set.intersection(*fitting.values())
+    for table in ("T17", "T18"):
+        assert not set.intersection(*(fit for key, fit in fitting.items() if key[0] == table))
+    by_halves = {key for key, fit in fitting.items() if halves in fit}
+    by_alternating = {key for key, fit in fitting.items() if alternating in fit}
+    assert len(by_halves) == 7 and len(by_alternating) == 5
+    assert by_halves | by_alternating == set(PAPER)
+    assert by_halves & by_alternating == {("T18", "PSNR")}  # there both splits give one p-value
+    # Welch's test, with unequal variances, cannot give seven of them, however the runs are split.
+    impossible = [key for key, c in PAPER.items() if not fitting_splits(c, equal_var=False)]
+    assert len(impossible) == 7
+
+
+def test_a_p_value_of_one_means_equal_means_of_rounded_runs() -> None:
+    ones = [key for key, column in PAPER.items() if column.pvalue == "1.0"]
+    assert ones == [("T17", "SSIM"), ("T17", "PSNR"), ("T18", "SSIM")]
+    assert len(set(PAPER["T18", "SSIM"].runs)) == 2  # 0.950 and 0.951, nothing else
+    assert len(set(PAPER["T17", "SSIM"].runs)) == 3
+
+
+# The statistics
+
+
+def test_statistics_of_a_few_runs_by_hand() -> None:
+    found = describe_runs([1.0, 2.0, 3.0, 6.0])
+    # mean 3, squares 4 + 1 + 0 + 9 = 14
+    assert found["mean"] == 3.0
+    assert found["std.population"] == pytest.approx((14 / 4) ** 0.5)
+    assert found["std.sample"] == pytest.approx((14 / 3) ** 0.5)
+    assert (found["min"], found["max"], found["range"]) == (1.0, 6.0, 5.0)
+    assert found["cv"] == pytest.approx((14 / 3) ** 0.5 / 3)
+    # Student's t for 3 degrees of freedom: 3.182446
+    assert found["ci95_high"] == pytest.approx(3 + 3.182446 * (14 / 3) ** 0.5 / 2, rel=1e-6)
+    assert found["ci95_low"] == pytest.approx(3 - 3.182446 * (14 / 3) ** 0.5 / 2, rel=1e-6)
+    assert found["p.larger"] == max(found["p.halves"], found["p.alternating"])
+    assert all(meaning(name) for name in found)
+
+
+def test_tests_and_intervals_are_those_of_scipy() -> None:
+    runs = np.random.default_rng(0).normal(20.0, 0.3, 9)
+    found = describe_runs(list(runs))
+    assert found["p.halves"] == pytest.approx(stats.ttest_ind(runs[:5], runs[5:]).pvalue)
+    assert found["p.alternating"] == pytest.approx(stats.ttest_ind(runs[::2], runs[1::2]).pvalue)
+    low, high = stats.t.interval(0.95, 8, loc=runs.mean(), scale=stats.sem(runs))
+    assert (found["ci95_low"], found["ci95_high"]) == (pytest.approx(low), pytest.approx(high))
+
+
+@pytest.mark.parametrize(("seeds", "cohens_d"), [(3, 3.071), (10, 1.325), (26, 0.792), (64, 0.499)])
+def test_detectable_difference_is_that_of_power_tables(seeds: int, cohens_d: float) -> None:
+    assert detectable_difference(1.0, seeds) == pytest.approx(cohens_d, abs=5e-4)
+    assert detectable_difference(0.25, seeds) == pytest.approx(cohens_d / 4, abs=2e-4)
+
+
+def test_detectable_difference_is_found_in_four_of_five_comparisons() -> None:
+    rng = np.random.default_rng(1)
+    shift = detectable_difference(2.0, 5)
+    first, second = rng.normal(0, 2.0, (20_000, 5)), rng.normal(shift, 2.0, (20_000, 5))
+    found = stats.ttest_ind(first, second, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.01)  # 3.5 standard errors
+
+
+def test_runs_without_spread_have_no_test() -> None:
+    found = describe_runs([0.1] * 6)
+    assert found["std.population"] == found["std.sample"] == found["mdd.3"] == 0.0
+    assert found["p.halves"] is found["p.alternating"] is found["p.larger"] is None
+    assert student([1.0, 1.0], [2.0, 2.0]) is None
+    assert describe_runs([-1.0, 1.0, -1.0, 1.0])["cv"] is None
+
+
+# The files
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    return SmallStore(tmp_path)
+
+
+def add_runs(store: SmallStore, runs: Sequence[float | None], **more: object) -> None:
+    for seed, value in enumerate(runs):
+        ssim = {"mean": value, "n": 40, "reason": None if value is not None else "clip too short"}
+        store.add("convlstm", "moving_mnist", {"ssim.range2": ssim}, seed=seed, **more)
+
+
+def render(store: SmallStore) -> Path:
+    """Collect and render; return the path of the CSV."""
+    manifest, rows = store.write(), store.folder / "short_term.parquet"
+    collect(manifest, rows)
+    out = store.folder / "tables" / "reliability.csv"
+    render_reliability(manifest, rows, out)
+    return out
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def statistics(path: Path, column: str = "SSIM") -> dict[str, dict[str, str]]:
+    return {row["statistic"]: row for row in read(path) if row["column"] == column}
+
+
+def test_four_runs_word_by_word(store: SmallStore) -> None:
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    out = render(store)
+    lines = out.read_text().splitlines()
+    assert lines[0] == (
+        "source,scale,protocol,comparable,dataset,model,column,convention,statistic,seed,value,"
+        "published,from published runs,difference,notes"
+    )
+    start = "synthetic,demo,demo,NO,Moving-MNIST,ConvLSTM,SSIM,ssim.range2,"
+    end = ',,,,"NOT COMPARABLE: synthetic bytes, demo protocol; LPIPS: metric not available yet"'
+    # mean 0.5, squares 2 x 0.0625: divisor 4 gives 0.1767767, divisor 3 gives 0.2041241. Halves:
+    # means 0.625 and 0.375, each with variance 0.03125: t = 0.25 / 0.1767767 = sqrt(2), and with
+    # two degrees of freedom p = 1 - t / sqrt(2 + t^2) = 1 - sqrt(1 / 2). Odd and even: equal means.
+    expected = {
+        "run 1,0": "0.5", "run 2,1": "0.75", "run 3,2": "0.5", "run 4,3": "0.25",
+        "std.population,": "0.1767766953", "p.larger,": "1", "p.halves,": "0.2928932188",
+        "p.alternating,": "1", "mean,": "0.5",
+    }  # fmt: skip
+    for line, (name, value) in zip(lines[1:], expected.items(), strict=False):
+        assert line == f"{start}{name},{value}{end}"
+    found = statistics(out)
+    assert found["std.sample"]["value"] == "0.2041241452"
+    assert list(found)[-4:] == ["mdd.3", "mdd.4", "mdd.5", "mdd.10"]
+    assert sorted(path.name for path in out.parent.iterdir()) == [
+        "reliability.csv", "reliability.md", "reliability.png", "reliability.svg",
+    ]  # fmt: skip
+
+
+def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None:
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    text = render(store).with_suffix(".md").read_text()
+    assert "|  |  | 1 | 2 | 3 | 4 | std | pvalue |" in text
+    assert "| SSIM ↑ | ours | 0.50 | 0.75 | 0.50 | 0.25 | 0.177 | 1.0000 |" in text
+    assert "| LPIPS | ours | – | – | – | – | – | – |" in text
+    assert "WARNING: the runs of 1 of 1 studies are NOT COMPARABLE" in text
+    assert "A p-value near 1 does not show reliability" in text
+    assert "LPIPS: metric not available yet" in text
+    assert "- `mdd.5`: minimum detectable difference" in text
+
+
+def paper_study(store: SmallStore, *, official: bool) -> Path:
+    """The paper's own runs of Moving-MNIST as if they were ours."""
+    names, columns = store.manifest["names"], {"SSIM": "ssim.range2"}
+    names["models"]["predrnnpp"] = "PredRNN++"
+    store.manifest["published_names"]["models"]["predrnnpp"] = "PredRNN++"
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = columns
+    for seed in range(10):
+        scores = {
+            convention: {"mean": values(PAPER["T18", metric])[seed]}
+            for metric, convention in [("SSIM", "ssim.range2"), ("MSE", "mse.pixel_sum")]
+        }
+        store.add("predrnnpp", "moving_mnist", scores, seed=seed, official=official)
+    return render(store)
+
+
+def test_published_values_stand_beside_ours(store: SmallStore) -> None:
+    out = paper_study(store, official=True)
+    # The order of Table 18, with a column that the short-term table does not have.
+    assert list(dict.fromkeys(row["column"] for row in read(out))) == ["MSE", "SSIM"]
+    found = statistics(out, "MSE")
+    assert found["run 1"]["value"] == found["run 1"]["published"] == "22.21"
+    assert found["run 10"]["published"] == "22.28"
+    assert found["std.population"]["published"] == "0.0435"
+    assert found["p.larger"]["published"] == "0.8007"
+    assert found["mean"]["published"] == ""  # the paper prints none
+    for name, row in found.items():
+        if not name.startswith("run"):
+            assert row["value"] == row["from published runs"], name
+    assert found["mean"]["difference"] == "0"
+    assert {row["difference"] for name, row in found.items() if name != "mean"} == {""}
+    text = out.with_suffix(".md").read_text()
+    assert (
+        "| MSE | ours | 22.210 | 22.200 | 22.160 | 22.110 | 22.180 | 22.220 | 22.200 | 22.150 "
+        "| 22.170 | 22.280 | 0.0435 | 0.8007 |"
+    ) in text
+    assert (
+        "|  | paper | 22.21 | 22.2 | 22.16 | 22.11 | 22.18 | 22.22 | 22.2 | 22.15 | 22.17 | 22.28 "
+        "| 0.0435 | 0.8007 |"
+    ) in text
+    assert "WARNING" not in text
+
+
+def test_synthetic_runs_are_marked_and_have_no_difference(store: SmallStore) -> None:
+    out = paper_study(store, official=False)
+    assert {row["comparable"] for row in read(out)} == {"NO"}
+    assert {row["source"] for row in read(out)} == {"synthetic"}
+    assert {row["difference"] for row in read(out)} == {""}
+    assert statistics(out)["std.population"]["published"] == "0.0005"
+    assert "NOT COMPARABLE: synthetic bytes, demo protocol" in out.with_suffix(".md").read_text()
+
+
+def test_the_plot_shows_the_papers_runs_only_beside_comparable_ones(tmp_path: Path) -> None:
+    plots = []
+    for official in (True, False):
+        folder = tmp_path / str(official)
+        folder.mkdir()
+        out = paper_study(SmallStore(folder), official=official)
+        plots.append(out.with_suffix(".svg").read_text())
+        assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    orange = [text.count("#d55e00") for text in plots]
+    assert orange[0] > 0 and orange[1] == 0
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        store = SmallStore(tmp_path / name)
+        add_runs(store, [0.5, 0.75, 0.5, 0.25, 0.3])
+        folder = render(store).parent
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
+
+
+def test_runs_are_in_the_order_of_their_seeds(store: SmallStore) -> None:
+    for seed, value in [(7, 0.7), (1, 0.1), (10, 1.0), (3, 0.3)]:
+        store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value}}, seed=seed)
+    found = statistics(render(store))
+    runs = [found[f"run {number}"] for number in (1, 2, 3, 4)]
+    assert [(row["seed"], row["value"]) for row in runs] == [
+        ("1", "0.1"), ("3", "0.3"), ("7", "0.7"), ("10", "1"),
+    ]  # fmt: skip
+
+
+def test_deterministic_models_are_left_out(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    assert {row["model"] for row in read(render(store))} == {"ConvLSTM"}
+
+
+def test_a_run_without_value_leaves_its_column_without_statistics(store: SmallStore) -> None:
+    add_runs(store, [0.5, None, 0.5, 0.25])
+    found = statistics(render(store))
+    assert list(found) == ["run 1", "run 2", "run 3", "run 4"]
+    assert found["run 2"]["value"] == "" and found["run 3"]["value"] == "0.5"
+    assert "SSIM: clip too short" in found["run 1"]["notes"]
+
+
+@pytest.mark.parametrize("runs", [[], [0.5], [0.5, 0.6, 0.7]])
+def test_too_few_seeds_are_refused(store: SmallStore, runs: list[float]) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    add_runs(store, runs)
+    with pytest.raises(StpError, match="too few seeds") as caught:
+        render(store)
+    if runs:
+        assert f"convlstm on moving_mnist: {len(runs)}" in caught.value.what
+    assert "at least 4 seeds" in caught.value.expected
+    assert "config/reliability.yaml" in caught.value.remedy
+    assert not (store.folder / "tables").exists()
+
+
+def test_a_missing_run_is_named(store: SmallStore) -> None:
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    manifest, rows = store.write(), store.folder / "short_term.parquet"
+    collect(manifest, rows)
+    add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
+    manifest = store.write()
+    with pytest.raises(StpError, match=r"variant released.*seed 3: no rows") as caught:
+        render_reliability(manifest, rows, store.folder / "tables" / "reliability.csv")
+    assert "the scores of all 8 runs" in caught.value.expected
+    assert not (store.folder / "tables").exists()
+
+
+def test_a_missing_metric_is_named(store: SmallStore) -> None:
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    columns = store.manifest["tables"]["short_term"]["columns"]["moving_mnist"]
+    columns["PSNR"] = "psnr.per_frame"
+    with pytest.raises(StpError, match=r"seed 2: no overall value of PSNR \(psnr.per_frame\)"):
+        render(store)
+
+
+@pytest.mark.parametrize("damage", ["missing", "not parquet"])
+def test_rows_that_cannot_be_read_are_named(store: SmallStore, damage: str) -> None:
+    add_runs(store, [0.5, 0.75, 0.5, 0.25])
+    rows = store.folder / "short_term.parquet"
+    if damage == "not parquet":
+        rows.write_text("no")
+    with pytest.raises(StpError, match=r"short_term.parquet") as caught:
+        render_reliability(store.write(), rows, store.folder / "tables" / "reliability.csv")
+    assert caught.value.expected and caught.value.remedy
