@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WORKERS ?= auto
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: help tables sample test lint setup
@@ -21,8 +22,10 @@ sample: setup
 	@$(BIN)/stp status --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
+# Tests on Slurm first and alone: their scenarios have to hit moments.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest tests/slurm
+	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -63,7 +63,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
-    with _open_log(log) as log_file:
+    with open_log(log) as log_file:
         lines = progress_lines.Progress(artefact.stage, artefact.label, plan, log_file, artefact)
         if store.adopt(final):
             lines.finish(adopted=True)
@@ -74,7 +74,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         try:
             with (
                 listening(resumable) as stop,
-                _warned_of_time_limit(resumable, stop),
+                warned_of_time_limit(resumable, stop),
                 store.lease(state, lines.say, stop),
             ):
                 if store.adopt(final):  # whoever held the lease made it
@@ -84,7 +84,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
                     _make(plan, artefact, final, state, lines, runtime, attempt, stop)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
-            _go_on_later(state, stop, lines)
+            go_on_later(state, stop, lines)
             raise
         except Exception as error:
             if log_file is not None:
@@ -109,7 +109,7 @@ def _make(
     stop: Stop,
 ) -> None:
     lines.say("starts" + attempts.history(state))
-    _keep_freed_memory()
+    keep_freed_memory()
     inputs = {}
     for name, value in artefact.inputs.items():
         inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
@@ -164,7 +164,7 @@ def _make(
 
 
 @contextlib.contextmanager
-def _warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
+def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     """Ask a training to stop some time before Slurm would kill it.
 
     Slurm's own warning (sbatch --signal) may come a minute early, before anybody listens, and
@@ -198,7 +198,7 @@ def _both(first: Report, second: Report) -> Report:
     return report
 
 
-def _go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
+def go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
     """Put the Slurm job of a training that saved its state back into the queue.
 
     Only where its time is up or it has to make room: who cancels a job wants it to end. The
@@ -222,7 +222,7 @@ def _go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> Non
     attempts.amend(state, attempts.SAVED, f"{stop.reason}; Slurm refused to start it again")
 
 
-def _keep_freed_memory() -> None:
+def keep_freed_memory() -> None:
     """Let glibc keep memory that was freed, instead of handing it back and asking again.
 
     Networks free and allocate the same large blocks in every step; each time the kernel clears
@@ -340,7 +340,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
     from stp.fetch.raw import fetch as fetch_files
 
     lock = plan.store / raw.lock
-    with _open_log(log) as log_file:
+    with open_log(log) as log_file:
         lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
         lines.say("starts")
         try:
@@ -397,7 +397,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _open_log(path: Path | None) -> Iterator[IO[str] | None]:
+def open_log(path: Path | None) -> Iterator[IO[str] | None]:
     if path is None:
         yield None
         return

@@ -21,6 +21,9 @@ SAFETY = 2.0
 START_MINUTES = 15
 """... and this for a slow start on a busy file system."""
 ROUND_MINUTES = 5
+PROFILE_MB = 8000
+PROFILE_SECONDS = 1200.0
+"""For a training step of the largest network of Table 19 on one clip, measured on two CPU cores."""
 
 Json = dict[str, Any]
 
@@ -94,7 +97,17 @@ class JobResources:
     def of_fetch(self, lock: str) -> Json:
         """What the job that fetches raw bytes asks for."""
         cost = self.costs.of_raw(self.plan.raw_of(lock))
-        return self._asked(cost, "fetch")
+        return self.asked_for(cost, "fetch")
+
+    def of_profile(self, threads: int) -> Json:
+        """What the job that measures a network asks for: what a small training would.
+
+        Args:
+            threads: CPU threads.
+        """
+        gpus = min(1, int(self.plan.config.scale.runtime.get("gpus", 0)))
+        cost = Cost(gpus, threads, PROFILE_MB, PROFILE_SECONDS, 0, 0, "measures for some minutes")
+        return self.asked_for(cost, "train")
 
     def _request(self, artefact: Artefact, attempt: int) -> Json:
         cost = self.costs.of(artefact)
@@ -106,7 +119,7 @@ class JobResources:
                 attempts.settle_vanished(state)
             tight = attempts.count(state, attempts.OUT_OF_MEMORY)
             late = attempts.count(state, attempts.TIME_LIMIT)
-        request = self._asked(cost, artefact.stage, tight, late)
+        request = self.asked_for(cost, artefact.stage, tight, late)
         ranks = self.plan.ranks(artefact)
         if ranks > 1:
             nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
@@ -127,7 +140,7 @@ class JobResources:
                 row[name] = max(value, row.get(name, value))
         return list(rows.values())
 
-    def _asked(self, cost: Cost, stage: str, tight: int = 0, late: int = 0) -> Json:
+    def asked_for(self, cost: Cost, stage: str, tight: int = 0, late: int = 0) -> Json:
         site, nodes = self.site, self.site.nodes(cost.gpus)
         memory = site.memory_mb.get(stage, cost.memory_mb)  # type: ignore[call-overload]
         memory = max(memory, site.min_memory_mb) * 2**tight

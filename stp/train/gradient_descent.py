@@ -34,6 +34,10 @@ FIRST_STEPS = 10
 """So many steps say what a loss is like at first, and how slowly its mean follows later ones."""
 
 
+class DivergenceError(StpError):
+    """Losses or weights are no numbers any more, or losses have grown beyond all bounds."""
+
+
 @dataclass
 class Progress:
     """What has happened so far.
@@ -154,7 +158,7 @@ class GradientDescent:
         """Train until the last epoch, from where an earlier run was interrupted.
 
         Raises:
-            StpError: a loss or a forecast is not a finite number.
+            DivergenceError: a loss, weight or forecast is not a finite number, or losses explode.
         """
         self._resume()
         while len(self.progress.history) < self.epochs and not self.progress.ended_early:
@@ -354,20 +358,21 @@ class GradientDescent:
 
     def _too_large(self, clips: int) -> StpError:
         at_once = min(clips, self.micro_batch)
+        cheaper = "" if self.job.runtime.get("recompute") else "runtime.recompute: true, or "
         return StpError(
             f"{self._label}: the memory of the device does not hold a step on {at_once} clips",
             expected="enough memory for a forward and a backward pass on them",
-            remedy=f"set runtime.micro_batch to {max(1, at_once // 2)} (the same gradient in more "
-            "passes), or runtime.gpus to more devices",
+            remedy=f"set {cheaper}runtime.micro_batch to {max(1, at_once // 2)} (the same gradient "
+            "in more passes), or runtime.gpus to more devices",
         )
 
-    def _diverges(self, what: str) -> StpError:
+    def _diverges(self, what: str) -> DivergenceError:
         rate = self.options.learning_rate(min(self.progress.step, self.steps - 1), self.steps)
         best, good = self.progress.best_epoch, self.checkpoint.path
         kept = f"the last good state is in {good}" if good.exists() else "nothing was saved yet"
         if best:
             kept += f", with the weights of epoch {best}, the best so far"
-        return StpError(
+        return DivergenceError(
             f"{self._label}: {what} (learning rate {rate:.3g}); {kept}",
             expected="finite numbers, and losses that become smaller",
             remedy="use a lower learning rate (train.lr), clip the gradient (train.clip_norm: 1) "

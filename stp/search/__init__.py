@@ -1,0 +1,1 @@
+"""Search for hyper-parameters: the validation criterion of short trainings, with Optuna."""

@@ -1,0 +1,51 @@
+# prepared data -> best parameters of a search (docs/search.md); only on demand, and nothing reads them
+from stp.search import space as search_space
+from stp.search import targets as search_targets
+
+SEARCHED = "results/search/{scale}/{model}/{dataset}"
+
+
+def searched(wildcards):
+    """The training that a search varies, and the space of its model."""
+    search_targets.check_scale(PLAN, wildcards.scale)
+    training = search_targets.training_of(PLAN, wildcards.model, wildcards.dataset)
+    return training, search_space.load(wildcards.model)
+
+
+def asks_search():
+    """A training's resources, with the time of all trials; the time limit ends no search."""
+
+    def ask(name):
+        return lambda wildcards: search_targets.asks(
+            RESOURCES, *searched(wildcards)
+        ).get(name)
+
+    return {name: ask(name) for name in ASKED}
+
+
+rule search:
+    input:
+        # Data are immutable; the text of the study, and so its time, changes with the recipe,
+        # the space and the number of trials.
+        ancient(lambda wildcards: PLAN.inputs(searched(wildcards)[0])),
+        study=lambda wildcards: search_targets.write_identity(
+            PLAN, *searched(wildcards)
+        ),
+    output:
+        best=f"{SEARCHED}.yaml",
+        trials=f"{SEARCHED}_trials.csv",
+        history=f"{SEARCHED}_history.png",
+    log:
+        "results/logs/search/{scale}/{model}/{dataset}.log",
+    wildcard_constraints:
+        scale="[^/]+",
+    conda:
+        "../../envs/stp.yaml"
+    threads: lambda wildcards: search_targets.asks(RESOURCES, *searched(wildcards))["threads"]
+    resources:
+        **asks_search(),
+    params:
+        config=CONFIG,
+    shell:
+        "stp search {wildcards.model} {wildcards.dataset} --out {output.best}"
+        " --configfile {params.config} --log {log}"
