@@ -13,6 +13,7 @@ from typing import Any
 from stp import config as configuration
 from stp.config import Config, Json, Release
 from stp.errors import StpError, nearest
+from stp.fetch import weights as network_weights
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
@@ -269,7 +270,9 @@ class Plan:
         self.store: Path = folders["store"]
         self.raw_folder: Path = folders["raw"]
         self.raw_mirror: Path | None = folders["mirror"]
-        self.weights: Path | None = folders["weights"]
+        self.weights: Path = folders["weights"] or network_weights.FOLDER.absolute()
+        at_hand = network_weights.present(self.weights, network_weights.declared())
+        self.weight_files = {name: self.weights / file.file for name, file in at_hand.items()}
         self._codes: dict[tuple[str, ...], Code] = {}
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
@@ -277,7 +280,7 @@ class Plan:
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
-        self.recipes = Recipes(config)
+        self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
         self._needed = set(self._artefacts)
         for name in config.scale.prepared:
@@ -389,13 +392,13 @@ class Plan:
         recipe = self.recipes.train(model, name, seed, subset)
         part = "" if subset == "all" else f", {subset}"
         code = self._training_code(model, name, recipe)
-        weights = self.given_weights(model, name)
+        given = self.given_weights(model, name)
         return self._artefact(
             "train",
             f"{FOLDERS['train']}/{name}/{model}/default/{seed_name(seed)}",
             f"{model} on {name}{part}" + ("" if seed is None else f", seed {seed}"),
             recipe,
-            {"data": self.data(name), **({"weights": weights} if weights else {})},
+            {"data": self.data(name), **({"weights": given} if given else {})},
             code,
         )
 
@@ -500,9 +503,9 @@ class Plan:
         for name in self.config.datasets:
             if self.raw(name).lock == str(path):
                 return self.raw(name)
-        for weights in self._weights.values():
-            if weights.lock == str(path):
-                return weights
+        for given in self._weights.values():
+            if given.lock == str(path):
+                return given
         raise StpError(
             f"no release of the configuration has the lock file {path}",
             remedy="run snakemake again: the generator or its options may have changed",

@@ -312,6 +312,8 @@ class Metric(Strict):
         higher_is_better: the direction of its conventions, except those in `opposite`.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
+        weights: the network of config/weights.yaml that a convention looks through; where its
+            weights are not at hand, the convention has no value.
         conventions: what each one computes, and whose it is.
     """
 
@@ -321,6 +323,7 @@ class Metric(Strict):
     opposite: tuple[str, ...] = ()
     available: bool = True
     perceptual: bool = False
+    weights: dict[str, str] = {}
     reason: str = ""
     conventions: dict[str, str]
 

@@ -125,12 +125,13 @@ def _protocol(stage: str, recipe: Json) -> str:
 def _describe(plan: Plan, convention: str) -> Json:
     metric = plan.recipes.metric(convention)
     choice = convention.partition(".")[2]
+    reason = plan.recipes.why_unavailable(convention)
     return {
         "title": metric.title,
         "unit": metric.unit,
         "higher_is_better": metric.is_higher_better(choice),
-        "available": metric.available,
-        "reason": metric.reason,
+        "available": not reason,
+        "reason": reason,
         "description": metric.conventions[choice],
     }
 

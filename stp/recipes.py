@@ -18,10 +18,14 @@ class Recipes:
 
     Args:
         config: the checked configuration.
+        weights: checksums of the weights that are at hand, by the name of the network.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(
+        self, config: Config, weights: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
         self.config = config
+        self._at_hand = dict(weights or {})
         self._settings: dict[tuple[str, str, str], Json] = {}
         self._prepare: dict[str, Json] = {}
         self._networks: dict[tuple[str, str], Json] = {}
@@ -168,6 +172,19 @@ class Recipes:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
         return self.config.metrics[convention.partition(".")[0]]
 
+    def network(self, convention: str) -> str | None:
+        """The network that a convention looks through, if it does."""
+        return self.metric(convention).weights.get(convention.partition(".")[2])
+
+    def why_unavailable(self, convention: str) -> str:
+        """Why nothing is scored with a convention here; nothing if it is."""
+        metric, network = self.metric(convention), self.network(convention)
+        if not metric.available:
+            return metric.reason
+        if network is not None and network not in self._at_hand:
+            return f"the weights of {network} are not there (see `stp weights`)"
+        return ""
+
     def scored(self, dataset: str, perceptual: bool) -> list[str]:
         """List the conventions of one of a cell's two score jobs.
 
@@ -175,8 +192,11 @@ class Recipes:
             dataset: of the test.
             perceptual: those that a GPU computes, or all others.
         """
-        metrics = {name: self.metric(name) for name in self.conventions(dataset)}
-        return [n for n, m in metrics.items() if m.available and m.perceptual == perceptual]
+        return [
+            name
+            for name in self.conventions(dataset)
+            if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
+        ]
 
     def score(self, cell: Json, conventions: list[str]) -> Json:
         """The recipe of a cell's scores.
@@ -185,7 +205,10 @@ class Recipes:
             cell: its keys.
             conventions: to compute.
         """
+        networks = sorted({network for name in conventions if (network := self.network(name))})
+        weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
+            **({"weights": weights} if weights else {}),
             "cell": cell,
             # The order of a table's columns is no matter of the scores.
             "conventions": sorted(conventions),

@@ -125,7 +125,12 @@ def _make(
             inputs=inputs,
             out=temporary,
             state=state,
-            runtime={**plan.config.scale.runtime, **raw_roots(plan, artefact), **runtime},
+            runtime={
+                **plan.config.scale.runtime,
+                **raw_roots(plan, artefact),
+                **weight_files(plan, artefact),
+                **runtime,
+            },
             report=_both(lines.report, attempt.report),
             interrupted=stop,
         )
@@ -278,6 +283,13 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
         if isinstance(raw, Raw):
             return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
     return {}
+
+
+def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+    """Name the files of the networks that scores look through, as settings of their job."""
+    if not artefact.is_perceptual:
+        return {}
+    return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
 
 
 def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:

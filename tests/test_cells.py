@@ -173,14 +173,23 @@ def test_dimensions_whose_code_is_to_come_are_known(paper):
     assert to_come == {"long_term", "generalization", "robustness"}
 
 
-def test_perceptual_scores_are_a_second_job_where_such_a_metric_is_available():
+def test_perceptual_scores_are_a_second_job_where_their_weights_are(monkeypatch, tmp_path):
+    monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
     assert all(made.perceptual is None for made in Plan.load(DEMO).cells)
     before = {made.scores.folder for made in Plan.load(DEMO).cells}
-    plan = Plan(config.load(demo(metrics={"lpips": {"available": True}}, runtime={"gpus": 4})))
+    (tmp_path / "alexnet_features.pth").touch()
+    plan = Plan(config.load(demo(runtime={"gpus": 4})))
     by_dataset = {made.cell.tested_on: made for made in plan.cells}
     assert by_dataset["enso"].perceptual is None
     kth = by_dataset["kth"]
     assert kth.perceptual.recipe["conventions"] == ["lpips.alex"]
+    ((network, checksums),) = kth.perceptual.recipe["weights"].items()
+    assert network == "alexnet" and checksums["sha256"].startswith("977ab275")
+    assert "weights" not in kth.scores.recipe
+    (tmp_path / "alexnet-owt-7be5be79.pth").touch()  # is preferred: other scores
+    other = Plan(config.load(demo(runtime={"gpus": 4})))
+    planned = {m.perceptual for m in plan.cells} - {None}
+    assert {m.perceptual for m in other.cells}.isdisjoint(planned)
     assert kth.perceptual.rule == "score_perceptual_short_term"
     assert plan.gpus(kth.perceptual) == 1 and plan.gpus(kth.scores) == 0
     assert {made.scores.folder for made in plan.cells} == before, "the other scores stay"

@@ -103,7 +103,8 @@ def test_columns_keep_the_papers_order_and_directions(paper):
     # nino34 is a skill, but its RMSE is an error
     assert made["conventions"]["nino34.correlation"]["higher_is_better"]
     assert not made["conventions"]["nino34.rmse"]["higher_is_better"]
-    assert made["unavailable"]["lpips.alex"] == "metric not available yet"
+    absent = "the weights of alexnet are not there (see `stp weights`)"
+    assert made["unavailable"]["lpips.alex"] == absent
 
 
 def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric
 from stp.metrics.pixels import absolute_errors, frame_size
 
@@ -20,3 +21,6 @@ frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14)."""
 
 pixel_mean = Metric(_pixel_mean)
 """Mean over everything, in units of the variable (PredBench, traffic tables)."""
+
+pixel_mean_batch16 = mean_of_batches(pixel_mean, 16)
+"""As ``pixel_mean``, the mean over batches of 16 of their means: how PredBench's code averages."""

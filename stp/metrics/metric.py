@@ -1,17 +1,37 @@
 """What a metric is: statistics of single samples, and what is made of their mean.
 
-Shape letters: N samples, K components, T lead times, C channels, H, W.
+Shape letters: N samples, M members of an ensemble, K components, S series, T lead times, C
+channels, H, W.
 """
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+
+class Series(NamedTuple):
+    """What one of several values of a convention is about; None where that is everything.
+
+    Attributes:
+        variable: a variable, such as ``z500``.
+        level: a level, in the units of the data's coordinate.
+        threshold: a threshold of events.
+    """
+
+    variable: str | None = None
+    level: float | None = None
+    threshold: float | None = None
 
 
 def first_component(means: np.ndarray) -> np.ndarray:
     """The mean itself is the value: (..., K, T) -> (..., T)."""
     return means[..., 0, :]
+
+
+def every_component(means: np.ndarray) -> np.ndarray:
+    """The mean of each component is the value of a series: (..., K, T) -> (..., S = K, T)."""
+    return means
 
 
 class Metric(NamedTuple):
@@ -23,18 +43,38 @@ class Metric(NamedTuple):
 
     Attributes:
         statistics: (predicted, observed), each float32 (N, T, C, H, W) in the dataset's units, to
-            float64 (N, K, T'). NaN stays NaN. T' is T or shorter; the last entry always belongs to
+            float64 (N, K, T'). NaN stays NaN and means bad data; infinite is a frame without a
+            value for the reason ``no_value``. T' is T or shorter; the last entry always belongs to
             lead time T.
-        finish: means over samples (..., K, T') to values (..., T'); NaN or infinite where there is
-            no value.
+        finish: means over samples (..., K, T') to values (..., T'), or (..., S, T') where there
+            are several series; NaN or infinite where there is no value.
         components: names of the K statistics.
         leads: the value for all lead times is the mean of the values per lead time ("mean"), or
             ``finish`` of the statistics averaged over lead times ("pool").
         no_value: why a value may be infinite or undefined although nothing is wrong with the data.
+        series: what the S values are about. Where K is a multiple of S, the components of a
+            series lie together, in the order of the series.
+        on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data:
+            with other statistics, series, or a ``reason``.
+        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,).
+        ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
+        keep_samples: whether the statistics of single samples are kept, or only their sums.
+        reason: why these data have no value at all; empty if they have.
     """
 
-    statistics: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    statistics: Callable[..., np.ndarray]
     finish: Callable[[np.ndarray], np.ndarray] = first_component
     components: tuple[str, ...] = ("value",)
     leads: Literal["mean", "pool"] = "mean"
     no_value: str = ""
+    series: tuple[Series, ...] = (Series(),)
+    on_data: Callable[[Any, Any], "Metric"] | None = None
+    numbered: bool = False
+    ensemble: bool = False
+    keep_samples: bool = True
+    reason: str = ""
+
+
+def needs_data(*_: np.ndarray) -> np.ndarray:
+    """Stand for the statistics of a metric that needs more than frames, until it gets it."""
+    raise TypeError("a metric of `on_data` is used without its data")

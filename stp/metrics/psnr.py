@@ -7,8 +7,10 @@ frame, which makes a perfect prediction the worst one.)
 
 import numpy as np
 
+from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric, first_component
 from stp.metrics.pixels import frame_size, squared_errors
+from stp.metrics.scale import in_unit_range
 
 
 def _mean_square(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -29,11 +31,33 @@ def _finish_pooled(means: np.ndarray) -> np.ndarray:
     return _decibel(first_component(means))
 
 
-per_frame = Metric(_per_frame, no_value="predicted exactly")
+def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    span = np.ptp(observed.astype(np.float64), axis=(2, 3, 4))[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = _per_frame(predicted, observed) + 20.0 * np.log10(span)
+    # A constant frame that is predicted exactly: infinite, and not NaN as bad data.
+    exact = np.isinf(_per_frame(predicted, observed)) & (span == 0)
+    return np.where(exact, np.inf, found)
+
+
+per_frame = Metric(_per_frame, no_value="predicted exactly", on_data=in_unit_range)
 """PSNR of each frame, then the mean over frames (PredBench, appendix B, equation 2)."""
 
+per_frame_batch16 = mean_of_batches(per_frame, 16)
+"""As ``per_frame``, the mean over batches of 16 of their means: how PredBench's code averages."""
+
+frame_range = Metric(
+    _of_observed_range, no_value="predicted exactly, or a constant frame was observed"
+)
+"""20 log10(largest minus smallest value of the observed frame / RMSE) of each frame, then the mean:
+for data of any units. Not comparable with ``per_frame``."""
+
 pooled = Metric(
-    _mean_square, finish=_finish_pooled, leads="pool", no_value="everything is predicted exactly"
+    _mean_square,
+    finish=_finish_pooled,
+    leads="pool",
+    no_value="everything is predicted exactly",
+    on_data=in_unit_range,
 )
 """PSNR of the mean squared error over everything; by Jensen's inequality never above
 ``per_frame``, and hardly moved by single frames that are nearly exact."""

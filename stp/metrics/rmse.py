@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric, first_component
 from stp.metrics.pixels import frame_size, squared_errors
 
@@ -33,3 +34,6 @@ calls RMSE for video."""
 pooled = Metric(_mean_square, finish=_root, leads="pool")
 """One root of the mean over samples, lead times, C, H, W, as in OpenSTL; by Jensen's inequality
 never below ``per_frame``."""
+
+per_frame_batch16 = mean_of_batches(per_frame, 16)
+"""As ``per_frame``, the mean over batches of 16 of their means: how PredBench's code averages."""

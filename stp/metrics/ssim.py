@@ -25,7 +25,9 @@ from functools import partial
 import numpy as np
 
 from stp.errors import StpError
+from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric
+from stp.metrics.scale import in_unit_range
 
 WINDOW = 7
 AREA = WINDOW * WINDOW
@@ -120,9 +122,34 @@ def _statistics(predicted: np.ndarray, observed: np.ndarray, data_range: float) 
     return structural_similarity(predicted, observed, data_range=data_range)[:, None]
 
 
-range2 = Metric(partial(_statistics, data_range=2.0))
+def observed_range(observed: np.ndarray) -> np.ndarray:
+    """Largest minus smallest value of each channel of each frame: (..., H, W) to (..., 1, 1)."""
+    return np.asarray(np.ptp(observed, axis=(-2, -1), keepdims=True))
+
+
+def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    span = observed_range(observed.astype(np.float64))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Less the smallest value: an offset such as 273 K would make all luminances equal.
+        low = observed.min(axis=(-2, -1), keepdims=True)
+        values = structural_similarity(
+            (predicted - low) / span, (observed - low) / span, data_range=1.0
+        )
+    # A constant frame has no range; infinite, and not NaN as bad data.
+    constant = (span == 0).any(axis=(-3, -2, -1)) & np.isfinite(predicted).all(axis=(-3, -2, -1))
+    return np.where(constant, np.inf, values)[:, None]
+
+
+range2 = Metric(partial(_statistics, data_range=2.0), on_data=in_unit_range)
 """Data range 2 for frames in [0, 1], scikit-image's default for floats until 0.19: what PredBench
 and OpenSTL print as SSIM. Higher than ``range1``."""
 
-range1 = Metric(partial(_statistics, data_range=1.0))
+range1 = Metric(partial(_statistics, data_range=1.0), on_data=in_unit_range)
 """Data range 1, the range of the frames."""
+
+range2_batch16 = mean_of_batches(range2, 16)
+"""As ``range2``, the mean over batches of 16 of their means: how PredBench's code averages."""
+
+frame_range = Metric(_of_observed_range, no_value="an observed frame is constant")
+"""Frames scaled by the smallest and largest value of each channel of each observed frame, data
+range 1: for data of any units, standardised ones too. Not comparable with the others."""

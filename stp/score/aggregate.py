@@ -1,5 +1,6 @@
 """From statistics of samples to values: per lead time and overall, with intervals and reasons."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,28 @@ class Row(NamedTuple):
     value: float | None
     n: int
     reason: str | None
+    variable: str | None = None
+    level: float | None = None
+    threshold: float | None = None
+
+
+class Flaws(NamedTuple):
+    """Where statistics are no finite numbers.
+
+    Attributes:
+        nan: bool (N, K, T'); K is 1 where it is not known of which component.
+        infinite: likewise.
+        clips: names of the N samples.
+    """
+
+    nan: np.ndarray
+    infinite: np.ndarray
+    clips: Sequence[str]
+
+    @classmethod
+    def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "Flaws":
+        """Look for them in statistics (N, K, T')."""
+        return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
 def cluster_sums(statistics: np.ndarray, clusters: np.ndarray, count: int) -> np.ndarray:
@@ -35,7 +58,11 @@ def cluster_sums(statistics: np.ndarray, clusters: np.ndarray, count: int) -> np
 
 
 def values(metric: Metric, means: np.ndarray) -> np.ndarray:
-    """Means over samples (..., K, T) to (..., 1 + T): the overall value, then one per lead time."""
+    """Means over samples (..., K, T) to values: the overall one, then one per lead time.
+
+    Returns:
+        (..., 1 + T), or (..., S, 1 + T) where the convention has several series.
+    """
     with np.errstate(all="ignore"):
         per_lead = metric.finish(means)
         if metric.leads == "pool":
@@ -47,7 +74,7 @@ def values(metric: Metric, means: np.ndarray) -> np.ndarray:
 
 def rows(
     metric: Metric,
-    statistics: np.ndarray,
+    flaws: Flaws,
     means: np.ndarray,
     resampled: np.ndarray,
     *,
@@ -58,31 +85,80 @@ def rows(
 
     Args:
         metric: the convention.
-        statistics: of all samples, (N, K, T').
+        flaws: of the statistics of all samples.
         means: over samples, (K, T').
         resampled: the same in each resample, (R, K, T'); empty if there are too few clusters.
         clusters: how many clusters there are.
         leads: number of lead times T; the last statistic belongs to lead time T.
 
     Returns:
-        Mean and both ends of the 95 % interval, for all lead times (lead None) and for each.
+        Mean and both ends of the 95 % interval, for all lead times (lead None) and for each, of
+        each series.
     """
-    found = values(metric, means)
-    nan = np.isnan(statistics).any(axis=1)
-    infinite = np.isinf(statistics).any(axis=1)
+    found = _by_series(values(metric, means), means)
+    spread = None
     if clusters >= FEWEST_CLUSTERS:
-        spread = values(metric, resampled)
+        spread = _by_series(values(metric, resampled), resampled)
     result = []
-    first = leads - statistics.shape[-1] + 1
-    for i, value in enumerate(found):
+    for s, series in enumerate(metric.series):
+        components = _components_of(s, len(metric.series), flaws.nan.shape[1])
+        its_rows = _series_rows(
+            metric,
+            Flaws(
+                np.asarray(flaws.nan[:, components].any(axis=1)),
+                np.asarray(flaws.infinite[:, components].any(axis=1)),
+                flaws.clips,
+            ),
+            found[s],
+            None if spread is None else spread[:, s],
+            clusters=clusters,
+            first=leads - means.shape[-1] + 1,
+        )
+        result += [row._replace(**series._asdict()) for row in its_rows]
+    return result
+
+
+def absent(metric: Metric, samples: int) -> list[Row]:
+    """Rows of a convention that these data have no value of: NULL for all lead times."""
+    return [
+        Row(None, "mean", None, samples, metric.reason, **series._asdict())
+        for series in metric.series
+    ]
+
+
+def _by_series(found: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Values with an axis of series, (..., S, 1 + T), also where there is only one."""
+    return found if found.ndim == means.ndim else found[..., None, :]
+
+
+def _components_of(series: int, of: int, components: int) -> slice:
+    """The components of one series; all where they are not dealt out."""
+    each, rest = divmod(components, of)
+    return slice(None) if rest or not each else slice(series * each, (series + 1) * each)
+
+
+def _series_rows(
+    metric: Metric,
+    flaws: Flaws,
+    found: np.ndarray,
+    spread: np.ndarray | None,
+    *,
+    clusters: int,
+    first: int,
+) -> list[Row]:
+    """Rows of one series: values (1 + T',), in each resample (R, 1 + T'), flaws (N, T')."""
+    samples = len(flaws.clips)
+    result = []
+    for i, value in enumerate(found.tolist()):
         here = slice(None) if i == 0 else slice(i - 1, i)
         lead = None if i == 0 else first + i - 1
-        reason = _why_missing(metric, value, nan[:, here], infinite[:, here])
-        result.append(Row(lead, "mean", None if reason else value, len(statistics), reason))
+        at_lead = Flaws(flaws.nan[:, here], flaws.infinite[:, here], flaws.clips)
+        reason = _why_missing(metric, value, at_lead)
+        result.append(Row(lead, "mean", None if reason else value, samples, reason))
         ends: Any = (None, None)
-        if reason is None and clusters < FEWEST_CLUSTERS:
+        if reason is None and spread is None:
             reason = f"only {clusters} clusters ({FEWEST_CLUSTERS} needed)"
-        elif reason is None:
+        elif reason is None and spread is not None:
             lost = int((~np.isfinite(spread[:, i])).sum())
             if lost:
                 reason = f"{lost} of {len(spread)} resamples have no value"
@@ -94,14 +170,20 @@ def rows(
     return result
 
 
-def _why_missing(metric: Metric, value: float, nan: np.ndarray, infinite: np.ndarray) -> str | None:
+def _why_missing(metric: Metric, value: float, flaws: Flaws) -> str | None:
     """The reason why a value is missing; None if it is not."""
     if np.isfinite(value):
         return None
-    if nan.any():
+    if flaws.nan.any():
         where = "predictions or data are NaN or infinite"
-        return f"not a number in {nan.sum()} of {nan.size} frames: {where}"
+        return f"not a number in {_counted(flaws.nan, flaws.clips)}: {where}"
     because = f" ({metric.no_value})" if metric.no_value else ""
-    if infinite.any():
-        return f"infinite in {infinite.sum()} of {infinite.size} frames{because}"
+    if flaws.infinite.any():
+        return f"infinite in {_counted(flaws.infinite, flaws.clips)}{because}"
     return f"{'undefined' if np.isnan(value) else 'infinite'}{because}"
+
+
+def _counted(bad: np.ndarray, clips: Sequence[str]) -> str:
+    """How many frames are bad, and whose the first one is."""
+    first = clips[int(bad.any(axis=1).argmax())]
+    return f"{bad.sum()} of {bad.size} frames, first in clip {first}"

@@ -7,9 +7,12 @@ import pkgutil
 import stp.metrics
 from stp.errors import StpError
 from stp.metrics.metric import Metric
+from stp.metrics.perceptual import LearnedMetric, SetDistance
+
+Convention = Metric | LearnedMetric | SetDistance
 
 
-def find(name: str) -> Metric:
+def find(name: str) -> Convention:
     """The metric behind ``<metric>.<choice>``.
 
     Raises:
@@ -18,7 +21,7 @@ def find(name: str) -> Metric:
     module, _, choice = name.partition(".")
     if module in _modules():
         metric = getattr(importlib.import_module(f"stp.metrics.{module}"), choice, None)
-        if isinstance(metric, Metric):
+        if isinstance(metric, Convention):
             return metric
     known = [f"{module}.{choice}" for module in _modules() for choice in choices(module)]
     of_the_module = [other for other in known if other.startswith(f"{module}.")]
@@ -33,7 +36,7 @@ def find(name: str) -> Metric:
 def choices(module: str) -> list[str]:
     """Names of the conventions in one module of ``stp.metrics``, sorted."""
     attributes = vars(importlib.import_module(f"stp.metrics.{module}"))
-    return sorted(name for name, value in attributes.items() if isinstance(value, Metric))
+    return sorted(name for name, value in attributes.items() if isinstance(value, Convention))
 
 
 def _modules() -> list[str]:

@@ -22,6 +22,10 @@ CELL_KEYS = (
 """The key columns of every row; all text but the seed."""
 
 
+STATISTICS = ("mean_of_members", "ensemble_mean", "best_of_members")
+"""What metrics of one forecast may make of several; see `stp.score.members`."""
+
+
 @dataclass(frozen=True)
 class Bootstrap:
     """Resampling of clusters.
@@ -50,6 +54,11 @@ class ScoreOptions:
         split: split of the data that the predictions belong to.
         bootstrap: how intervals are made.
         threads: conventions that are computed at the same time.
+        statistic: how several forecasts of a sample are scored by metrics of one forecast; see
+            `stp.score.members`. None where there is one.
+        higher_is_better: by convention; for the best of several forecasts only.
+        weights: checksums of the weights that conventions look through, by the name of the
+            network; conventions whose weights are not named have no value.
     """
 
     cell: dict[str, Any]
@@ -57,6 +66,9 @@ class ScoreOptions:
     split: str = "test"
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     threads: int = 1
+    statistic: str | None = None
+    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    weights: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lost = [key for key in CELL_KEYS if key not in self.cell]
@@ -80,6 +92,8 @@ class ScoreOptions:
                 remedy="name each convention once",
             )
         require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
+        ok = self.statistic is None or self.statistic in STATISTICS
+        require(ok, "statistic", self.statistic, f"null or one of {', '.join(STATISTICS)}")
 
     @classmethod
     def from_recipe(cls, recipe: dict[str, Any]) -> "ScoreOptions":

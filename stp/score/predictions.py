@@ -20,7 +20,9 @@ class Predictions:
 
     Attributes:
         index: the split's rows, in the order of the samples.
+        members: forecasts of each sample, 1 unless the model draws several.
         leads: number of lead times T.
+        context: number of context frames.
 
     Raises:
         StpError: something is missing, damaged, or does not fit the data.
@@ -30,14 +32,15 @@ class Predictions:
         store = Path(folder) / "predictions.zarr"
         self.index = data.clips(split).index
         self._clips = data.clips(split)
-        self._context = data.context
+        self.context: int = data.context
         attributes = read_metadata(store, "group")["attributes"]
         self._frames = MappedRows(store / "predictions")
         self.shape = self._frames.shape
-        if len(self.shape) != 5 or self.shape[2:] != data.shape:
+        if len(self.shape) not in (5, 6) or self.shape[-3:] != data.shape:
             raise StpError(
                 f"{store}: predictions have shape {self.shape}",
-                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data",
+                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data, "
+                "or (samples, members, lead times, ...)",
                 remedy="predict with a model that was trained on frames of this shape",
             )
         if attributes.get("units") != data.attrs.get("units"):
@@ -47,14 +50,30 @@ class Predictions:
                 remedy="write predictions in the units of the dataset",
             )
         self._check_index(Path(folder) / "index.parquet", split)
-        self.leads: int = self.shape[1]
+        self.members: int = self.shape[1] if len(self.shape) == 6 else 1
+        self.leads: int = self.shape[-4]
 
     def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted and observed frames of samples start..stop-1, float32 (n, T, C, H, W) each."""
+        """Frames of samples start..stop-1.
+
+        Returns:
+            Predicted, float32 (n, M, T, C, H, W), and observed, float32 (n, T, C, H, W).
+        """
         predicted = np.asarray(self._frames.read(start, stop), np.float32)
-        length = self._context + self.leads
-        observed = self._clips.read(range(start, stop), length=length)[:, self._context :]
+        predicted = predicted.reshape(-1, self.members, *self.shape[-4:])
+        length = self.context + self.leads
+        observed = self._clips.read(range(start, stop), length=length)[:, self.context :]
         return predicted, observed
+
+    def read_context(self, start: int, stop: int) -> np.ndarray:
+        """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
+        return self._clips.read(range(start, stop), length=self.context)
+
+    def frames(self) -> np.ndarray:
+        """Number of each observed frame in the prepared frames, int64 (N, T)."""
+        starts, strides = (self.index[key].to_numpy(np.int64) for key in ("start", "stride"))
+        steps = self.context + np.arange(self.leads)
+        return np.asarray(starts[:, None] + steps * strides[:, None])
 
     def _check_index(self, path: Path, split: str) -> None:
         try:

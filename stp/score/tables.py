@@ -56,16 +56,13 @@ CLUSTERS = pa.schema(
 the other. Sums of the same cluster may be added; ``finish(sum / n)`` gives every value."""
 
 
-def write_scores(
-    path: Path, cell: dict[str, Any], variable: str | None, rows: dict[str, list[Row]]
-) -> None:
+def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -> None:
     """Write ``scores.parquet`` from the rows of each convention."""
     records = [
         {
             **cell,
             "metric": convention.split(".")[0],
             "convention": convention,
-            "variable": variable,
             **row._asdict(),
         }
         for convention, its_rows in rows.items()
@@ -113,7 +110,7 @@ def write_clusters(
         )
         for convention, values in sums.items()
     ]
-    pq.write_table(pa.concat_tables(tables), path)
+    pq.write_table(pa.concat_tables([CLUSTERS.empty_table(), *tables]), path)
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:

@@ -38,6 +38,7 @@ def module_name(path: Path) -> str:
 
 
 FILES = {module_name(path): path for path in sorted((ROOT / "stp").rglob("*.py"))}
+LOOKING = ("stp.metrics.lpips", "stp.metrics.fvd", "stp.metrics.kvd", "stp.metrics.frechet")
 
 
 class Copy:
@@ -155,7 +156,7 @@ def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp
         # The constants of SSIM: scores of the datasets that have it.
         ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 34}),
         # A default that no recipe sets counts by the module that has it.
-        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 51}),
+        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 52}),
     ],
 )
 def test_a_constant_of_a_metric_reaches_scores_and_tables(
@@ -216,8 +217,10 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     """Otherwise an edit could reach what nobody looks at."""
     planned = {m for code in Plan(copy.config, copy.folder).artefacts.values()
                for m in code.code.modules}  # fmt: skip
+    # No weights of networks that look at frames are at hand, so these have no jobs.
+    looking = {m for m in FILES if m.startswith(("stp.metrics.networks", *LOOKING))}
     for folder in ("models", "prepare", "metrics"):
-        modules = {m for m in FILES if m.startswith(f"stp.{folder}.")}
+        modules = {m for m in FILES if m.startswith(f"stp.{folder}.")} - looking
         assert modules <= planned, f"add them to everything.yaml: {modules - planned}"
 
 

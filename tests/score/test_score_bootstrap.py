@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import bootstrap
 
 from stp.metrics.metric import Metric
-from stp.score.aggregate import Row, cluster_sums, rows
+from stp.score.aggregate import Flaws, Row, cluster_sums, rows
 from stp.score.bootstrap import CHUNK, resampled_means
 
 MEAN = Metric(lambda predicted, observed: predicted)
@@ -32,7 +32,7 @@ def score(
     flat = resampled_means(sums.reshape(count, -1), counts, resamples=resamples, seed=seed)
     return rows(
         metric,
-        statistics,
+        Flaws.of(statistics, [f"clip{n}" for n in range(len(statistics))]),
         sums.sum(axis=0) / counts.sum(),
         flat.reshape(resamples, *sums.shape[1:]),
         clusters=count,
@@ -129,8 +129,8 @@ def test_reasons_count_the_frames() -> None:
     found = score(x, np.arange(12), metric=metric)
     assert all(row.value is None for row in found)
     reasons = {row.lead: row.reason for row in found}
-    assert reasons[1] == "infinite in 2 of 12 frames (predicted exactly)"
-    assert reasons[2].startswith("not a number in 1 of 12 frames")
+    assert reasons[1] == "infinite in 2 of 12 frames, first in clip clip3 (predicted exactly)"
+    assert reasons[2].startswith("not a number in 1 of 12 frames, first in clip clip7:")
     assert reasons[None].startswith("not a number in 1 of 24 frames")
 
 

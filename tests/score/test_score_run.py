@@ -207,8 +207,8 @@ def test_exact_frames_have_no_psnr(make_scored: Callable[..., Scored]) -> None:
     assert (table.value.isna() == table.reason.notna()).all()
     per_frame = table[(table.convention == "psnr.per_frame") & (table.statistic == "mean")]
     reasons = dict(zip(per_frame.lead, per_frame.reason, strict=True))
-    assert reasons[None] == "infinite in 2 of 24 frames (predicted exactly)"
-    assert reasons[1] == "infinite in 2 of 12 frames (predicted exactly)"
+    assert reasons[None] == "infinite in 2 of 24 frames, first in clip clip004 (predicted exactly)"
+    assert reasons[1] == "infinite in 2 of 12 frames, first in clip clip004 (predicted exactly)"
     assert reasons[2] is None
     assert value(out, "psnr.per_frame", lead=2) == pytest.approx(20, abs=1e-6)
     # Pooled over 24 frames, 22 of them with MSE 0.01: 20 - 10 log10(22 / 24) dB.
@@ -228,7 +228,8 @@ def test_nan_in_predictions_is_null_never_zero(video: Scored, make_scored: Any) 
         assert set(missing.lead) == {None, 3}
         assert len(missing) == 6
         assert set(missing[missing.lead == 3].reason) == {
-            "not a number in 1 of 23 frames: predictions or data are NaN or infinite"
+            "not a number in 1 of 23 frames, first in clip clip003: "
+            "predictions or data are NaN or infinite"
         }
 
 

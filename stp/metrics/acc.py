@@ -1,0 +1,163 @@
+"""Anomaly correlation coefficient of each variable.
+
+    sum of w p' o' / sqrt(sum of w p'^2  sum of w o'^2)
+
+with latitude weights w and anomalies p', o' of forecast and observation from the mean of the
+calendar day of the valid time (PredBench, appendix B, equation 5), from ``climatology.zarr`` of the
+prepared data. The conventions differ in the years of the climatology, in whether the mean of the
+anomalies over the globe is removed first, and in what is summed before the division.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import zarr
+
+from stp.data.prepared import Prepared
+from stp.data.zarr_rows import MappedRows
+from stp.metrics.comparison import Comparison
+from stp.metrics.latitude import coordinate, per_variable, weights_of
+from stp.metrics.metric import Metric, every_component, needs_data
+
+PARTS = ("po", "pp", "oo")
+
+
+class Climatology:
+    """The mean of each calendar day, as WeatherBench is prepared with.
+
+    Args:
+        data: the prepared data, with ``climatology.zarr`` and a coordinate ``time``.
+        kind: "with_validation" (as published) or "without_validation".
+
+    Raises:
+        LookupError: there is no such climatology; says why.
+    """
+
+    def __init__(self, data: Prepared, kind: str) -> None:
+        store = data.folder / "climatology.zarr"
+        hours = coordinate(data, "time")
+        if not (store / kind / "zarr.json").exists():
+            raise LookupError(f"the prepared data have no daily climatology {kind}")
+        if hours is None:
+            raise LookupError("the prepared data have no coordinate time (hours since 1970)")
+        self._means = MappedRows(store / kind)
+        found = zarr.open_array(str(store / "day"), mode="r")[:]
+        self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
+        self._stamps = hours.astype("datetime64[h]")
+
+    def day(self, frame: int) -> str:
+        """Calendar day of a frame of the prepared data: "02-29"."""
+        return str(self._stamps[frame].astype("datetime64[D]"))[5:]
+
+    def check(self, frames: np.ndarray) -> None:
+        """Look whether all days are there.
+
+        Raises:
+            LookupError: a day is not.
+        """
+        for day in sorted({self.day(frame) for frame in np.unique(frames).tolist()}):
+            row = self._row.get(day)
+            if row is None or np.isnan(self._means.read(row, row + 1).flat[0]):
+                raise LookupError(f"the climatology has no {day} (month-day)")
+
+    def read(self, frame: int) -> np.ndarray:
+        """The mean of the day of a frame, float32 (C, H, W)."""
+        row = self._row[self.day(frame)]
+        return self._means.read(row, row + 1)[0]
+
+
+def anomaly_products(
+    predicted: np.ndarray,
+    observed: np.ndarray,
+    climatology: Callable[[int, int], np.ndarray],
+    weights: np.ndarray,
+    *,
+    centred: bool = False,
+) -> np.ndarray:
+    """Weighted means of the products of anomalies.
+
+    Args:
+        predicted: (N, T, C, H, W).
+        observed: (N, T, C, H, W).
+        climatology: (sample, lead) to (C, H, W), at the valid time.
+        weights: of latitudes, with mean 1, (H,).
+        centred: remove the weighted mean of the anomalies of each frame first.
+
+    Returns:
+        float64 (N, C, 3, T): means over H, W of w p' o', w p'^2, w o'^2.
+    """
+    samples, leads, channels, height, width = predicted.shape
+    share = (weights / (height * width))[:, None]
+    products = np.empty((samples, channels, 3, leads))
+    for n in range(samples):
+        for t in range(leads):
+            mean = climatology(n, t).astype(np.float64)
+            p, o = predicted[n, t] - mean, observed[n, t] - mean
+            if centred:
+                p -= (p * share).sum(axis=(1, 2), keepdims=True)
+                o -= (o * share).sum(axis=(1, 2), keepdims=True)
+            for k, (a, b) in enumerate(((p, o), (p, p), (o, o))):
+                products[n, :, k, t] = np.einsum("chw,chw->ch", a, b) @ share[:, 0]
+    return products
+
+
+def correlation(products: np.ndarray) -> np.ndarray:
+    """(..., C, 3, T) to (..., C, T); infinite where an anomaly vanishes everywhere, NaN stays."""
+    po, pp, oo = np.moveaxis(products, -2, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((pp == 0) | (oo == 0), np.inf, po / np.sqrt(pp * oo))
+
+
+def _finish(means: np.ndarray) -> np.ndarray:
+    *outer, components, leads = means.shape
+    return correlation(means.reshape(*outer, components // 3, 3, leads))
+
+
+def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Metric:
+    def bind(metric: Metric, compared: Comparison) -> Metric:
+        bound = per_variable(metric, compared, PARTS if pooled else ())
+        weights = weights_of(compared.data)
+        if weights is None:
+            return bound
+        try:
+            climatology = Climatology(compared.data, kind)
+            climatology.check(compared.frames)
+        except LookupError as error:
+            return bound._replace(reason=str(error.args[0]))
+
+        def statistics(
+            predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray
+        ) -> np.ndarray:
+            def mean(n: int, t: int) -> np.ndarray:
+                return climatology.read(int(compared.frames[numbers[n], t]))
+
+            products = anomaly_products(predicted, observed, mean, weights, centred=centred)
+            samples, leads = predicted.shape[:2]
+            return products.reshape(samples, -1, leads) if pooled else correlation(products)
+
+        return bound._replace(statistics=statistics)
+
+    return Metric(
+        needs_data,
+        finish=_finish if pooled else every_component,
+        leads="pool" if pooled else "mean",
+        no_value="the forecast or the observation is the climatology itself",
+        on_data=bind,
+        numbered=True,
+    )
+
+
+per_frame = _convention("with_validation")
+"""Of each frame, then the mean over frames; climatology 1993-2016, which has the validation year in
+it (PredBench, appendix B, equation 5, and its code)."""
+
+per_frame_without_validation = _convention("without_validation")
+"""As ``per_frame``, with a climatology of training years only, which no choice of a model has
+seen."""
+
+centred = _convention("with_validation", centred=True)
+"""As ``per_frame``, without the mean anomaly of the globe, the centred form of forecast centres."""
+
+pooled = _convention("with_validation", pooled=True)
+"""Products summed over samples (for all lead times together, over these too) before the division:
+days with large anomalies count more."""

@@ -1,0 +1,88 @@
+"""Counts of hits, misses and false alarms: the ground of CSI, POD, success ratio and bias.
+
+An event is a value at or above a threshold. Thresholds are those of SEVIR, on a scale of 0..255;
+data of another fixed range are compared as if scaled to it (PredBench, appendix B, equation 6).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric, Series
+from stp.metrics.scale import NO_RANGE, unit_range
+
+THRESHOLDS = (16, 74, 133, 160, 181, 219)
+COUNTS = ("hits", "misses", "false_alarms")
+
+Score = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""(hits, misses, false alarms) to a score, NaN where it has none."""
+
+
+def contingency(
+    predicted: np.ndarray, observed: np.ndarray, thresholds: Sequence[np.ndarray | float]
+) -> np.ndarray:
+    """Count events of each frame.
+
+    Args:
+        predicted: (N, T, C, H, W).
+        observed: (N, T, C, H, W).
+        thresholds: in the units of the frames, each a number or (C, 1, 1).
+
+    Returns:
+        float64 (N, 3 per threshold, T): hits, misses, false alarms. A frame with NaN on either
+        side has NaN counts: "no event" is not what NaN says.
+    """
+    counts = np.empty((len(predicted), len(thresholds), 3, predicted.shape[1]))
+    for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
+        for k, threshold in enumerate(thresholds):
+            forecast, event = p >= threshold, o >= threshold
+            hits, forecasts, events = (
+                np.count_nonzero(mask.reshape(len(p), -1), axis=1)
+                for mask in (forecast & event, forecast, event)
+            )
+            counts[n, k] = hits, events - hits, forecasts - hits
+        # A sum is NaN where a value is (or where infinite values cancel), and costs no mask.
+        with np.errstate(invalid="ignore"):
+            bad = np.isnan(p.sum(axis=(1, 2, 3)) + o.sum(axis=(1, 2, 3)))
+        counts[n, :, :, bad] = np.nan
+    return counts.reshape(len(predicted), -1, predicted.shape[1])
+
+
+def mean_over_thresholds(score: Score, *, pool: bool, no_value: str) -> Metric:
+    """A convention with a value for each threshold and, first, their mean.
+
+    Args:
+        score: of counts that are summed over samples, pixels and, for all lead times together,
+            over lead times (``pool``); if not, that value is the mean over lead times.
+        pool: see there.
+        no_value: when ``score`` has no value.
+    """
+    return Metric(
+        partial(contingency, thresholds=THRESHOLDS),
+        finish=partial(_scores, score=score),
+        components=tuple(f"{count}{t}" for t in THRESHOLDS for count in COUNTS),
+        leads="pool" if pool else "mean",
+        no_value=no_value,
+        series=(Series(), *(Series(threshold=t) for t in THRESHOLDS)),
+        on_data=_in_units,
+    )
+
+
+def _scores(means: np.ndarray, score: Score) -> np.ndarray:
+    """(..., 18, T) to (..., 7, T): the mean over thresholds and each one; NaN makes it NaN."""
+    *outer, _, leads = means.shape
+    counts = means.reshape(*outer, len(THRESHOLDS), 3, leads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = score(counts[..., 0, :], counts[..., 1, :], counts[..., 2, :])
+    return np.concatenate([each.mean(axis=-2, keepdims=True), each], axis=-2)
+
+
+def _in_units(metric: Metric, compared: Comparison) -> Metric:
+    found = unit_range(compared.data.attrs)
+    if found is None:
+        return metric._replace(reason=NO_RANGE)
+    offset, scale = (np.asarray(part, np.float64) for part in found)
+    inside = [(t / 255 * scale + offset).astype(np.float32) for t in THRESHOLDS]
+    return metric._replace(statistics=partial(contingency, thresholds=inside))

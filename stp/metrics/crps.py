@@ -1,0 +1,89 @@
+"""Continuous ranked probability score: mean absolute error for forecasts with several members.
+
+    CRPS = E|X - y| - E|X - X'| / 2
+
+(Gneiting and Raftery 2007, https://doi.org/10.1198/016214506000001437, equation 21). With members
+sorted, x_1 <= ... <= x_M, the sum of all |x_i - x_j| is 2 sum of (2 i - M - 1) x_i, so the second
+term costs a sort and not M^2 differences. It is divided by M^2 where the M members are taken as the
+distribution, and by M (M - 1), "fair", where they are a sample of one: only then are ensembles of
+different size comparable (Ferro 2014, https://doi.org/10.1002/qj.2270). One member gives the mean
+absolute error in both cases.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.metric import Metric, every_component, needs_data
+
+CHUNK = 1 << 15  # points at a time; sorted in the cache
+
+
+def crps_ensemble(
+    members: np.ndarray, observed: np.ndarray, *, axis: int = 0, fair: bool = False
+) -> np.ndarray:
+    """Score an ensemble at every point.
+
+    Args:
+        members: with M values along ``axis``.
+        observed: the shape of ``members`` without ``axis``.
+        axis: of the members.
+        fair: the members are a sample of the forecast's distribution.
+
+    Returns:
+        float64, the shape of ``observed``; in its units. NaN where a value is NaN.
+    """
+    count = members.shape[axis]
+    rows = np.moveaxis(members, axis, 0).reshape(count, -1)
+    truth = observed.reshape(-1)
+    pairs = count * (count - 1) if fair and count > 1 else count**2
+    ranks = (2.0 * np.arange(1, count + 1) - count - 1) / pairs
+    found = np.empty(truth.shape)
+    for start in range(0, len(truth), CHUNK):
+        here = slice(start, start + CHUNK)
+        # Points first: a sort along the last axis stays within a few cache lines.
+        values = np.ascontiguousarray(rows[:, here].T)
+        values.sort(axis=1)
+        spread = values @ ranks
+        errors = values - truth[here, None].astype(np.float64)
+        np.abs(errors, out=errors)
+        found[here] = errors.mean(axis=1) - spread
+    return found.reshape(observed.shape)
+
+
+def _pixel_mean(predicted: np.ndarray, observed: np.ndarray, fair: bool) -> np.ndarray:
+    each = [
+        crps_ensemble(p, o, fair=fair).mean(axis=(1, 2, 3))
+        for p, o in zip(predicted, observed, strict=True)
+    ]
+    return np.stack(each)[:, None]
+
+
+def _weighted_on(metric: Metric, compared: Comparison) -> Metric:
+    bound = per_variable(metric, compared)
+    weights = weights_of(compared.data)
+    if weights is None:
+        return bound
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        each = [
+            (crps_ensemble(p, o, fair=True).mean(axis=-1) @ weights / len(weights)).T
+            for p, o in zip(predicted, observed, strict=True)
+        ]
+        return np.stack(each)
+
+    return bound._replace(statistics=statistics)
+
+
+pixel_mean = Metric(partial(_pixel_mean, fair=False), ensemble=True)
+"""The members are the forecast's distribution; mean over samples, lead times, C, H, W (the form
+that properscoring computes)."""
+
+fair = Metric(partial(_pixel_mean, fair=True), ensemble=True)
+"""The members are a sample of the forecast's distribution: comparable between ensembles of
+different size. May be negative for single points."""
+
+weighted = Metric(needs_data, finish=every_component, on_data=_weighted_on, ensemble=True)
+"""As ``fair``, for each variable, weighted by latitude."""

@@ -1,0 +1,83 @@
+"""Distance between two sets of features as if both were Gaussian (Dowson and Landau 1982).
+
+    d(X, Y) = |mx - my|^2 + tr(Sx) + tr(Sy) - 2 tr((Sx Sy)^(1/2))
+
+Heusel et al. (2017, arXiv 1706.08500) call it Frechet distance; it is the square of one. The trace
+of the square root is the sum of the square roots of the eigenvalues of Sx Sy. These are real and
+never negative, although Sx Sy is not symmetric: no square root of a matrix is needed, nothing turns
+complex, and covariances may be singular.
+
+- Of N <= D samples, they are the squared singular values of A B', the products of all pairs of
+  centred samples divided by N - 1: only an N x N matrix is decomposed.
+- Else they are those of the symmetric L' Sy L, where L L' = Sx.
+"""
+
+import numpy as np
+
+from stp.errors import StpError
+
+
+def distance(x: np.ndarray, y: np.ndarray) -> float:
+    """Compare two sets of samples.
+
+    Args:
+        x: (N, D); covariances are unbiased, divided by N - 1.
+        y: (N, D): as many, because the distance grows as N shrinks.
+
+    Returns:
+        float64; never negative.
+
+    Raises:
+        StpError: different numbers, fewer than two samples, or values that are not finite.
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    _check(x, y)
+    mean_x, mean_y = x.mean(axis=0), y.mean(axis=0)
+    a = (x - mean_x) / np.sqrt(len(x) - 1)
+    b = (y - mean_y) / np.sqrt(len(y) - 1)
+    if len(x) > x.shape[1]:
+        return distance_of_gaussians(mean_x, a.T @ a, mean_y, b.T @ b)
+    traces = np.square(a).sum() + np.square(b).sum()
+    return _sum(mean_x - mean_y, traces, np.linalg.svd(a @ b.T, compute_uv=False).sum())
+
+
+def distance_of_gaussians(
+    mean_x: np.ndarray, covariance_x: np.ndarray, mean_y: np.ndarray, covariance_y: np.ndarray
+) -> float:
+    """Compare two Gaussians; means (D,), symmetric covariances (D, D), singular ones included."""
+    mean = np.asarray(mean_x, np.float64) - np.asarray(mean_y, np.float64)
+    covariance_x = np.asarray(covariance_x, np.float64)
+    covariance_y = np.asarray(covariance_y, np.float64)
+    try:
+        root = np.linalg.cholesky(covariance_x)
+    except np.linalg.LinAlgError:  # singular
+        values, vectors = np.linalg.eigh(covariance_x)
+        root = vectors * np.sqrt(values.clip(min=0))
+    between = np.linalg.eigvalsh(root.T @ covariance_y @ root)
+    traces = np.trace(covariance_x) + np.trace(covariance_y)
+    return _sum(mean, traces, np.sqrt(between.clip(min=0)).sum())
+
+
+def _sum(mean: np.ndarray, traces: float, root: float) -> float:
+    return max(0.0, float(mean @ mean + traces - 2 * root))  # rounding may leave -1e-12
+
+
+def _check(x: np.ndarray, y: np.ndarray) -> None:
+    if x.ndim != 2 or x.shape != y.shape:
+        raise StpError(
+            f"Frechet distance between sets of shapes {x.shape} and {y.shape}",
+            expected="as many samples in both, of as many features: the distance depends on N",
+            remedy="draw equal numbers (stp.metrics.perceptual.matched)",
+        )
+    if len(x) < 2:
+        raise StpError(
+            f"Frechet distance between sets of {len(x)} samples",
+            expected="at least 2, for a covariance",
+            remedy="take more samples",
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise StpError(
+            "Frechet distance of features that are NaN or infinite",
+            expected="finite features",
+            remedy="see whether predictions or data are NaN",
+        )

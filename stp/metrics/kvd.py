@@ -1,0 +1,63 @@
+"""Kernel video distance (Unterthiner et al. 2018, arXiv 1812.01717, section 2).
+
+The unbiased estimator of the squared maximum mean discrepancy between the logits that I3D gives to
+observed clips x and predicted clips y, with the kernel k(a, b) = (a'b + 1)^3:
+
+    sum_{i != j} k(x_i, x_j) / (m (m - 1)) - 2 mean_{i, j} k(x_i, y_j)
+        + sum_{i != j} k(y_i, y_j) / (n (n - 1))
+
+Without a bias there may be negative values. The kernel of KID (Binkowski et al. 2018) divides a'b
+by the number of features, and its values are about a million times smaller.
+"""
+
+import numpy as np
+
+from stp.errors import StpError
+from stp.metrics import fvd
+from stp.metrics.networks import i3d
+from stp.metrics.perceptual import SetDistance
+
+ROWS = 512
+"""Rows of the kernel's matrix that are computed at a time."""
+
+
+def distance(x: np.ndarray, y: np.ndarray) -> float:
+    """Compare two sets of samples.
+
+    Args:
+        x: (M, D).
+        y: (N, D).
+
+    Raises:
+        StpError: fewer than two samples in a set.
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    fewest = min(len(x), len(y))
+    if fewest < 2:
+        raise StpError(
+            f"kernel distance of a set of {fewest} samples",
+            expected="at least 2, for pairs",
+            remedy="take more samples",
+        )
+    return _pairs(x) - 2 * _sum(x, y) / (len(x) * len(y)) + _pairs(y)
+
+
+def _pairs(x: np.ndarray) -> float:
+    """Mean kernel of all pairs of different samples."""
+    own = np.sum((np.square(x).sum(axis=1) + 1) ** 3)
+    return float((_sum(x, x) - own) / (len(x) * (len(x) - 1)))
+
+
+def _sum(x: np.ndarray, y: np.ndarray) -> float:
+    """Sum of the kernel over all pairs."""
+    return float(sum(np.sum((x[i : i + ROWS] @ y.T + 1) ** 3) for i in range(0, len(x), ROWS)))
+
+
+predicted_only = SetDistance("i3d", fvd.embed, fvd.frames_only, i3d.SHORTEST, distance)
+"""Of the predicted frames."""
+
+with_context = SetDistance("i3d", fvd.embed, fvd.after_context, i3d.SHORTEST, distance)
+"""Of context and predicted frames together."""
+
+zero_padded = SetDistance("i3d", fvd.embed, fvd.padded, i3d.SHORTEST, distance)
+"""Of the predicted frames, padded as for ``fvd.zero_padded``."""

@@ -1,0 +1,63 @@
+"""Weights of latitudes and names of variables: what metrics on the globe share."""
+
+import numpy as np
+
+from stp.data.prepared import Prepared
+from stp.data.zarr_rows import MappedRows
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric, Series
+
+
+def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
+    """Cosine of the latitudes in degrees over its mean, float64 (H,) (PredBench, appendix B,
+    equation 4). On boxes of equal extent in degrees it is the share of their area."""
+    weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
+    return weights / weights.mean()
+
+
+def coordinate(data: Prepared, name: str) -> np.ndarray | None:
+    """A coordinate of the prepared frames that consists of numbers; None if it has none."""
+    folder = data.folder / "frames.zarr" / name
+    if not (folder / "zarr.json").exists():
+        return None
+    rows = MappedRows(folder)
+    return rows.read(0, len(rows))
+
+
+def weights_of(data: Prepared) -> np.ndarray | None:
+    """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``."""
+    latitudes = coordinate(data, "lat")
+    if latitudes is None or latitudes.shape != data.shape[1:2]:
+        return None
+    return cosine_weights(latitudes)
+
+
+def variables_of(data: Prepared) -> tuple[str, ...]:
+    """Names of the channels as papers write them: ``t2m``, ``z500`` for ``z_500``."""
+    count = data.shape[0]
+    names = data.attrs.get("variables") or [f"channel{c}" for c in range(count)]
+    levels = coordinate(data, "level")
+    if levels is None:
+        return tuple(names)
+    return tuple(
+        name.removesuffix(f"_{level:g}") + f"{level:g}" if np.isfinite(level) else name
+        for name, level in zip(names, levels, strict=True)
+    )
+
+
+def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
+    """Give a metric one series for each channel, or a reason where the grid has no latitudes.
+
+    Args:
+        metric: of any grid.
+        compared: for the coordinates of the data.
+        parts: names of the components of one channel, if there are several.
+    """
+    variables = variables_of(compared.data)
+    components = tuple(f"{v}.{part}" for v in variables for part in parts) or variables
+    bound = metric._replace(
+        components=components, series=tuple(Series(variable=v) for v in variables)
+    )
+    if weights_of(compared.data) is None:
+        return bound._replace(reason="the prepared data have no coordinate lat (degrees north)")
+    return bound

@@ -1,0 +1,158 @@
+"""Learned perceptual image patch similarity (Zhang et al. 2018, arXiv 1801.03924), version 0.1.
+
+    LPIPS(x, y) = sum over layers l of mean over pixels of sum over channels c of
+                  w_lc (f_lc(x) - f_lc(y))^2
+
+with features f of a classifier of ImageNet, of unit length over the channels at each pixel, and
+weights w >= 0 that were fitted to human judgements. Frames go in as RGB in [-1, 1], grey ones with
+three equal channels; the constants of ``SHIFT`` and ``SCALE`` follow. Equal to the authors' package
+``lpips`` 0.1.4, which is needed for w only: its networks want to download their own weights.
+
+Frames have to be as large as the network needs for a single pixel in its last layer: 31 for
+AlexNet, 17 for SqueezeNet, 16 for VGG-16. They are not enlarged.
+"""
+
+import importlib.metadata
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stp.errors import StpError
+from stp.metrics.metric import Metric
+from stp.metrics.networks.state import State, read_state, read_verified
+from stp.metrics.networks.trunks import TAPS, read_trunk
+from stp.metrics.perceptual import LearnedMetric, Weights
+from stp.models.compute import settle
+
+SHIFT = (-0.030, -0.088, -0.188)
+SCALE = (0.458, 0.448, 0.450)
+"""Mean and deviation of ImageNet's channels for frames in [-1, 1], as in the authors' code."""
+
+EPSILON = 1e-10  # added to the length of a feature vector
+BATCH_PIXELS = 1 << 20
+"""Pixels of the pairs of frames that are looked at together."""
+
+PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
+"""What the package calls the files of w for each network."""
+
+
+class Lpips(nn.Module):
+    """The distance for one network.
+
+    Args:
+        name: alexnet, squeezenet or vgg16.
+        state: its weights, as torchvision names them.
+        linear: the weights w as the package names them (``lin0.model.1.weight``, ...); those of
+            the package unless given.
+
+    Raises:
+        StpError: weights of another network; the package is not installed.
+    """
+
+    def __init__(self, name: str, state: State, linear: State | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.trunk = read_trunk(name, state)
+        linear = linear or linear_weights(name)
+        for layer in range(len(TAPS[name].layers)):
+            self.register_buffer(f"w{layer}", linear[f"lin{layer}.model.1.weight"])
+        self.register_buffer("shift", torch.tensor(SHIFT)[:, None, None])
+        self.register_buffer("scale", torch.tensor(SCALE)[:, None, None])
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        """Compare frames (N, 3, H, W) in [-1, 1] with others: (N,)."""
+        shift, scale = self.get_buffer("shift"), self.get_buffer("scale")
+        seen = self.trunk((torch.cat([x, y]) - shift) / scale)
+        total = x.new_zeros(len(x))
+        for layer, features in enumerate(seen):
+            f, g = (features / (features.norm(dim=1, keepdim=True) + EPSILON)).chunk(2)
+            weighted = (f - g).square() * self.get_buffer(f"w{layer}")
+            total += weighted.sum(dim=1).mean(dim=(1, 2))
+        return total
+
+
+def linear_weights(name: str) -> State:
+    """The weights w of version 0.1, from the installed package; it is not imported.
+
+    Raises:
+        StpError: there is no such package.
+    """
+    wanted = f"weights/v0.1/{PACKAGED[name]}.pth"
+    try:
+        files = importlib.metadata.files("lpips") or []
+        place = next(file for file in files if str(file).endswith(wanted))
+    except (importlib.metadata.PackageNotFoundError, StopIteration):
+        raise StpError(
+            f"the package lpips with its file {wanted} is not installed",
+            expected="lpips 0.1.4",
+            remedy="pip install lpips==0.1.4",
+        ) from None
+    return read_state(Path(str(place.locate())))
+
+
+def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Compare frames.
+
+    Args:
+        network: on the device where it shall compute.
+        predicted: (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
+        observed: (N, T, C, H, W).
+
+    Returns:
+        float64 (N, T); NaN where a frame has NaN.
+
+    Raises:
+        StpError: frames are too small, or neither grey nor RGB.
+    """
+    samples, leads, channels, height, width = predicted.shape
+    smallest = TAPS[network.name].smallest
+    if min(height, width) < smallest or channels not in (1, 3):
+        raise StpError(
+            f"LPIPS of frames of {channels} x {height} x {width}",
+            expected=f"1 or 3 channels of at least {smallest} x {smallest} pixels, what "
+            f"{network.name} needs",
+            remedy="take the lpips conventions out of the evaluation of this dataset",
+        )
+    device = network.get_buffer("shift").device
+    x, y = (frames.reshape(-1, channels, height, width) for frames in (predicted, observed))
+    batch = max(1, BATCH_PIXELS // (2 * height * width))
+    values = np.empty(len(x))
+    with torch.inference_mode():
+        for start in range(0, len(x), batch):
+            pair = [
+                torch.from_numpy(np.ascontiguousarray(frames[start : start + batch], np.float32))
+                .to(device)
+                .clamp(0, 1)
+                .mul(2)
+                .sub(1)
+                .expand(-1, 3, -1, -1)
+                for frames in (x, y)
+            ]
+            values[start : start + batch] = network(*pair).double().cpu().numpy()
+    return values.reshape(samples, leads)
+
+
+def build(weights: Weights, name: str) -> Metric:
+    """Make the metric of one network (see `LearnedMetric`)."""
+    state, _ = read_verified(weights.path, weights.declared)
+    with settle(weights.device, weights.threads, "float32") as compute:
+        network = Lpips(name, state).to(compute.device)
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        with settle(weights.device, weights.threads, "float32"):
+            return compare(network, predicted, observed)[:, None]
+
+    return Metric(statistics)
+
+
+alex = LearnedMetric("alexnet", partial(build, name="alexnet"))
+"""AlexNet: what PredBench and most others print."""
+
+squeeze = LearnedMetric("squeezenet", partial(build, name="squeezenet"))
+"""SqueezeNet 1.1."""
+
+vgg = LearnedMetric("vgg16", partial(build, name="vgg16"))
+"""VGG-16."""

@@ -1,0 +1,1 @@
+"""Networks that metrics look through; their weights are files of the user."""

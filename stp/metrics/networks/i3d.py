@@ -1,0 +1,232 @@
+"""I3D: Inception-v1 inflated to three dimensions (Carreira and Zisserman 2017, arXiv 1705.07750).
+
+The network of ``deepmind/i3d-kinetics-400/1``, which FVD is defined with: all convolutions and
+pools but the last pad as TensorFlow's SAME does, batch normalisation adds 1e-3 to the variance, and
+what comes out are the logits of 400 actions, averaged over the time that is left. Layers are named
+as in the port of piergiaj (``Mixed_3b.b1a.conv3d.weight``).
+"""
+
+import re
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from stp.errors import StpError
+from stp.metrics.networks.state import State, load
+
+SIZE = 224
+"""Height and width of the frames that the network was trained on."""
+
+SHORTEST = 9
+"""Frames of the shortest clip: three strides leave ceil(T / 8) time steps, and the last pool
+takes two."""
+
+CLASSES = 400
+BATCH_NORM_EPSILON = 1e-3
+
+MIXED = {
+    "Mixed_3b": (192, 64, 96, 128, 16, 32, 32),
+    "Mixed_3c": (256, 128, 128, 192, 32, 96, 64),
+    "Mixed_4b": (480, 192, 96, 208, 16, 48, 64),
+    "Mixed_4c": (512, 160, 112, 224, 24, 64, 64),
+    "Mixed_4d": (512, 128, 128, 256, 24, 64, 64),
+    "Mixed_4e": (512, 112, 144, 288, 32, 64, 64),
+    "Mixed_4f": (528, 256, 160, 320, 32, 128, 128),
+    "Mixed_5b": (832, 256, 160, 320, 32, 128, 128),
+    "Mixed_5c": (832, 384, 192, 384, 48, 128, 128),
+}
+"""Channels of each block: input, 1 x 1; reduced and 3 x 3; reduced and 3 x 3; behind the pool."""
+
+
+def same_padding(length: int, kernel: int, stride: int) -> tuple[int, int]:
+    """Zeros before and behind an axis for ceil(length / stride) outputs (TensorFlow's SAME).
+
+    Unlike torch's padding it depends on the length, and an odd number has its larger half behind.
+    """
+    total = max(kernel - stride if length % stride == 0 else kernel - length % stride, 0)
+    return total // 2, total - total // 2
+
+
+def _pad(x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], value: float) -> Tensor:
+    pads: list[int] = []
+    for length, k, s in zip(x.shape[:1:-1], kernel[::-1], stride[::-1], strict=True):
+        pads += same_padding(length, k, s)  # F.pad counts axes from the last
+    return F.pad(x, pads, value=value) if any(pads) else x
+
+
+class Unit(nn.Module):
+    """Convolution with SAME padding, batch normalisation, ReLU."""
+
+    def __init__(self, channels: int, out: int, kernel: int, stride: int = 1) -> None:
+        super().__init__()
+        self.conv3d = nn.Conv3d(channels, out, kernel, stride, bias=False)
+        self.bn = nn.BatchNorm3d(out, eps=BATCH_NORM_EPSILON)
+
+    def forward(self, x: Tensor) -> Tensor:
+        padded = _pad(x, self.conv3d.kernel_size, self.conv3d.stride, 0.0)
+        return F.relu(self.bn(self.conv3d(padded)), inplace=True)
+
+
+class Pool(nn.Module):
+    """Maximum with SAME padding; what is padded never wins."""
+
+    def __init__(self, kernel: tuple[int, ...], stride: tuple[int, ...]) -> None:
+        super().__init__()
+        self.kernel, self.stride = kernel, stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.max_pool3d(_pad(x, self.kernel, self.stride, -torch.inf), self.kernel, self.stride)
+
+
+class Mixed(nn.Module):
+    """Four branches side by side, joined along the channels."""
+
+    def __init__(self, *channels: int) -> None:
+        super().__init__()
+        inputs, one, small1, wide1, small2, wide2, pooled = channels
+        self.b0 = Unit(inputs, one, 1)
+        self.b1a, self.b1b = Unit(inputs, small1, 1), Unit(small1, wide1, 3)
+        self.b2a, self.b2b = Unit(inputs, small2, 1), Unit(small2, wide2, 3)
+        self.b3a, self.b3b = Pool((3, 3, 3), (1, 1, 1)), Unit(inputs, pooled, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        branches = [self.b0(x), self.b1b(self.b1a(x)), self.b2b(self.b2a(x)), self.b3b(self.b3a(x))]
+        return torch.cat(branches, dim=1)
+
+
+class Logits(nn.Module):
+    """A linear layer at every place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv3d = nn.Conv3d(1024, CLASSES, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv3d(x)
+
+
+class I3D(nn.Module):
+    """The network, with random weights; its children in the order of computation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        wide, twice = (1, 3, 3), (1, 2, 2)
+        self.Conv3d_1a_7x7 = Unit(3, 64, 7, stride=2)
+        self.MaxPool3d_2a_3x3 = Pool(wide, twice)
+        self.Conv3d_2b_1x1 = Unit(64, 64, 1)
+        self.Conv3d_2c_3x3 = Unit(64, 192, 3)
+        self.MaxPool3d_3a_3x3 = Pool(wide, twice)
+        for name, channels in MIXED.items():
+            if name == "Mixed_4b":
+                self.MaxPool3d_4a_3x3 = Pool((3, 3, 3), (2, 2, 2))
+            if name == "Mixed_5b":
+                self.MaxPool3d_5a_2x2 = Pool((2, 2, 2), (2, 2, 2))
+            self.add_module(name, Mixed(*channels))
+        self.avg_pool = nn.AvgPool3d((2, 7, 7), stride=1)
+        self.logits = Logits()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, 400)."""
+        for layer in self.children():
+            x = layer(x)
+        return x.mean(dim=(2, 3, 4))
+
+
+def read_i3d(state: State) -> I3D:
+    """Build the network with weights of one of the public ports.
+
+    Known are the names of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt) and of
+    hassony2's (model_rgb.pth). With other names, such as those inside a TorchScript archive, the
+    layers have to come in the order of the network and every shape has to fit. The module of
+    TensorFlow Hub has no scale in its normalisation: where it is lacking it is 1.
+
+    Raises:
+        StpError: the weights are not those of I3D with 400 classes.
+    """
+    network = I3D()
+    named = {_piergiaj_name(key): tensor for key, tensor in state.items()}
+    own = network.state_dict()
+    if not named.keys() & own.keys():
+        named = _by_order(state, own)
+    for key, tensor in own.items():
+        if key.endswith("num_batches_tracked") or key.endswith("bn.weight"):
+            named.setdefault(key, torch.ones_like(tensor))
+    load(network, named, "I3D")
+    return network.eval().requires_grad_(False)
+
+
+_BRANCHES = {
+    "branch_0": "b0",
+    "branch_1.0": "b1a",
+    "branch_1.1": "b1b",
+    "branch_2.0": "b2a",
+    "branch_2.1": "b2b",
+    "branch_3.1": "b3b",
+}
+
+
+def _piergiaj_name(key: str) -> str:
+    """The name of a tensor of hassony2's port in piergiaj's; all others stay."""
+    key = key.replace(".batch3d.", ".bn.").replace("conv3d_0c_1x1.", "logits.")
+    key = re.sub(r"^(conv3d|mixed)_", lambda match: match[0].capitalize(), key)
+    return re.sub(r"branch_\d(\.[01](?=\.(conv3d|bn)))?", lambda m: _BRANCHES.get(m[0], m[0]), key)
+
+
+def _by_order(state: State, own: State) -> State:
+    """Tensors of unknown names, paired with ours in order: for each layer its convolution, then
+    what its normalisation has."""
+    given = [tensor for tensor in state.values() if tensor.ndim]
+    has_scale = len(given) == sum(tensor.ndim > 0 for tensor in own.values())
+    keys = [
+        key
+        for key, tensor in own.items()
+        if tensor.ndim and (has_scale or not key.endswith("bn.weight"))
+    ]
+    if len(keys) != len(given):
+        raise StpError(
+            f"these are no weights of I3D: {len(given)} tensors, the first is "
+            f"{next(iter(state), 'missing')}",
+            expected=f"{len(keys)} tensors, in the order of the network",
+            remedy="use one of the files that config/weights.yaml declares",
+        )
+    return dict(zip(keys, given, strict=True))
+
+
+def resize(frames: Tensor, size: int = SIZE) -> Tensor:
+    """Bilinear resize as TensorFlow 1 does it by default: pixel i of the result is read at
+    i * old / new, without half-pixel centres, aligned corners or anti-aliasing.
+
+    Args:
+        frames: (..., H, W); squashed to a square, not cropped.
+
+    Returns:
+        (..., size, size).
+    """
+    for axis in (-1, -2):
+        length = frames.shape[axis]
+        if length == size:
+            continue
+        where = torch.arange(size, dtype=torch.float32, device=frames.device) * (length / size)
+        low = where.floor().long().clamp(max=length - 1)
+        high = (low + 1).clamp(max=length - 1)
+        part = (where - low).to(frames.dtype)
+        part = part if axis == -1 else part[:, None]
+        first = frames.index_select(axis, low)
+        frames = first + (frames.index_select(axis, high) - first) * part
+    return frames
+
+
+def prepare(clips: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
+    """Turn clips into what the network wants.
+
+    Args:
+        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
+
+    Returns:
+        float32 (N, 3, T, 224, 224) in [-1, 1].
+    """
+    frames = torch.from_numpy(np.ascontiguousarray(clips, dtype=np.float32)).to(device)
+    frames = resize(frames.clamp(0, 1)) * 2 - 1
+    return frames.transpose(1, 2).expand(-1, 3, -1, -1, -1)

@@ -1,0 +1,98 @@
+"""Weights of a network as they lie in a file: a state dict of torch, or a TorchScript archive."""
+
+import pickle
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from stp.errors import StpError
+from stp.metrics.networks.identity import require
+
+State = dict[str, Tensor]
+_REMEDY = "`stp weights --check` compares the file with what is declared in config/weights.yaml"
+
+
+def read_state(path: Path) -> State:
+    """Read the tensors of a file onto the CPU; no code of the file is run.
+
+    A TorchScript archive is read for its tensors only, its program is not used. A dict that holds
+    the state dict under ``state_dict`` is opened, and the prefix ``module.`` is dropped.
+
+    Returns:
+        tensors by name, in the order of the file.
+
+    Raises:
+        StpError: the file cannot be read, or holds something else.
+    """
+    try:
+        if _is_torchscript(path):
+            found = torch.jit.load(str(path), map_location="cpu").state_dict()
+        else:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StpError(
+            f"cannot read the weights in {path}: {said}",
+            expected="a file made by torch.save or torch.jit.save",
+            remedy=_REMEDY,
+        ) from error
+    if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
+        found = found["state_dict"]
+    if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
+        raise StpError(
+            f"{path} holds a {type(found).__name__} that is no state dict",
+            expected="tensors by name",
+            remedy=_REMEDY,
+        )
+    return {str(name).removeprefix("module."): tensor for name, tensor in found.items()}
+
+
+def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
+    """Read the tensors of a file whose bytes are the declared ones.
+
+    Args:
+        declared: ``sha256`` or ``git_blob_sha1``, and ``bytes`` if known.
+
+    Returns:
+        tensors by name, and the SHA-256 of the file.
+
+    Raises:
+        StpError: the bytes are others, or the file cannot be read.
+    """
+    sha256: str = require(path, declared)["sha256"]
+    return read_state(path), sha256
+
+
+def load(network: torch.nn.Module, state: State, name: str) -> None:
+    """Put tensors into a network, all of them and no others.
+
+    Raises:
+        StpError: tensors are missing, too many, or of other shapes.
+    """
+    own = network.state_dict()
+    problems = [f"{key} is missing" for key in own if key not in state]
+    problems += [f"{key} is not known" for key in state if key not in own]
+    problems += [
+        f"{key} has shape {list(state[key].shape)} instead of {list(tensor.shape)}"
+        for key, tensor in own.items()
+        if key in state and state[key].shape != tensor.shape
+    ]
+    if problems:
+        more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise StpError(
+            f"these are no weights of {name}: {', '.join(problems[:3])}{more}",
+            expected=f"the {len(own)} tensors of {name}",
+            remedy=_REMEDY,
+        )
+    network.load_state_dict(state)
+
+
+def _is_torchscript(path: Path) -> bool:
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/constants.pkl") for name in archive.namelist())

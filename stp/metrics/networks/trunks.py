@@ -1,0 +1,126 @@
+"""The feature layers of three classifiers of ImageNet, as torchvision orders and names them.
+
+Which outputs LPIPS compares is what the authors' package taps: the last ReLU before each change of
+resolution (AlexNet, VGG-16), and the outputs of seven stages (SqueezeNet 1.1).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from stp.metrics.networks.state import State, load
+
+
+class Fire(nn.Module):
+    """A narrow 1 x 1 convolution, then 1 x 1 and 3 x 3 ones side by side (Iandola et al. 2016)."""
+
+    def __init__(self, channels: int, narrow: int, wide: int) -> None:
+        super().__init__()
+        self.squeeze = nn.Conv2d(channels, narrow, 1)
+        self.expand1x1 = nn.Conv2d(narrow, wide, 1)
+        self.expand3x3 = nn.Conv2d(narrow, wide, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.squeeze(x).relu()
+        return torch.cat([self.expand1x1(x).relu(), self.expand3x3(x).relu()], dim=1)
+
+
+class Taps(NamedTuple):
+    """Where LPIPS looks.
+
+    Attributes:
+        layers: indices of the layers whose outputs are compared.
+        channels: of these outputs.
+        smallest: height and width of the smallest frame that reaches the last of them.
+    """
+
+    layers: tuple[int, ...]
+    channels: tuple[int, ...]
+    smallest: int
+
+
+TAPS = {
+    "alexnet": Taps((1, 4, 7, 9, 11), (64, 192, 384, 256, 256), 31),
+    "squeezenet": Taps((1, 4, 7, 9, 10, 11, 12), (64, 128, 256, 384, 384, 512, 512), 17),
+    "vgg16": Taps((3, 8, 15, 22, 29), (64, 128, 256, 512, 512), 16),
+}
+
+
+class Trunk(nn.Module):
+    """Feature layers up to the last tap.
+
+    Args:
+        name: alexnet, squeezenet (1.1) or vgg16.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.taps = TAPS[name]
+        layers = {"alexnet": _alexnet, "squeezenet": _squeezenet, "vgg16": _vgg16}[name]()
+        self.features = nn.Sequential(*layers[: self.taps.layers[-1] + 1])
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Normalised frames (N, 3, H, W) to the outputs at the taps, (N, channels, h, w) each."""
+        found = []
+        for index, layer in enumerate(self.features):
+            x = layer(x)
+            if index in self.taps.layers:
+                found.append(x)
+        return found
+
+
+def read_trunk(name: str, state: State) -> Trunk:
+    """Build a trunk with the weights of the whole classifier, or of its feature layers only.
+
+    Args:
+        state: names as in torchvision, ``features.0.weight``; what belongs to the classifier or
+            lies behind the last tap is left out.
+
+    Raises:
+        StpError: the weights are not those of this network.
+    """
+    trunk = Trunk(name)
+    last = TAPS[name].layers[-1]
+    used = {
+        key: tensor
+        for key, tensor in state.items()
+        if not key.startswith("classifier.")
+        and not (key.startswith("features.") and int(key.split(".")[1]) > last)
+    }
+    load(trunk, used, name)
+    return trunk.eval().requires_grad_(False)
+
+
+def _alexnet() -> Sequence[nn.Module]:
+    return [
+        nn.Conv2d(3, 64, 11, stride=4, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(384, 256, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(),
+    ]  # fmt: skip
+
+
+def _squeezenet() -> Sequence[nn.Module]:
+    pool = nn.MaxPool2d(3, 2, ceil_mode=True)
+    return [
+        nn.Conv2d(3, 64, 3, stride=2), nn.ReLU(), pool,
+        Fire(64, 16, 64), Fire(128, 16, 64), pool,
+        Fire(128, 32, 128), Fire(256, 32, 128), pool,
+        Fire(256, 48, 192), Fire(384, 48, 192), Fire(384, 64, 256), Fire(512, 64, 256),
+    ]  # fmt: skip
+
+
+def _vgg16() -> Sequence[nn.Module]:
+    layers: list[nn.Module] = []
+    channels = 3
+    for stage, (width, convolutions) in enumerate(
+        [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]
+    ):
+        layers += [nn.MaxPool2d(2, 2)] if stage else []
+        for _ in range(convolutions):
+            layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()]
+            channels = width
+    return layers

@@ -1,0 +1,76 @@
+"""Metrics that look through a network: what they need before they can be computed.
+
+Shape letters: N samples, K components, T lead times, C channels, H, W, D features.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.metrics.metric import Metric
+
+Embed = Callable[[np.ndarray], np.ndarray]
+"""Clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D)."""
+
+
+class Weights(NamedTuple):
+    """A file of weights, and where its network shall compute.
+
+    Attributes:
+        path: of the file.
+        declared: its checksums (see `stp.metrics.networks.identity`); other bytes are refused.
+        device: "auto", "cpu" or "cuda".
+        threads: of the CPU.
+    """
+
+    path: Path
+    declared: Mapping[str, str]
+    device: str = "auto"
+    threads: int = 1
+
+
+class LearnedMetric(NamedTuple):
+    """A convention whose statistics a network computes.
+
+    Attributes:
+        weights: name in config/weights.yaml.
+        build: reads the weights, and makes the metric.
+    """
+
+    weights: str
+    build: Callable[[Weights], Metric]
+
+
+class SetDistance(NamedTuple):
+    """A convention that compares two sets of clips, not clip by clip.
+
+    Its value is no mean over samples, so it is made at the end from the features of all clips; it
+    has one value for all lead times, and depends on the number of clips. Conventions with the same
+    ``embed`` and ``clip`` share their features.
+
+    Attributes:
+        weights: name in config/weights.yaml.
+        embed: reads the weights, and makes what computes features.
+        clip: (context, frames), each (N, T, C, H, W), to the clips (N, T', C, H, W) to look at.
+        shortest: frames of the shortest clip that the network can look at.
+        distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
+            to the value.
+    """
+
+    weights: str
+    embed: Callable[[Weights], Embed]
+    clip: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    shortest: int
+    distance: Callable[[np.ndarray, np.ndarray], float]
+
+
+def matched(count: int, wanted: int, seed: int = 0) -> np.ndarray:
+    """Choose ``wanted`` of ``count`` samples for a comparison at equal N.
+
+    Returns:
+        sorted indices, without repetition; the same for the same arguments.
+    """
+    chosen = np.random.default_rng(seed).permutation(count)[:wanted]
+    return np.sort(chosen)

@@ -1,0 +1,47 @@
+"""From the units of a dataset to frames in [0, 1], which SSIM, PSNR and the thresholds of CSI
+are made for.
+
+What maps a dataset's range to [0, 1] is its normalisation, where that is a fixed one (traffic
+counts / 1250, radar codes / 255, video as it is). Standardised data and unscaled data in physical
+units have no range, and so none of these metrics; for them there are conventions that take the
+range of each observed frame.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric
+
+NO_RANGE = "the data have no fixed range: their normalisation is neither fixed nor minmax"
+
+
+def unit_range(attrs: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1); None: no such range.
+
+    Args:
+        attrs: of the prepared data; without ``normalisation`` they are frames in [0, 1].
+    """
+    found = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
+    method = found.get("method")
+    if method in ("z-score", "zscore") or (method == "none" and attrs.get("units") != "1"):
+        return None
+    offset, scale = (np.asarray(found[key], np.float32) for key in ("offset", "scale"))
+    return (offset.reshape(-1, 1, 1), scale.reshape(-1, 1, 1)) if offset.ndim else (offset, scale)
+
+
+def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
+    """Make a metric of frames in [0, 1] one of frames in the dataset's units (an ``on_data``)."""
+    found = unit_range(compared.data.attrs)
+    if found is None:
+        return metric._replace(reason=NO_RANGE)
+    offset, scale = found
+    if not offset.any() and (scale == 1).all():
+        return metric
+    of_unit_range = metric.statistics
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        return of_unit_range((predicted - offset) / scale, (observed - offset) / scale)
+
+    return metric._replace(statistics=statistics)

@@ -1,0 +1,80 @@
+"""Spectral divergence: do forecasts have the observed share of fine detail? Blur does not.
+
+    sum over k of O(k) ln(O(k) / P(k))
+
+of the radial power spectra O (observed) and P (predicted), each divided by its sum over k: the
+Kullback-Leibler divergence, 0 where the shapes are equal (Nathaniel et al. 2024, ChaosBench,
+https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). Forecasts that are sharp but
+wrong have a good one; it is no measure of skill.
+"""
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric
+from stp.metrics.spectra import radial_spectrum
+
+FINEST = 0.1
+"""Share of the wavenumbers that count as fine detail in ``per_frame``."""
+
+
+def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    """Kullback-Leibler divergence of spectra (..., k) each, (...); infinite where one is 0.
+
+    NaN stays NaN.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        o = observed / observed.sum(axis=-1, keepdims=True)
+        p = predicted / predicted.sum(axis=-1, keepdims=True)
+        terms = np.where(o == 0, 0.0, o * np.log(o / p))
+    nothing = (observed.sum(axis=-1) == 0) | (predicted.sum(axis=-1) == 0)
+    return np.where(nothing, np.inf, terms.sum(axis=-1))
+
+
+def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    found = np.empty(predicted.shape[:2])
+    for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
+        spectra = radial_spectrum(o), radial_spectrum(p)
+        first = min(int(spectra[0].shape[-1] * (1 - FINEST)), spectra[0].shape[-1] - 2)
+        found[n] = divergence(*(s[..., max(first, 0) :] for s in spectra)).mean(axis=-1)
+    return found[:, None]
+
+
+def _spectra_on(metric: Metric, compared: Comparison) -> Metric:
+    """Spectra of normalised frames, so that channels of different units may be averaged."""
+    normalisation = compared.data.attrs.get("normalisation", {"scale": 1.0})
+    scale = np.asarray(normalisation["scale"], np.float64).reshape(-1, 1)
+    count = min(compared.data.shape[1:]) // 2
+
+    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+        spectra = np.empty((len(predicted), 2 * count, predicted.shape[1]))
+        for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
+            for at, frames in ((0, p), (count, o)):
+                power = (radial_spectrum(frames) / scale**2).mean(axis=1)
+                spectra[n, at : at + count] = power.T
+        return spectra
+
+    names = tuple(f"{which}{k}" for which in ("p", "o") for k in range(1, count + 1))
+    return metric._replace(statistics=statistics, components=names)
+
+
+def _of_means(means: np.ndarray) -> np.ndarray:
+    predicted, observed = np.split(np.moveaxis(means, -2, -1), 2, axis=-1)
+    return divergence(observed, predicted)
+
+
+per_frame = Metric(_per_frame, no_value="a frame does not vary")
+"""Of each channel of each frame over the finest tenth of the wavenumbers (at least two), then the
+mean. ChaosBench's code averages frames before the transform instead, whose number then matters."""
+
+mean_spectra = Metric(
+    _per_frame,
+    finish=_of_means,
+    leads="mean",
+    no_value="no frame varies",
+    on_data=_spectra_on,
+    keep_samples=False,
+)
+"""Of the spectra averaged over samples and channels (as normalised for training), over all
+wavenumbers. Its components p1, p2, ... and o1, o2, ... in ``cluster_sums.parquet`` are those
+spectra, predicted and observed, at each wavenumber."""

@@ -1,0 +1,41 @@
+"""Power of fine detail, predicted over observed: 1 is right, below 1 is blur."""
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.metric import Metric
+from stp.metrics.spectra import radial_spectrum
+
+
+def _power(predicted: np.ndarray, observed: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    found = np.empty((len(predicted), 2, predicted.shape[1]))
+    for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
+        for k, frames in enumerate((p, o)):
+            spectrum = radial_spectrum(frames)
+            fine = spectrum[..., spectrum.shape[-1] // 2 :].sum(axis=-1)
+            found[n, k] = (fine / scale**2).mean(axis=1)
+    return found
+
+
+def _on(metric: Metric, compared: Comparison) -> Metric:
+    normalisation = compared.data.attrs.get("normalisation", {"scale": 1.0})
+    scale = np.asarray(normalisation["scale"], np.float64).reshape(-1)
+    return metric._replace(statistics=lambda p, o: _power(p, o, scale))
+
+
+def _ratio(means: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return means[..., 0, :] / means[..., 1, :]
+
+
+fine_detail = Metric(
+    lambda p, o: _power(p, o, np.ones(1)),
+    finish=_ratio,
+    components=("predicted", "observed"),
+    leads="mean",
+    no_value="no observed frame varies",
+    on_data=_on,
+)
+"""Power in the upper half of the wavenumbers, averaged over samples and channels (as normalised for
+training), predicted over observed. It tells blur (below 1) from noise (above 1), which the
+divergence of shapes does not."""

@@ -1,0 +1,36 @@
+"""Weighted mean absolute percentage error: absolute errors over observed values, a fraction."""
+
+import numpy as np
+
+from stp.metrics.metric import Metric
+from stp.metrics.pixels import absolute_errors
+
+
+def _sums(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    error = absolute_errors(predicted, observed)
+    return np.stack([error, absolute_errors(observed, np.zeros_like(observed))], axis=1)
+
+
+def _ratio(means: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return means[..., 0, :] / means[..., 1, :]
+
+
+def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    sums = _sums(predicted, observed)
+    # A frame without traffic has no percentage; infinite, and not NaN as bad data.
+    return np.where(sums[:, 1:] == 0, np.inf, _ratio(sums)[:, None])
+
+
+pooled = Metric(
+    _sums,
+    finish=_ratio,
+    components=("error", "observed"),
+    leads="pool",
+    no_value="nothing was observed but zeros",
+)
+"""Sum of |e| over the sum of |observed|, both over samples, lead times, C, H, W (PredBench,
+appendix B, equation 1; its code does so within each batch and averages the batches)."""
+
+per_frame = Metric(_per_frame, no_value="nothing was observed but zeros")
+"""The same of each frame, then the mean over frames: quiet hours count as much as busy ones."""

@@ -1,0 +1,84 @@
+"""Conventions that look through a network get their weights here, or a reason to be absent."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from stp.errors import StpError
+from stp.job import Job
+from stp.metrics.metric import Metric, needs_data
+from stp.metrics.perceptual import Embed, LearnedMetric, SetDistance, Weights
+from stp.score.options import ScoreOptions
+
+
+class Ready(NamedTuple):
+    """Conventions that have what they need.
+
+    Attributes:
+        metrics: of single clips; some have a ``reason`` instead of statistics.
+        distances: between sets of clips.
+        embeds: networks of those distances that have their weights.
+    """
+
+    metrics: dict[str, Metric]
+    distances: dict[str, SetDistance]
+    embeds: dict[str, Embed]
+
+
+def with_weights(
+    job: Job,
+    options: ScoreOptions,
+    found: Mapping[str, Metric | LearnedMetric | SetDistance],
+) -> Ready:
+    """Read the weights that conventions need.
+
+    Args:
+        job: the runtime names the file of each network (``weights``) and the ``device``.
+        options: the recipe says which bytes these files have; where it names none, the network's
+            conventions have no value.
+        found: conventions by name.
+
+    Raises:
+        StpError: bytes are not those of the recipe, there is no such device, or its memory is used
+            up.
+    """
+    metrics: dict[str, Metric] = {}
+    embeds: dict[str, Embed] = {}
+    made: dict[tuple[str, Callable[[Weights], Embed]], Embed] = {}
+    for name, convention in found.items():
+        if isinstance(convention, Metric):
+            metrics[name] = convention
+            continue
+        weights = _weights(job, options, convention.weights)
+        if isinstance(convention, LearnedMetric):
+            if weights is None:
+                metrics[name] = Metric(needs_data, reason=why_absent(convention.weights))
+            else:
+                metrics[name] = convention.build(weights)
+        elif weights is not None:
+            key = convention.weights, convention.embed
+            if key not in made:
+                made[key] = convention.embed(weights)
+            embeds[name] = made[key]
+    distances = {name: c for name, c in found.items() if isinstance(c, SetDistance)}
+    return Ready(metrics, distances, embeds)
+
+
+def why_absent(name: str) -> str:
+    """Say, for a table, why there is no value."""
+    return f"the weights of {name} are not there (see `stp weights`)"
+
+
+def _weights(job: Job, options: ScoreOptions, name: str) -> Weights | None:
+    declared = options.weights.get(name)
+    if declared is None:
+        return None
+    path = job.runtime.get("weights", {}).get(name)
+    if path is None:
+        raise StpError(
+            f"the weights of {name} are gone since this was planned",
+            expected=f"the file with {declared}",
+            remedy="put it back (`stp weights`), or run snakemake again without it",
+        )
+    device = job.runtime.get("device", "auto")
+    return Weights(Path(path), declared, device, options.threads)

@@ -1,0 +1,108 @@
+"""Several forecasts of a sample (members): what a metric of one forecast makes of them.
+
+Metrics of ensembles (CRPS, spread) see all members. For the others a recipe names a ``statistic``:
+
+- ``mean_of_members``: the mean of the members' statistics, what one drawn forecast is expected to
+  score;
+- ``ensemble_mean``: the score of the mean of the members' frames;
+- ``best_of_members``: for each sample the member with the best mean over lead times, as papers on
+  stochastic video report ("best of N"); it grows with the number of members, and only equal
+  numbers may be compared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stp.errors import StpError
+from stp.metrics.metric import Metric, every_component, first_component
+from stp.score.options import STATISTICS
+
+
+@dataclass(frozen=True)
+class Members:
+    """How several forecasts of a sample become one statistic.
+
+    Attributes:
+        count: of them.
+        statistic: one of ``STATISTICS``, or None where there is one forecast.
+        higher_is_better: by convention; asked for the best member only.
+    """
+
+    count: int = 1
+    statistic: str | None = None
+    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+
+    def check(self, where: object) -> None:
+        """Look whether a statistic is named exactly where there are several members.
+
+        Raises:
+            StpError: it is not.
+        """
+        if (self.count > 1) != (self.statistic is not None):
+            raise StpError(
+                f"{where}: {self.count} forecasts of each sample, statistic {self.statistic}",
+                expected=f"one of {', '.join(STATISTICS)} if there are several, none for one",
+                remedy="set `statistic` of the score recipe",
+            )
+
+    def suited(self, name: str, metric: Metric) -> Metric:
+        """The metric, or one with a reason where the best member is not defined.
+
+        Raises:
+            StpError: nothing says whether higher is better.
+        """
+        if self.statistic != "best_of_members" or metric.ensemble:
+            return metric
+        if name not in self.higher_is_better:
+            raise StpError(
+                f"score recipe: higher_is_better does not name {name}",
+                expected="true or false for each convention, to know the best member",
+                remedy="add it",
+            )
+        if metric.finish not in (first_component, every_component):
+            return metric._replace(reason="single samples have no value: there is no best member")
+        return metric
+
+    def statistics(
+        self,
+        name: str,
+        metric: Metric,
+        predicted: np.ndarray,
+        observed: np.ndarray,
+        numbers: np.ndarray,
+    ) -> np.ndarray:
+        """Statistics of some samples.
+
+        Args:
+            name: of the convention.
+            metric: the convention, as it is for these data.
+            predicted: (n, M, T, C, H, W).
+            observed: (n, T, C, H, W).
+            numbers: of the samples.
+
+        Returns:
+            float64 (n, K, T').
+        """
+
+        def of(frames: np.ndarray) -> np.ndarray:
+            if metric.numbered:
+                return metric.statistics(frames, observed, numbers)
+            return metric.statistics(frames, observed)
+
+        if metric.ensemble:
+            return of(predicted)
+        if self.statistic == "ensemble_mean":
+            return of(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
+        each = np.stack([of(predicted[:, m]) for m in range(predicted.shape[1])])
+        if self.statistic == "best_of_members":
+            return _best(each, higher=self.higher_is_better[name])
+        return np.asarray(each.mean(axis=0)) if len(each) > 1 else each[0]
+
+
+def _best(each: np.ndarray, *, higher: bool) -> np.ndarray:
+    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN is chosen."""
+    over_leads = each.mean(axis=-1)
+    best = over_leads.argmax(axis=0) if higher else over_leads.argmin(axis=0)
+    return np.asarray(np.take_along_axis(each, best[None, ..., None], axis=0)[0])

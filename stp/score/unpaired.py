@@ -1,0 +1,177 @@
+"""FVD and KVD between two folders of videos that do not belong together clip by clip."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.metrics import frechet, fvd, kvd
+from stp.metrics.perceptual import Embed, SetDistance, matched
+from stp.score.video_folder import Clip, find_clips, read_clip
+
+CONVENTIONS = ("predicted_only", "with_context", "zero_padded")
+BATCH = 16
+"""Clips that are read before the network looks at them."""
+
+
+class Options(NamedTuple):
+    """Which frames of which clips are compared.
+
+    Attributes:
+        frames: of each clip, its context included; all unless given, and then all clips have to
+            have as many.
+        interval: every which frame counts.
+        context: the first of these frames that are context.
+        convention: one of ``CONVENTIONS``; without context, the first two are the same.
+        clips: of each folder; as many as the smaller one has unless given.
+        seed: of the choice where a folder has more clips.
+    """
+
+    frames: int | None = None
+    interval: int = 1
+    context: int = 0
+    convention: str = "predicted_only"
+    clips: int | None = None
+    seed: int = 0
+
+
+class Found(NamedTuple):
+    """What came out.
+
+    Attributes:
+        n: clips of each folder that were compared.
+        available: clips that the folders have, real and generated.
+        frames: of each clip that the network saw.
+        height: of a frame.
+        width: of a frame.
+    """
+
+    fvd: float
+    kvd: float
+    n: int
+    available: tuple[int, int]
+    frames: int
+    height: int
+    width: int
+
+
+def compare(
+    real: Path,
+    generated: Path,
+    options: Options,
+    embed: Embed,
+    report: Report = silent,
+) -> Found:
+    """Compare two folders.
+
+    Args:
+        real: folder of real videos (see stp.score.video_folder).
+        generated: folder of generated ones.
+        embed: from clips to features (see `stp.metrics.fvd.embed`).
+
+    Raises:
+        StpError: folders, clips or options that do not fit, clips that are too short, or fewer than
+            two.
+    """
+    convention: SetDistance | None = getattr(fvd, options.convention, None)
+    if options.convention not in CONVENTIONS or convention is None:
+        raise StpError(
+            f"unknown convention {options.convention!r}", expected=", ".join(CONVENTIONS)
+        )
+    if options.context < 0 or options.interval < 1:
+        raise StpError(
+            f"context {options.context}, interval {options.interval}",
+            expected="context from 0, interval from 1",
+        )
+    clips = find_clips(real), find_clips(generated)
+    available = len(clips[0]), len(clips[1])
+    n = min(available) if options.clips is None else options.clips
+    _check_number(n, available, real, generated)
+    real_clips, generated_clips = (
+        [own[i] for i in matched(len(own), n, options.seed)] for own in clips
+    )
+    first = _read(real_clips[0], options)
+    seen = _cut(first[None], options, convention)
+    if seen.shape[1] < convention.shortest:
+        raise StpError(
+            f"{real_clips[0]} gives {seen.shape[1]} frames for {options.convention}",
+            expected=f"at least {convention.shortest}, what I3D needs",
+            remedy="use longer clips, --convention with_context, or zero_padded (whose values "
+            "compare with their like only)",
+        )
+    features = []
+    for part, own in enumerate((real_clips, generated_clips)):
+        blocks = []
+        for start in range(0, n, BATCH):
+            some = own[start : start + BATCH]
+            read = [_alike(clip, _read(clip, options), real_clips[0], first) for clip in some]
+            blocks.append(embed(_cut(np.stack(read), options, convention)))
+            report("clips seen", part * n + start + len(some), 2 * n)
+        features.append(np.concatenate(blocks))
+    for folder, own_features in zip((real, generated), features, strict=True):
+        if not np.isfinite(own_features).all():
+            raise StpError(
+                f"features of {folder} are NaN or infinite",
+                expected="finite features",
+                remedy="see whether the weights are those of I3D (`stp weights --check`)",
+            )
+    return Found(
+        frechet.distance(*features),
+        kvd.distance(*features),
+        n,
+        available,
+        seen.shape[1],
+        *first.shape[2:],
+    )
+
+
+def _read(clip: Clip, options: Options) -> np.ndarray:
+    """The frames of a clip that count, as RGB: (T, 3, H, W)."""
+    frames = read_clip(clip, options.frames, options.interval)
+    if options.frames is not None and len(frames) < options.frames:
+        raise StpError(
+            f"{clip} has only {len(frames)} frames at interval {options.interval}",
+            expected=f"{options.frames} (--frames)",
+            remedy="ask for fewer frames or a smaller interval, or leave the clip out",
+        )
+    return np.repeat(frames, 3 // frames.shape[1], axis=1)
+
+
+def _cut(clips: np.ndarray, options: Options, convention: SetDistance) -> np.ndarray:
+    """What the network shall see of clips (N, T, C, H, W)."""
+    return convention.clip(clips[:, : options.context], clips[:, options.context :])
+
+
+def _alike(clip: Clip, frames: np.ndarray, first: Clip, wanted: np.ndarray) -> np.ndarray:
+    """Refuse a clip of another length or size than the first: FVD would measure that."""
+    if len(frames) != len(wanted):
+        raise StpError(
+            f"{clip} has {len(frames)} frames, {first} has {len(wanted)}",
+            expected="clips of one length",
+            remedy=f"--frames {min(len(frames), len(wanted))} takes the first ones of each",
+        )
+    if frames.shape != wanted.shape:
+        sizes = ["{3} x {2}".format(*one.shape) for one in (frames, wanted)]
+        raise StpError(
+            f"{clip} has {sizes[0]} pixels, {first} has {sizes[1]}",
+            expected="frames of one size in both folders",
+            remedy="scale one of them first, as the model's data were scaled",
+        )
+    return frames
+
+
+def _check_number(n: int, available: tuple[int, int], real: Path, generated: Path) -> None:
+    if n < 2:
+        raise StpError(
+            f"{n} clip(s) to compare: {real} has {available[0]}, {generated} has {available[1]}",
+            expected="at least 2 of each; published values are of hundreds",
+            remedy="generate more clips",
+        )
+    if n > min(available):
+        raise StpError(
+            f"--n {n}: {real} has {available[0]} clips, {generated} has {available[1]}",
+            expected=f"at most {min(available)}: FVD depends on N, so both sets have as many",
+            remedy="generate more clips, or leave --n out",
+        )

@@ -1,0 +1,187 @@
+"""Folders of videos from anywhere: films, pictures or arrays, a clip at a time.
+
+A clip is a film (.mp4, .avi, .mov, .mkv, .webm, .gif), an array file (.npy, or .npz with one
+array), or a folder of pictures (.png, .jpg) in the order of their names. An array has the shape
+(T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or one axis more in front for
+several clips; integers are 0..255, floating-point numbers 0..1.
+"""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import av
+import numpy as np
+from PIL import Image
+
+from stp.errors import StpError
+
+FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
+ARRAYS = (".npy", ".npz")
+PICTURES = (".png", ".jpg", ".jpeg")
+_KINDS = "films (.mp4, .gif, ...), arrays (.npy, .npz) or folders of pictures (.png, .jpg)"
+
+
+class Clip(NamedTuple):
+    """A clip of a folder.
+
+    Attributes:
+        path: the film, array file or folder of pictures.
+        number: which one of an array of several; None if it is the only one.
+    """
+
+    path: Path
+    number: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.number is None else f"{self.path}, clip {self.number}"
+
+
+def find_clips(folder: Path) -> list[Clip]:
+    """List the clips of a folder, in the order of their names.
+
+    Raises:
+        StpError: there is no such folder, or no clip in it.
+    """
+    if not folder.is_dir():
+        raise StpError(f"there is no folder {folder}", expected=f"a folder of {_KINDS}")
+    found: list[Clip] = []
+    for path in sorted(folder.iterdir()):
+        suffix = path.suffix.lower()
+        if (path.is_dir() and _pictures(path)) or suffix in FILMS:
+            found.append(Clip(path))
+        elif suffix in ARRAYS:
+            array = _array(path)
+            several = array.ndim == 5 or (array.ndim == 4 and _channels_axis(array.shape) is None)
+            found += [Clip(path, i) for i in range(len(array))] if several else [Clip(path)]
+    if not found:
+        loose = " (loose pictures are no clip)" if _pictures(folder) else ""
+        raise StpError(
+            f"no videos in {folder}{loose}",
+            expected=_KINDS,
+            remedy="name the folder that holds them directly, one film, array or folder a clip",
+        )
+    return found
+
+
+def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.ndarray:
+    """Read the first frames of a clip.
+
+    Args:
+        frames: how many; all unless given.
+        interval: every which frame.
+
+    Returns:
+        float32 (T, C, H, W) in [0, 1], C is 1 or 3; fewer than ``frames`` if it is shorter.
+
+    Raises:
+        StpError: it cannot be read, or holds something else.
+    """
+    stop = None if frames is None else (frames - 1) * interval + 1
+    if clip.path.is_dir():
+        taken = _from_pictures(clip.path, slice(None, stop, interval))
+    elif clip.path.suffix.lower() in FILMS:
+        taken = _from_film(clip.path, stop, interval)
+    else:
+        taken = _from_array(clip, slice(None, stop, interval))
+    if not len(taken):
+        raise StpError(f"{clip} has no frames", remedy="leave it out of the folder")
+    return taken
+
+
+def _pictures(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
+
+
+def _unit(frames: np.ndarray) -> np.ndarray:
+    """uint8 (T, H, W, C) to float32 (T, C, H, W) in [0, 1]."""
+    return np.ascontiguousarray(frames.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
+
+
+def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
+    frames: list[np.ndarray] = []
+    for path in _pictures(folder)[wanted]:
+        try:
+            with Image.open(path) as picture:
+                frames.append(np.asarray(picture.convert("RGB")))
+        except (OSError, SyntaxError, ValueError) as error:
+            raise _damaged(path, error) from error
+        if frames[-1].shape != frames[0].shape:
+            raise StpError(
+                f"{path} has {frames[-1].shape[1]} x {frames[-1].shape[0]} pixels",
+                expected=f"{frames[0].shape[1]} x {frames[0].shape[0]}, as the first of its folder",
+                remedy="scale the pictures to one size",
+            )
+    return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
+
+
+def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
+    try:
+        with av.open(str(path), "r") as container:
+            decoded: Iterator[av.VideoFrame] = container.decode(container.streams.video[0])
+            frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
+    except (av.FFmpegError, ValueError, IndexError) as error:
+        raise _damaged(path, error) from error
+    return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
+
+
+def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
+    whole = _array(clip.path)
+    array = np.asarray((whole if clip.number is None else whole[clip.number])[wanted])
+    if array.ndim == 3:
+        array = array[..., None]
+    axis = _channels_axis(array.shape)
+    if array.ndim != 4 or axis is None:
+        raise StpError(
+            f"{clip} has the shape {array.shape}",
+            expected="(T, H, W), (T, H, W, C) or (T, C, H, W) with C = 1 or 3",
+            remedy="write the array with these axes",
+        )
+    array = array if axis == 3 else array.transpose(0, 2, 3, 1)
+    is_float = np.issubdtype(array.dtype, np.floating)
+    low, high = float(array.min()), float(array.max())
+    limit = 1.0 if is_float else 255.0
+    if not (low >= 0 and high <= limit):
+        raise StpError(
+            f"{clip} has values from {low:g} to {high:g} ({array.dtype})",
+            expected=f"0..{limit:g}: floating-point numbers in [0, 1], integers in 0..255",
+            remedy="scale the values, without NaN",
+        )
+    if is_float:
+        return np.ascontiguousarray(array.transpose(0, 3, 1, 2), np.float32)
+    return _unit(array)
+
+
+def _channels_axis(shape: Sequence[int]) -> int | None:
+    """Where the channels of (T, ...) are; None if nowhere."""
+    if len(shape) == 4:
+        for axis in (3, 1):
+            if shape[axis] in (1, 3):
+                return axis
+    return None
+
+
+def _array(path: Path) -> np.ndarray:
+    try:
+        if path.suffix.lower() == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.load(path, allow_pickle=False) as file:
+            if len(file.files) != 1:
+                raise StpError(
+                    f"{path} holds the arrays {', '.join(file.files) or 'none'}",
+                    expected="one array",
+                    remedy="write a file for each clip, or one array (N, T, H, W, C) for all",
+                )
+            return np.asarray(file[file.files[0]])
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: BaseException) -> StpError:
+    return StpError(
+        f"{path} cannot be read ({error})",
+        expected="a complete file",
+        remedy="write it again, or leave it out of the folder",
+    )

@@ -1,0 +1,50 @@
+"""The authors' package lpips, with weights that are given to it: it must not download its own."""
+
+import functools
+import importlib
+import sys
+import warnings
+from typing import Any
+
+import torch
+
+_KEPT: list[Any] = []
+"""What defines an operator has to stay alive."""
+
+
+@functools.cache
+def lpips() -> Any:
+    """Import the package.
+
+    A torchvision for CUDA beside a torch for the CPU lacks operators that it only registers; the
+    package needs none of them.
+    """
+    try:
+        return importlib.import_module("lpips")
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        library = torch.library.Library("torchvision", "DEF")
+        for operator in ("nms", "qnms"):
+            library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        _KEPT.append(library)
+        return importlib.import_module("lpips")
+
+
+def reference(name: str, state: dict[str, torch.Tensor]) -> Any:
+    """Build the package's network.
+
+    Args:
+        name: alex, squeeze or vgg.
+        state: weights of the feature layers, in order.
+
+    Returns:
+        a module from two batches of frames in [-1, 1] to (N, 1, 1, 1).
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = lpips().LPIPS(net=name, pnet_rand=True, verbose=False).eval()
+    own = made.net.state_dict()
+    assert [v.shape for v in own.values()] == [v.shape for v in state.values()]
+    made.net.load_state_dict(dict(zip(own, state.values(), strict=True)))
+    return made

@@ -1,0 +1,102 @@
+"""CRPS against properscoring and all pairs; spread against NumPy; a reliable ensemble."""
+
+import numpy as np
+import properscoring
+import pytest
+from scipy.stats import norm
+
+from stp.metrics import crps, spread
+from stp.metrics.crps import crps_ensemble
+from stp.score.aggregate import values
+
+
+def ensemble(members: int, points: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Members and truth drawn from one distribution at each point: (M, points), (points,)."""
+    rng = np.random.default_rng(seed)
+    centre = rng.normal(0, 3, points)
+    return centre + rng.normal(size=(members, points)), centre + rng.normal(size=points)
+
+
+@pytest.mark.parametrize("members", [1, 2, 3, 50])
+def test_crps_matches_properscoring(members: int) -> None:
+    x, y = ensemble(members)
+    expected = properscoring.crps_ensemble(y, x, axis=0)
+    np.testing.assert_allclose(crps_ensemble(x, y), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(crps_ensemble(x.T, y, axis=1), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("members", [2, 3, 5])
+def test_fair_crps_matches_all_pairs(members: int) -> None:
+    x, y = ensemble(members)
+    pairs = np.abs(x[:, None] - x[None]).sum(axis=(0, 1)) / (2 * members * (members - 1))
+    np.testing.assert_allclose(
+        crps_ensemble(x, y, fair=True), np.abs(x - y).mean(axis=0) - pairs, rtol=0, atol=1e-12
+    )
+
+
+def test_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = ensemble(7)
+    whole = crps_ensemble(x, y)
+    monkeypatch.setattr(crps, "CHUNK", 13)
+    np.testing.assert_allclose(crps_ensemble(x, y), whole, rtol=1e-14)
+
+
+def test_one_member_gives_the_absolute_error() -> None:
+    x, y = ensemble(1)
+    for fair in (False, True):
+        np.testing.assert_allclose(crps_ensemble(x, y, fair=fair), np.abs(x[0] - y), rtol=1e-15)
+
+
+def test_many_members_of_a_normal_distribution_have_its_crps() -> None:
+    # Gneiting and Raftery 2007, equation 20: y (2 F(y) - 1) + 2 f(y) - 1 / sqrt(pi).
+    x = np.random.default_rng(0).normal(size=(200_000, 1))
+    for y in (-1.5, 0.0, 2.0):
+        exact = y * (2 * norm.cdf(y) - 1) + 2 * norm.pdf(y) - 1 / np.sqrt(np.pi)
+        assert crps_ensemble(x, np.array([y]))[0] == pytest.approx(exact, abs=0.01)
+
+
+def test_only_the_fair_form_has_the_same_mean_for_every_size() -> None:
+    # Of 50,000 points: standard error of a mean about 0.003.
+    small, large = (
+        [crps_ensemble(*ensemble(m, 50_000), fair=fair).mean() for fair in (True, False)]
+        for m in (3, 30)
+    )
+    assert small[0] == pytest.approx(large[0], abs=0.01)
+    assert small[1] - large[1] > 0.1
+
+
+def test_nan_stays_at_its_point() -> None:
+    x, y = ensemble(4)
+    x[2, 7] = np.nan
+    y[9] = np.nan
+    assert np.flatnonzero(np.isnan(crps_ensemble(x, y))).tolist() == [7, 9]
+
+
+def frames(members: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Forecasts (N, M, T, C, H, W) and truth (N, T, C, H, W) from one distribution."""
+    x, y = ensemble(members, 40 * 2 * 1 * 8 * 8, seed)
+    predicted = x.reshape(members, 40, 2, 1, 8, 8).swapaxes(0, 1)
+    return predicted.astype(np.float32), y.reshape(40, 2, 1, 8, 8).astype(np.float32)
+
+
+def test_conventions_are_means_of_the_points() -> None:
+    predicted, observed = frames(5)
+    found = crps.pixel_mean.statistics(predicted, observed)
+    assert found.shape == (40, 1, 2)
+    points = crps_ensemble(predicted, observed, axis=1)
+    np.testing.assert_allclose(found[:, 0], points.mean(axis=(2, 3, 4)), rtol=1e-12)
+    variances = predicted.astype(float).var(axis=1, ddof=1)
+    overall = values(spread.pooled, spread.pooled.statistics(predicted, observed).mean(axis=0))[0]
+    assert overall == pytest.approx(np.sqrt(variances.mean()))
+    deviation = spread.mean_deviation.statistics(predicted, observed).mean()
+    assert deviation == pytest.approx(np.sqrt(variances).mean())
+    assert deviation < overall
+
+
+def test_spread_and_error_of_a_reliable_ensemble_are_equal() -> None:
+    # 3 members drawn from the distribution of the truth: the error of their mean has variance
+    # 1 + 1 / 3 while they have 1, hence the factor sqrt(4 / 3). 5,120 points: 1 % of error.
+    predicted, observed = frames(3)
+    metric = spread.skill_ratio_uncorrected
+    found = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0]
+    assert found == pytest.approx(np.sqrt(3 / 4), abs=0.03)

@@ -1,0 +1,165 @@
+"""The Frechet distance and the kernel distance, against closed forms, scipy and plain loops."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from stp.errors import StpError
+from stp.metrics import kvd
+from stp.metrics.frechet import distance, distance_of_gaussians
+from stp.metrics.perceptual import matched
+
+
+def features(samples: int, size: int, seed: int = 0) -> np.ndarray:
+    """Correlated features, as networks give them."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(samples, size)) @ rng.normal(size=(size, size)) + rng.normal(size=size)
+
+
+def by_scipy(mean_x, covariance_x, mean_y, covariance_y) -> float:
+    """The formula as it is written: with the square root of a matrix."""
+    root = scipy.linalg.sqrtm(covariance_x @ covariance_y).real
+    traces = np.trace(covariance_x) + np.trace(covariance_y)
+    return float(np.sum((mean_x - mean_y) ** 2) + traces - 2 * np.trace(root))
+
+
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x.mean(axis=0), np.cov(x, rowvar=False)
+
+
+@pytest.mark.parametrize(("samples", "size"), [(50, 3), (200, 40), (2000, 100)])
+def test_it_is_the_formula_of_scipy(samples: int, size: int) -> None:
+    x, y = features(samples, size, 1), features(samples, size, 2)
+    reference = by_scipy(*moments(x), *moments(y))
+    assert distance(x, y) == pytest.approx(reference, rel=1e-6)
+    assert distance_of_gaussians(*moments(x), *moments(y)) == pytest.approx(reference, rel=1e-6)
+
+
+@pytest.mark.parametrize("samples", [2, 16, 60])
+def test_fewer_samples_than_features(samples: int) -> None:
+    """Covariances are singular: scipy's root still exists, up to rounding."""
+    x, y = features(samples, 100, 1), features(samples, 100, 2)
+    reference = by_scipy(*moments(x), *moments(y))
+    assert distance(x, y) == pytest.approx(reference, rel=1e-6)
+    assert distance_of_gaussians(*moments(x), *moments(y)) == pytest.approx(reference, rel=1e-6)
+
+
+def test_gaussians_in_one_dimension() -> None:
+    """(m - n)^2 + (s - t)^2."""
+    assert distance_of_gaussians([1.0], [[4.0]], [3.0], [[25.0]]) == pytest.approx(4 + 9)
+
+
+def test_gaussians_with_the_same_axes() -> None:
+    """Covariances that commute: the squared distance of the deviations on each axis, one zero."""
+    s, t = np.array([1.0, 2.0, 0.0, 5.0]), np.array([3.0, 2.0, 4.0, 0.0])
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    covariances = [turn @ np.diag(v**2) @ turn.T for v in (s, t)]
+    found = distance_of_gaussians(np.zeros(4), covariances[0], np.full(4, 0.5), covariances[1])
+    assert found == pytest.approx(4 * 0.25 + np.sum((s - t) ** 2))
+
+
+def test_a_shift_counts_with_its_square() -> None:
+    x = features(30, 50)
+    shift = np.random.default_rng(3).normal(size=50)
+    assert distance(x, x + shift) == pytest.approx(shift @ shift)
+
+
+def test_a_scaled_set() -> None:
+    """S and c^2 S: (c - 1)^2 tr S."""
+    x = features(500, 20)
+    x -= x.mean(axis=0)
+    assert distance(x, 3 * x) == pytest.approx(4 * np.trace(np.cov(x, rowvar=False)))
+
+
+def test_two_samples_by_hand() -> None:
+    """Deviations 1 and 3 along one axis, means 2 apart: 4 + 2 (1 - 3)^2; unbiased, so doubled."""
+    x, y = np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([[-1.0, 0.0], [5.0, 0.0]])
+    assert distance(x, y) == pytest.approx(4 + 2 * 4)
+
+
+def test_equal_sets_are_at_distance_zero_and_never_below() -> None:
+    for samples in (3, 40, 300):
+        x = 100 * features(samples, 64, samples)
+        assert 0 <= distance(x, x) < 1e-9 * np.trace(np.cov(x, rowvar=False))
+
+
+def test_it_is_symmetric_and_does_not_depend_on_the_order_of_samples() -> None:
+    x, y = features(40, 60, 1), features(40, 60, 2)
+    assert distance(x, y) == pytest.approx(distance(y[::-1], x), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "said"),
+    [
+        (np.zeros((5, 3)), np.zeros((4, 3)), "depends on N"),
+        (np.zeros((5, 3)), np.zeros((5, 2)), "shapes"),
+        (np.zeros((1, 3)), np.zeros((1, 3)), "at least 2"),
+        (np.full((5, 3), np.nan), np.zeros((5, 3)), "finite"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(x: np.ndarray, y: np.ndarray, said: str) -> None:
+    with pytest.raises(StpError, match=said):
+        distance(x, y)
+
+
+def test_matched_numbers_are_drawn_without_repetition_and_always_alike() -> None:
+    drawn = matched(100, 30, seed=4)
+    assert len(drawn) == 30
+    assert list(drawn) == sorted(set(drawn))
+    assert drawn.max() < 100
+    np.testing.assert_array_equal(drawn, matched(100, 30, seed=4))
+    assert list(matched(100, 30, seed=5)) != list(drawn)
+    assert list(matched(7, 7)) == list(range(7))
+
+
+def test_fewer_samples_give_larger_distances() -> None:
+    """Why only equal N compare: two sets of one distribution."""
+    x = features(2000, 20)
+    found = [distance(x[:n], x[1000 : 1000 + n]) for n in (30, 100, 1000)]
+    assert found[0] > found[1] > found[2]
+
+
+# Kernel video distance
+
+
+def by_loops(x: np.ndarray, y: np.ndarray) -> float:
+    """The estimator as it is written in the paper."""
+
+    def k(a: np.ndarray, b: np.ndarray) -> float:
+        return float((a @ b + 1) ** 3)
+
+    m, n = len(x), len(y)
+    own_x = sum(k(x[i], x[j]) for i in range(m) for j in range(m) if i != j) / (m * (m - 1))
+    own_y = sum(k(y[i], y[j]) for i in range(n) for j in range(n) if i != j) / (n * (n - 1))
+    return own_x - 2 * sum(k(a, b) for a in x for b in y) / (m * n) + own_y
+
+
+@pytest.mark.parametrize(("m", "n"), [(2, 2), (7, 7), (9, 4)])
+def test_the_kernel_distance_is_the_formula_of_the_paper(m: int, n: int) -> None:
+    x, y = features(m, 5, 1), features(n, 5, 2)
+    assert kvd.distance(x, y) == pytest.approx(by_loops(x, y), rel=1e-12)
+
+
+def test_the_kernel_distance_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = features(25, 5, 1), features(25, 5, 2)
+    whole = kvd.distance(x, y)
+    monkeypatch.setattr(kvd, "ROWS", 4)
+    assert kvd.distance(x, y) == pytest.approx(whole, rel=1e-12)
+
+
+def test_the_kernel_distance_by_hand() -> None:
+    """Pairs of ones: k = 8; of a one and a zero: k = 1; of zeros: k = 1."""
+    assert kvd.distance(np.ones((2, 1)), np.zeros((3, 1))) == pytest.approx(8 - 2 + 1)
+
+
+def test_the_kernel_distance_has_no_bias() -> None:
+    """Sets of one distribution: values on both sides of zero, with a mean near it."""
+    rng = np.random.default_rng(0)
+    found = [kvd.distance(*rng.normal(size=(2, 20, 3))) for _ in range(400)]
+    assert min(found) < 0 < max(found)
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(len(found))
+
+
+def test_pairs_are_needed() -> None:
+    with pytest.raises(StpError, match="at least 2"):
+        kvd.distance(np.ones((1, 4)), np.ones((5, 4)))

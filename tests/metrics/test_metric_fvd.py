@@ -1,0 +1,300 @@
+"""FVD and KVD: which frames count, features with seeded weights, and whole folders of videos."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.errors import StpError
+from stp.metrics import frechet, fvd, kvd
+from stp.metrics.networks.i3d import I3D, prepare, read_i3d
+from stp.metrics.perceptual import Embed, SetDistance, matched
+from stp.score.unpaired import CONVENTIONS, Found, Options, compare
+from stp.score.video_folder import find_clips, read_clip
+
+# Which frames count
+
+
+def test_only_predicted_frames_or_context_as_well() -> None:
+    context, frames = np.zeros((2, 2, 1, 3, 3)), np.ones((2, 14, 1, 3, 3))
+    assert fvd.predicted_only.clip(context, frames) is frames
+    joined = fvd.with_context.clip(context, frames)
+    assert joined[1, :, 0, 0, 0].tolist() == [0] * 2 + [1] * 14
+
+
+@pytest.mark.parametrize(("frames", "length"), [(4, 10), (9, 10), (10, 10), (14, 14)])
+def test_short_clips_are_filled_up_with_grey(frames: int, length: int) -> None:
+    clips = np.full((1, frames, 3, 8, 8), 0.25, np.float32)
+    found = fvd.zero_padded.clip(clips[:, :2], clips)
+    assert found.shape == (1, length, 3, 8, 8)
+    assert found.dtype == np.float32
+    prepared = prepare(found)[0, 0, :, 0, 0]
+    assert prepared.tolist() == [-0.5] * frames + [0.0] * (length - frames)
+
+
+def test_fvd_and_kvd_look_at_the_same_features() -> None:
+    for name in CONVENTIONS:
+        of_fvd, of_kvd = getattr(fvd, name), getattr(kvd, name)
+        assert isinstance(of_fvd, SetDistance)
+        assert (of_fvd.embed, of_fvd.clip) == (of_kvd.embed, of_kvd.clip)
+        assert of_fvd.weights == of_kvd.weights == "i3d"
+        assert of_fvd.shortest == of_kvd.shortest == 9
+        assert of_fvd.distance is frechet.distance
+        assert of_kvd.distance is kvd.distance
+
+
+# Features
+
+
+@cache
+def seeded() -> dict[str, torch.Tensor]:
+    torch.manual_seed(0)
+    return I3D().state_dict()
+
+
+def test_features_are_the_mean_logits_of_each_clip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fvd.BATCH_FRAMES, "cpu", 1)  # one clip at a time
+    clips = np.random.default_rng(0).random((2, 9, 1, 16, 20), np.float32)
+    found = fvd.logits_of(seeded(), "cpu")(clips)
+    assert found.shape == (2, 400)
+    assert found.dtype == np.float64
+    with torch.inference_mode():
+        both = read_i3d(seeded())(prepare(clips)).double().numpy()
+    np.testing.assert_allclose(found, both, rtol=1e-4, atol=1e-6)
+
+
+# Folders
+
+
+def toy_embed(clips: np.ndarray) -> np.ndarray:
+    """Features that need no network: a few moments of each clip."""
+    flat = clips.reshape(len(clips), clips.shape[1], 3, -1).astype(np.float64)
+    means = flat.mean(axis=(2, 3))
+    return np.stack([flat.mean((1, 2, 3)), flat.std((1, 2, 3)), means[:, 0], means[:, -1]], axis=1)
+
+
+def clip_of(number: int, frames: int = 10, size: tuple[int, int] = (16, 24)) -> np.ndarray:
+    rng = np.random.default_rng(number)
+    return rng.integers(0, 256, (frames, *size, 3), dtype=np.uint8)
+
+
+def write_arrays(folder: Path, numbers: range, **shape: object) -> Path:
+    folder.mkdir()
+    for number in numbers:
+        np.save(folder / f"{number:03}.npy", clip_of(number, **shape))  # type: ignore[arg-type]
+    return folder
+
+
+def moved(clip: np.ndarray) -> np.ndarray:
+    """uint8 (T, H, W, C) as a clip is read: (T, C, H, W) in [0, 1]."""
+    return clip.transpose(0, 3, 1, 2).astype(np.float32) / np.float32(255)
+
+
+def test_arrays_of_any_layout_are_the_same_clip(tmp_path: Path) -> None:
+    clip = clip_of(1)
+    np.save(tmp_path / "a.npy", clip)
+    np.save(tmp_path / "b.npy", clip.transpose(0, 3, 1, 2))
+    np.save(tmp_path / "c.npy", (clip / 255).astype(np.float32))
+    np.savez(tmp_path / "d.npz", clip)
+    np.savez_compressed(tmp_path / "e.npz", video=np.stack([clip, clip]))
+    found = find_clips(tmp_path)
+    assert len(found) == 6
+    for one in found:
+        np.testing.assert_allclose(read_clip(one), moved(clip), atol=1e-7)
+
+
+def test_grey_arrays(tmp_path: Path) -> None:
+    grey = clip_of(2)[..., 0]
+    np.save(tmp_path / "one.npy", grey)
+    np.save(tmp_path / "two.npy", np.stack([grey, grey + 0]))
+    clips = find_clips(tmp_path)
+    assert [str(clip).rpartition("/")[2] for clip in clips] == [
+        "one.npy", "two.npy, clip 0", "two.npy, clip 1",
+    ]  # fmt: skip
+    for clip in clips:
+        np.testing.assert_array_equal(read_clip(clip)[:, 0], grey.astype(np.float32) / 255)
+
+
+def test_pictures_and_films(tmp_path: Path) -> None:
+    clip = clip_of(3)
+    (tmp_path / "a").mkdir()
+    for t, frame in enumerate(clip):
+        Image.fromarray(frame).save(tmp_path / "a" / f"{t:02}.png")
+    with av.open(str(tmp_path / "b.mkv"), "w") as container:
+        stream = container.add_stream("ffv1", rate=10)  # lossless
+        stream.width, stream.height, stream.pix_fmt = 24, 16, "bgr0"
+        for frame in clip:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode())
+    for one in find_clips(tmp_path):
+        np.testing.assert_array_equal(read_clip(one), moved(clip))
+        np.testing.assert_array_equal(read_clip(one, 3, 2), moved(clip)[:5:2])
+
+
+def test_gifs(tmp_path: Path) -> None:
+    levels = [0, 80, 160, 240]
+    pictures = [Image.new("RGB", (24, 16), (v, v, v)) for v in levels]
+    pictures[0].save(tmp_path / "a.gif", save_all=True, append_images=pictures[1:], duration=100)
+    found = read_clip(*find_clips(tmp_path))
+    assert found.shape == (4, 3, 16, 24)
+    np.testing.assert_allclose(found[:, :, 8, 8], np.repeat(np.array(levels)[:, None], 3, 1) / 255)
+
+
+def test_two_folders_are_compared_at_equal_numbers(tmp_path: Path) -> None:
+    real = write_arrays(tmp_path / "real", range(8))
+    generated = write_arrays(tmp_path / "generated", range(100, 105))
+    found = compare(real, generated, Options(seed=3), toy_embed)
+    assert (found.n, found.available) == (5, (8, 5))
+    assert (found.frames, found.height, found.width) == (10, 16, 24)
+    drawn = [find_clips(real)[i] for i in matched(8, 5, 3)]
+    x = toy_embed(np.stack([read_clip(clip) for clip in drawn]))
+    y = toy_embed(np.stack([read_clip(clip) for clip in find_clips(generated)]))
+    assert found.fvd == frechet.distance(x, y)
+    assert found.kvd == kvd.distance(x, y)
+
+
+def compared(tmp_path: Path, embed: Embed = toy_embed, **options: object) -> Found:
+    real = write_arrays(tmp_path / "real", range(3), frames=13)
+    generated = write_arrays(tmp_path / "generated", range(9, 12), frames=13)
+    return compare(real, generated, Options(**options), embed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "frames"),
+    [
+        ({}, [*range(13)]),
+        ({"frames": 10}, [*range(10)]),
+        ({"context": 2}, [*range(2, 13)]),
+        ({"context": 2, "convention": "with_context"}, [*range(13)]),
+        ({"frames": 5, "interval": 3, "convention": "zero_padded"}, [0, 3, 6, 9, 12] + [None] * 5),
+    ],
+)
+def test_options_choose_frames(tmp_path: Path, options: dict, frames: list) -> None:
+    looked_at = []
+
+    def embed(clips: np.ndarray) -> np.ndarray:
+        looked_at.append(clips)
+        return toy_embed(clips)
+
+    found = compared(tmp_path, embed, **options)
+    assert found.frames == len(frames)
+    whole = moved(clip_of(0, 13))
+    grey = np.full_like(whole[0], 0.5)
+    expected = np.stack([grey if t is None else whole[t] for t in frames])
+    np.testing.assert_array_equal(looked_at[0][0], expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"frames": 14}, "has only 13 frames"),
+        ({"frames": 8}, "at least 9"),
+        ({"context": 5}, "at least 9"),
+        ({"frames": 5, "interval": 4}, "has only 4 frames at interval 4"),
+        ({"clips": 4}, "at most 3"),
+        ({"clips": 1}, "at least 2"),
+        ({"convention": "i3d"}, "predicted_only, with_context"),
+        ({"context": -1}, "context from 0"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, options: dict, said: str) -> None:
+    with pytest.raises(StpError, match=said):
+        compared(tmp_path, **options)
+
+
+def test_clips_of_another_length_or_size_are_refused(tmp_path: Path) -> None:
+    real = write_arrays(tmp_path / "real", range(3))
+    longer = write_arrays(tmp_path / "longer", range(3), frames=12)
+    larger = write_arrays(tmp_path / "larger", range(3), size=(32, 24))
+    with pytest.raises(StpError, match=r"has 12 frames.*\n.*\n.*--frames 10"):
+        compare(real, longer, Options(), toy_embed)
+    assert compare(real, longer, Options(frames=10), toy_embed).n == 3
+    with pytest.raises(StpError, match=r"24 x 32 pixels, .* has 24 x 16"):
+        compare(real, larger, Options(), toy_embed)
+
+
+def test_features_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="NaN or infinite"):
+        compared(tmp_path, lambda clips: toy_embed(clips) * np.nan)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.npy", np.full((10, 8, 8), 2.0), r"in \[0, 1\]"),
+        ("a.npy", np.full((10, 8, 8), -1, np.int16), "from -1 to -1"),
+        ("a.npy", np.full((10, 8, 8), np.nan), "from nan"),
+        ("a.npy", np.zeros((3, 10, 8, 8, 5)), "C = 1 or 3"),
+        ("a.mp4", b"no film", "cannot be read"),
+        ("a.npy", b"no array", "cannot be read"),
+        ("a.txt", b"", "no videos"),
+    ],
+)
+def test_files_that_are_no_clips_are_refused(tmp_path: Path, name, content, said) -> None:
+    if isinstance(content, bytes):
+        (tmp_path / name).write_bytes(content)
+    else:
+        np.save(tmp_path / name, content)
+    with pytest.raises(StpError, match=said):
+        read_clip(find_clips(tmp_path)[0])
+
+
+# The command
+
+
+def run(*arguments: object, folder: Path) -> object:
+    return CliRunner().invoke(app, ["fvd", *map(str, arguments), "--folder", str(folder)])
+
+
+def test_without_weights_the_command_says_how_to_get_them(tmp_path: Path) -> None:
+    found = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(found.exception, StpError)
+    assert "i3d_torchscript.pt" in found.exception.expected
+    assert "stp weights --fetch i3d" in found.exception.remedy
+
+
+def test_weights_with_other_bytes_are_refused(tmp_path: Path) -> None:
+    torch.save(seeded(), tmp_path / "rgb_imagenet.pt")
+    found = run(tmp_path, tmp_path, folder=tmp_path)
+    assert isinstance(found.exception, StpError)
+    assert "are not the declared ones" in found.exception.what
+
+
+def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> None:
+    """With seeded weights that are declared for this test, and features of a toy."""
+    import hashlib
+
+    from stp.fetch import weights
+
+    torch.save(seeded(), tmp_path / "own.pt")
+    sha256 = hashlib.sha256((tmp_path / "own.pt").read_bytes()).hexdigest()
+    text = f"i3d: {{title: seeded, licence: none, files: [{{file: own.pt, sha256: {sha256}}}]}}"
+    (tmp_path / "weights.yaml").write_text(text)
+    monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "weights.yaml",))
+    given = []
+    monkeypatch.setattr(fvd, "embed", lambda weights: given.append(weights) or toy_embed)
+    real = write_arrays(tmp_path / "real", range(3))
+    generated = write_arrays(tmp_path / "generated", range(9, 11))
+
+    found = run(real, generated, "--frames", 9, folder=tmp_path)
+    assert found.exit_code == 0, found.output
+    for part in ("FVD ", "KVD ", "N   2 clips of each", "from 3 real and 2 generated", sha256):
+        assert part in found.output
+    assert "predicted_only: 9 frames, interval 1; 24 x 16 pixels" in found.output
+
+    values = json.loads(run(real, generated, "--frames", 9, "--json", folder=tmp_path).stdout)
+    assert given[0].path == tmp_path / "own.pt"
+    assert given[0].declared == {"sha256": sha256}
+    drawn = matched(3, 2)
+    x = toy_embed(np.stack([moved(clip_of(int(i), 10)[:9]) for i in drawn]))
+    y = toy_embed(np.stack([moved(clip_of(i, 10)[:9]) for i in (9, 10)]))
+    assert values["fvd"] == pytest.approx(frechet.distance(x, y))
+    assert values["n"] == 2
+    assert values["weights_sha256"] == sha256

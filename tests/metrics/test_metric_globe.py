@@ -1,0 +1,121 @@
+"""Latitude-weighted RMSE and ACC against xarray's weighted means, and by hand."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from stp.metrics.acc import anomaly_products, correlation
+from stp.metrics.latitude import cosine_weights
+from stp.metrics.wrmse import weighted_squares
+
+LATITUDES = np.array([-78.75, -56.25, -33.75, -11.25, 11.25, 33.75, 56.25, 78.75])
+SHAPE = (3, 2, 2, 8, 16)  # N, T, C, H, W
+DIMS = ("sample", "lead", "channel", "lat", "lon")
+
+
+def fields(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Forecast, truth and climatology in kelvin, float32."""
+    rng = np.random.default_rng(seed)
+    climate = 280 + 10 * np.cos(np.deg2rad(LATITUDES))[:, None] + rng.normal(0, 1, SHAPE)
+    truth = climate + rng.normal(1, 4, SHAPE)
+    forecast = climate + 0.7 * (truth - climate) + rng.normal(0, 2, SHAPE)
+    return tuple(a.astype(np.float32) for a in (forecast, truth, climate))
+
+
+def labelled(values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(values.astype(np.float64), dims=DIMS, coords={"lat": LATITUDES})
+
+
+def over_globe(values: xr.DataArray) -> xr.DataArray:
+    return values.weighted(np.cos(np.deg2rad(values.lat))).mean(("lat", "lon"))
+
+
+def test_weights_have_mean_one_and_follow_the_cosine() -> None:
+    weights = cosine_weights(LATITUDES)
+    assert weights.mean() == pytest.approx(1)
+    assert weights[3] / weights[1] == pytest.approx(
+        np.cos(np.deg2rad(11.25)) / np.cos(np.deg2rad(56.25))
+    )
+
+
+def test_boxes_weigh_as_their_area() -> None:
+    # Area of a band between two latitudes: difference of the sines, which is
+    # 2 cos(middle) sin(half the width). Nothing else is needed for boxes of equal extent.
+    edges = np.deg2rad(np.linspace(-90, 90, 9))
+    areas = np.diff(np.sin(edges))
+    np.testing.assert_allclose(cosine_weights(LATITUDES), areas / areas.mean(), rtol=1e-12)
+
+
+def test_weighted_squares_match_xarray() -> None:
+    forecast, truth, _ = fields()
+    found = weighted_squares(forecast, truth, cosine_weights(LATITUDES))
+    expected = over_globe((labelled(forecast) - labelled(truth)) ** 2)
+    np.testing.assert_allclose(found, expected.transpose("sample", "channel", "lead"), rtol=1e-12)
+
+
+def test_an_error_at_the_pole_counts_less_than_one_at_the_equator() -> None:
+    truth = np.zeros((1, 1, 1, 8, 16), np.float32)
+    pole, equator = truth.copy(), truth.copy()
+    pole[..., 0, :] = 3
+    equator[..., 3, :] = 3
+    weights = cosine_weights(LATITUDES)
+    near, far = (weighted_squares(f, truth, weights)[0, 0, 0] for f in (pole, equator))
+    assert far / near == pytest.approx(np.cos(np.deg2rad(11.25)) / np.cos(np.deg2rad(78.75)))
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_acc_matches_xarray(centred: bool) -> None:
+    forecast, truth, climate = fields()
+    p, o = (labelled(a) - labelled(climate) for a in (forecast, truth))
+    if centred:
+        p, o = p - over_globe(p), o - over_globe(o)
+    expected = over_globe(p * o) / np.sqrt(over_globe(p * p) * over_globe(o * o))
+    products = anomaly_products(
+        forecast, truth, lambda n, t: climate[n, t], cosine_weights(LATITUDES), centred=centred
+    )
+    np.testing.assert_allclose(
+        correlation(products), expected.transpose("sample", "channel", "lead"), rtol=0, atol=1e-12
+    )
+
+
+def test_centred_acc_is_xarrays_weighted_correlation_coefficient() -> None:
+    # An anomaly less its weighted mean, over the root of weighted variances: Pearson's coefficient.
+    forecast, truth, climate = fields(1)
+    weights = cosine_weights(LATITUDES)
+    found = correlation(
+        anomaly_products(forecast, truth, lambda n, t: climate[n, t], weights, centred=True)
+    )
+    shares = np.repeat(weights, 16)
+    for n, t, c in np.ndindex(3, 2, 2):
+        p, o = (
+            (a[n, t, c].astype(float) - climate[n, t, c]).reshape(-1) for a in (forecast, truth)
+        )
+        covariance = np.cov(p, o, aweights=shares)
+        expected = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+        assert found[n, c, t] == pytest.approx(expected, abs=1e-12)
+
+
+def test_acc_of_the_truth_its_opposite_and_half_of_it() -> None:
+    _, truth, climate = fields()
+    truth, climate = truth.astype(np.float64), climate.astype(np.float64)
+    weights = cosine_weights(LATITUDES)
+
+    def acc(forecast: np.ndarray) -> np.ndarray:
+        return correlation(anomaly_products(forecast, truth, lambda n, t: climate[n, t], weights))
+
+    np.testing.assert_allclose(acc(truth), 1, rtol=1e-12)
+    np.testing.assert_allclose(acc(2 * climate - truth), -1, rtol=1e-12)
+    np.testing.assert_allclose(acc((climate + truth) / 2), 1, rtol=1e-12)  # blind to amplitude
+
+
+def test_the_climatology_has_no_acc_of_its_own() -> None:
+    # Infinite, the mark of a frame without a value; NaN is kept for bad data.
+    _, truth, climate = fields()
+    weights = cosine_weights(LATITUDES)
+    flat = anomaly_products(climate, truth, lambda n, t: climate[n, t], weights)
+    assert np.isposinf(correlation(flat)).all()
+    bad = truth.copy()
+    bad[1, 0, 1, 2, 3] = np.nan
+    found = correlation(anomaly_products(bad, truth, lambda n, t: climate[n, t], weights))
+    assert np.isnan(found[1, 1, 0])
+    assert np.isnan(found).sum() == 1

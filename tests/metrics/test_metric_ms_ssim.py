@@ -1,0 +1,80 @@
+"""MS-SSIM: one scale against scikit-image, several against the formula written out with SciPy."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+from scipy.signal import convolve2d
+from skimage.metrics import structural_similarity
+
+from stp.metrics import ms_ssim
+from stp.metrics.ms_ssim import WEIGHTS, multi_scale_similarity, smallest_side
+
+
+def frames(size: int, channels: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted and observed, float32 (1, 2, C, size, size) in about [0, 1]."""
+    rng = np.random.default_rng(size)
+    noise = rng.random((1, 2, channels, size, size))
+    observed = gaussian_filter(noise, (0, 0, 0, 2, 2)) * 3 - 1
+    predicted = observed + rng.normal(0, 0.05, observed.shape)
+    return predicted.astype(np.float32), observed.astype(np.float32)
+
+
+def test_one_scale_is_the_ssim_of_scikit_image_with_a_gaussian_window() -> None:
+    predicted, observed = frames(64, channels=2)
+    expected = [
+        structural_similarity(
+            p.astype(float),
+            o.astype(float),
+            channel_axis=0,
+            data_range=1,
+            gaussian_weights=True,
+            sigma=1.5,
+            use_sample_covariance=False,
+        )
+        for p, o in zip(predicted[0], observed[0], strict=True)
+    ]
+    found = multi_scale_similarity(predicted, observed, data_range=1, scales=1)
+    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("scales", "size"), [(3, 44), (3, 65), (5, 176)])
+def test_several_scales_match_the_formula(scales: int, size: int) -> None:
+    predicted, observed = frames(size)
+    axis = np.arange(-5, 6)
+    window = np.exp(-(axis[:, None] ** 2 + axis**2) / (2 * 1.5**2))
+    window /= window.sum()
+    weights = np.array(WEIGHTS[:scales]) / np.sum(WEIGHTS[:scales])
+    expected = []
+    for x, y in zip(predicted[0, :, 0].astype(float), observed[0, :, 0].astype(float), strict=True):
+        value = 1.0
+        for scale, weight in enumerate(weights):
+            mx, my, xx, yy, xy = (
+                convolve2d(a, window, mode="valid") for a in (x, y, x * x, y * y, x * y)
+            )
+            structure = (2 * (xy - mx * my) + 9e-4) / (xx - mx**2 + yy - my**2 + 9e-4)
+            luminance = (2 * mx * my + 1e-4) / (mx**2 + my**2 + 1e-4)
+            last = scale == scales - 1
+            value *= (structure * luminance if last else structure).mean() ** weight
+            box, even = np.full((2, 2), 0.25), slice(None, None, 2)
+            x, y = (convolve2d(a, box, mode="valid")[even, even] for a in (x, y))
+        expected.append(value)
+    found = multi_scale_similarity(predicted, observed, data_range=1, scales=scales)
+    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-9)
+
+
+def test_equal_frames_have_one_and_opposite_ones_zero() -> None:
+    _, observed = frames(44)
+    assert ms_ssim.three_scales.statistics(observed, observed).min() == pytest.approx(1)
+    # Anticorrelated everywhere: the averages are negative, and have no real power.
+    assert ms_ssim.three_scales.statistics(1 - observed, observed).max() == 0
+
+
+def test_nan_stays_in_its_frame() -> None:
+    predicted, observed = frames(44)
+    predicted[0, 1, 0, 3, 3] = np.nan
+    found = ms_ssim.three_scales.statistics(predicted, observed)
+    np.testing.assert_array_equal(np.isnan(found[0, 0]), [False, True])
+
+
+def test_the_window_fits_at_the_coarsest_scale() -> None:
+    assert (smallest_side(3), smallest_side(5)) == (44, 176)

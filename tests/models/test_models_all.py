@@ -1,0 +1,319 @@
+"""What holds for each of the twelve models: sizes, precision, independence, learning.
+
+What only concerns one of them is in its own file: published sizes, equations, gradients.
+"""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from twelve import (
+    CONTEXT,
+    HORIZON,
+    NAMES,
+    SHALLOW,
+    SIDE,
+    job,
+    make,
+    moving_digits,
+    recipe,
+    write_squares,
+)
+
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.models import mcvd, weights
+from stp.models.compute import settle
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
+from stp.models.recurrent import roll
+from stp.train.run import run
+
+SMALL = (1, SIDE, SIDE)
+BATCH_NORM = {"simvpv2", "tau"}
+
+
+@pytest.fixture(scope="module")
+def squares(tmp_path_factory) -> Path:
+    return write_squares(tmp_path_factory.mktemp("squares") / "data")
+
+
+def lively(model: nn.Module) -> nn.Module:
+    """Make everything count that hardly does at first: last layers of MCVD, blocks of SimVP."""
+    for layer in model.modules():
+        if isinstance(layer, nn.Conv2d) and layer.weight.abs().max() < 1e-4:
+            nn.init.xavier_uniform_(layer.weight)
+    for parameter, values in model.named_parameters():
+        if parameter.endswith(("attention_scale", "mixer_scale")):
+            nn.init.ones_(values)
+    return model
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("channels", "context", "horizon"), [(1, 2, 5), (2, 5, 2), (3, 3, 3), (8, 2, 1)]
+)
+def test_any_channels_lengths_and_sides(name, channels, context, horizon):
+    """Neither patches of 4 nor two halvings divide 18 and 22; a batch is one clip."""
+    patches = {"patch_size": 4} if "patch_size" in recipe(name, SMALL)["options"] else {}
+    model = make(name, (channels, 18, 22), context, horizon, **patches)
+    clip = torch.rand(1, context + horizon, channels, 18, 22)
+    frames = clip[:, :context]
+    longest = model(frames, 2 * horizon + 1)  # two and a half blocks
+    assert longest.shape == (1, 2 * horizon + 1, channels, 18, 22)
+    assert longest.dtype == torch.float32
+    assert longest.isfinite().all()
+    for shorter in {1, horizon}:
+        assert torch.equal(model(frames, shorter), longest[:, :shorter])
+    loss = model.train().loss(clip, 0)
+    assert loss.shape == () and loss.isfinite()
+
+
+# Precision
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("earthformer", "mcvd")])
+def test_mixed_precision_is_finite_and_near_float32(name):
+    """Those two are compared in their own files."""
+    model, clip = make(name, SMALL), torch.rand(2, 6, *SMALL)
+    exact = model(clip[:, :3], 7)
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed, loss = model(clip[:, :3], 7), model.train().loss(clip, 0)
+        loss.backward()
+    assert loss.dtype == torch.float32 and loss.isfinite()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    # a bfloat16 has 8 bits; errors add up over layers and over lead times
+    assert (mixed - exact).abs().mean() < 0.03 * exact.abs().mean()
+
+
+# What forecasts depend on
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_forecasts_are_a_function_of_the_context(name):
+    """Not of torch's generator, of what was computed before, or of frames after the context."""
+    model, clip = lively(make(name, SMALL)), torch.rand(2, 6, *SMALL)
+    before = model(clip[:, :3], 4)
+    state = torch.get_rng_state()
+    model(torch.rand(2, 3, *SMALL), 4)
+    torch.manual_seed(99)
+    clip[:, 3:] = torch.nan
+    assert torch.equal(model(clip[:, :3], 4), before)
+    torch.set_rng_state(state)
+    model(clip[:, :3], 1)
+    assert torch.equal(torch.get_rng_state(), state), "nothing is drawn from it"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_context_frame_matters(name):
+    model, frames = lively(make(name, SMALL)), torch.rand(1, 3, *SMALL)
+    before = model(frames, 3)
+    for t in range(3):
+        moved = frames.clone()
+        moved[:, t] += 0.5
+        assert ((model(moved, 3) - before).abs().amax(dim=(0, 2, 3, 4)) > 0).all()
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "mcvd"])
+def test_neighbours_in_a_batch_do_not_matter(name):
+    """MCVD's noise is made from each clip: tests/models/test_model_mcvd.py."""
+    model, frames = lively(make(name, SMALL)), torch.rand(3, 3, *SMALL)
+    every = model(frames, 4)
+    rounding = {"atol": 1e-5 * every.abs().max().item(), "rtol": 0.0}
+    torch.testing.assert_close(model(frames[1:2], 4), every[1:2], **rounding)
+    frames[0] = 9.0
+    torch.testing.assert_close(model(frames, 4)[1:], every[1:], **rounding)
+
+
+@pytest.mark.parametrize("name", ["e3dlstm", "mau", "phydnet"])
+def test_an_output_never_sees_later_frames(name):
+    """With the truth shown all the time, as in early training; the other recurrent models have
+    this test in their own files."""
+    model, clip = make(name, SMALL).train(), torch.rand(2, 6, *SMALL)
+    shown = torch.ones(2, 2, dtype=torch.bool)
+    before = roll(model.following(), clip, 3, 5, shown)
+    for later in range(1, 6):
+        moved = clip.clone()
+        moved[:, later] += 1
+        after = roll(model.following(), moved, 3, 5, shown)
+        same = [torch.equal(before[:, t], after[:, t]) for t in range(5)]
+        assert same == [t < later for t in range(5)]
+
+
+FREE_RUNNING = {
+    "e3dlstm": {"scheduled_sampling": {"stop": 0}},
+    "mau": {"scheduled_sampling": {"stop": 0}},
+    "predrnn": {"scheduled_sampling": {"stop": 0}},
+    "predrnnpp": {"scheduled_sampling": {"stop": 0}},
+    "predrnnv2": {"scheduled_sampling": {"start": 0, "stop": 0}, "decouple_beta": 0},
+}
+
+
+@pytest.mark.parametrize("name", FREE_RUNNING)
+def test_without_truth_the_loss_is_that_of_the_forecast_and_of_the_context(name):
+    model, clip = make(name, SMALL, **FREE_RUNNING[name]).train(), torch.rand(2, 6, *SMALL)
+    of_context = [model(clip[:, :t], 1) for t in (1, 2)]  # outputs that predict context frames
+    outputs = torch.cat([*of_context, model(clip[:, :3], 3)], dim=1)
+    expected = (outputs - clip[:, 1:]).square().mean()
+    assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("simvpv1", {}), ("simvpv2", {}), ("tau", {"change_weight": 0})]
+)
+def test_the_loss_of_a_block_is_that_of_a_forecast_from_the_context(name, options):
+    model, clip = make(name, SMALL, **options).train(), torch.rand(3, 6, *SMALL)
+    expected = (model(clip[:, :3], 3) - clip[:, 3:]).square().mean()
+    assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+# Training
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_repeats_bit_by_bit(name):
+    """On a CPU, and on a GPU where there is one: then also that all of it can be deterministic."""
+    found = []
+    with settle("auto", 1, "bf16") as compute:
+        for _ in range(2):
+            model = make(name, SMALL).train().to(compute.device)
+            clip = moving_digits(2)[..., ::2, ::2].to(compute.device)
+            with compute.autocast():
+                loss = model.loss(clip, 0)
+            loss.backward()
+            found.append([loss, *[p.grad for p in model.parameters()]])
+    for first, second in zip(*found, strict=True):
+        assert (first is None and second is None) or torch.equal(first, second)
+
+
+def gradient(folder: Path, data: Path, name: str, monkeypatch, **runtime) -> list[torch.Tensor]:
+    """The gradient of a training's only step, on 7 clips."""
+    seen: list[torch.Tensor] = []
+
+    def note(optimizer):
+        for group in optimizer.param_groups:
+            seen.extend(p.grad.clone() for p in group["params"])
+
+    options = {"drop": 0.0} if name == "earthformer" else {"dropout": 0.0} if name == "mcvd" else {}
+    train = {"batch_size": 7, "max_clips": 7, "epochs": 1}
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.Adam, "step", note)
+        # Of noise drawn for each clip in turn, parts of a batch would draw other noise.
+        patch.setattr(mcvd.Model, "loss", noise_of_the_clip)
+        run(job(folder, data, {**recipe(name, SMALL, **options), "train": train}, **runtime))
+    return seen
+
+
+def noise_of_the_clip(model: nn.Module, clip: torch.Tensor, step: int) -> torch.Tensor:
+    return model.validation_errors(clip).mean()
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in BATCH_NORM])
+def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, squares, monkeypatch, name):
+    """Exactly where nothing is drawn for a clip; dropout and MCVD's noise are others in parts."""
+    whole = gradient(tmp_path / "whole", squares, name, monkeypatch)
+    parts = gradient(tmp_path / "parts", squares, name, monkeypatch, micro_batch=3)
+    largest = max(g.abs().max() for g in whole)
+    for one, other in zip(whole, parts, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5 * largest.item())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_batch_norm_is_where_it_is_said_and_cannot_be_computed_in_parts(tmp_path, squares, name):
+    model = make(name, SMALL)
+    has = any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in model.modules())
+    assert has == (name in BATCH_NORM)
+    if has:
+        what = {**recipe(name, SMALL), "train": {"batch_size": 7, "epochs": 1}}
+        with pytest.raises(StpError, match="micro_batch is 3"):
+            run(job(tmp_path, squares, what, micro_batch=3))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_weights_give_the_same_forecasts(tmp_path, name):
+    what, trained = recipe(name, SMALL), lively(make(name, SMALL)).train()
+    frames = torch.rand(2, 3, *SMALL)
+    optimizer = torch.optim.Adam(trained.parameters(), lr=0.01)
+    trained.loss(torch.rand(4, 6, *SMALL), 0).backward()
+    optimizer.step()  # batch norms have moved, too
+    trained.eval()
+    path = tmp_path / "model.pt"
+    weights.save(path, trained.state_dict(), what, Normalisation())
+    loaded, _ = weights.load(path, what)
+    other = make(name, SMALL, seed=1)
+    assert not torch.equal(other(frames, 4), trained(frames, 4))
+    other.load_state_dict(loaded)
+    assert torch.equal(other(frames, 4), trained(frames, 4))
+
+
+# Learning
+
+NOISE = {"betas": [0.2, 0.001], "dropout": 0.0}  # 100 levels up to almost pure noise
+OVERFIT = {  # steps, learning rate, options
+    "convlstm": (120, 0.01, {"scheduled_sampling": {"stop": 0}}),
+    "e3dlstm": (60, 0.01, {"scheduled_sampling": {"stop": 0}}),
+    "mau": (120, 0.01, {"scheduled_sampling": {"stop": 0}}),
+    "phydnet": (40, 0.004, {"teacher_forcing": 1.0}),
+    "predrnn": (80, 0.01, {"scheduled_sampling": {"stop": 0}}),
+    "predrnnpp": (80, 0.01, {"scheduled_sampling": {"stop": 0}}),
+    "predrnnv2": (80, 0.01, {"scheduled_sampling": {"start": 0, "stop": 0}}),
+    "simvpv1": (100, 0.01, {}),
+    "simvpv2": (80, 0.01, {}),
+    "tau": (80, 0.01, {}),
+    "earthformer": (240, 0.005, SHALLOW),
+    "mcvd": (120, 0.005, NOISE),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_learns_four_moving_digits_by_heart(name):
+    steps, rate, options = OVERFIT[name]
+    clips = moving_digits(4)
+    model = make(name, (1, 16, 16), **options).train()
+    if name == "phydnet":
+        model.begin_epoch(1)  # it never sees the truth after the context
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    for step in range(steps):
+        optimizer.zero_grad()
+        model.loss(clips, step).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1)
+        optimizer.step()
+    model.eval()
+    with torch.inference_mode():
+        if name == "mcvd":  # it learns to find noise of variance 1
+            assert model.validation_errors(clips).mean() < 0.2
+        else:
+            # half of what the best picture for all of them errs by; persistence errs by 0.07
+            assert (model(clips[:, :3], 3) - clips[:, 3:]).square().mean() < 0.025
+
+
+ONE_EPOCH = {"batch_size": 8, "lr": 0.01, "schedule": "onecycle"}  # 5 steps
+BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in NAMES} | {
+    "phydnet": ({"epochs": 4, "batch_size": 4, "lr": 0.004}, {}),
+    "earthformer": ({"epochs": 15, "batch_size": 4, "lr": 0.004}, SHALLOW),
+    "mcvd": ({**ONE_EPOCH, "lr": 0.005, "epochs": 20}, {**NOISE, "sampler": {"steps": 10}}),
+}
+"""Training and other options of each model: 40 to 150 steps on 40 clips."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares, name):
+    train, options = BUDGET[name]
+    what = {**recipe(name, SMALL, **options), "train": train}
+    run(job(tmp_path, squares, what))
+    model = create(what).eval()
+    loaded, normalisation = weights.load(tmp_path / "out" / "model.pt", what)
+    model.load_state_dict(loaded)
+    clips = Prepared(squares).clips("val")
+    frames = normalisation.apply(torch.from_numpy(clips.read(range(len(clips)))))
+    context, future = frames[:, :CONTEXT], frames[:, CONTEXT:]
+    with torch.inference_mode():
+        error = (model(context, HORIZON) - future).square().mean().item()
+    persistence = (context[:, -1:] - future).square().mean().item()
+    assert persistence == pytest.approx(1 / 3)
+    # 0.13; a forecast that is the same for all clips errs by 3/16 at least
+    assert error < 0.4 * persistence

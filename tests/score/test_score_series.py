@@ -1,0 +1,191 @@
+"""Scores with several values (thresholds), sums without samples (spectra), and ensembles."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import properscoring
+import pyarrow.parquet as pq
+import pytest
+from toy_scored import Scored, folder, write
+
+from stp.data.zarr_write import create_group
+from stp.errors import StpError
+
+
+def scores(out: Path, convention: str, lead: int | None = None) -> pd.DataFrame:
+    """The means of one convention."""
+    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+    here = (table.convention == convention) & (table.statistic == "mean")
+    return table[here & (table.lead.isna() if lead is None else table.lead == lead)]
+
+
+@pytest.fixture
+def radar(make_scored: Callable[..., Scored]) -> Scored:
+    """Frames of bytes, 12 clips of 2 + 3; the largest value is 200, so 219 never occurs."""
+    rng = np.random.default_rng(0)
+    clips = rng.integers(0, 201, (12, 5, 1, 16, 16), dtype=np.uint8)
+    predicted = (clips[:, 2:] / 255 + rng.normal(0, 0.1, (12, 3, 1, 16, 16))).clip(0, 0.8)
+    return make_scored(clips, predicted.astype(np.float32), variables=["vil"])
+
+
+def test_thresholds_are_rows_and_the_mean_has_none(radar: Scored) -> None:
+    rows = scores(radar.run("csi.mean"), "csi.mean")
+    assert rows.threshold.tolist() == [None, 16, 74, 133, 160, 181, 219]
+    assert rows.variable.isna().all()
+    by_threshold = rows.set_index("threshold")
+    p, o = radar.predicted * 255 >= 133, radar.observed * 255 >= 133
+    assert by_threshold.value[133] == pytest.approx((p & o).sum() / (p | o).sum(), rel=1e-9)
+    # Frames in [0, 1] are compared as if scaled to 255. Nothing reaches 219: no value, no mean.
+    for threshold in (219, None):
+        row = rows[rows.threshold.isna() if threshold is None else rows.threshold == threshold]
+        assert row.value.isna().all()
+        assert row.reason.str.contains("no value at or above the threshold").all()
+
+
+def test_no_event_in_a_resample_is_no_interval(make_scored: Callable[..., Scored]) -> None:
+    # One clip of twelve has events above 219: a third of the resamples miss it.
+    clips = np.full((12, 3, 1, 8, 8), 200, np.uint8)
+    clips[4] = 250
+    predicted = clips[:, 1:].astype(np.float32) / 255
+    out = make_scored(clips, predicted).run("csi.mean")
+    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+    rows = table[(table.threshold == 219) & table.lead.isna()].set_index("statistic")
+    assert rows.value["mean"] == 1
+    assert rows.value["ci95_low"] is None
+    assert "resamples have no value" in rows.reason["ci95_low"]
+
+
+def test_spectra_are_sums_and_no_samples(radar: Scored) -> None:
+    from stp.metrics.spectra import radial_spectrum
+
+    out = radar.run("spectral_divergence.mean_spectra", block_samples=5)
+    names = pq.read_schema(out / "sample_scores.parquet").names
+    assert not [name for name in names if name.startswith("spectral")]
+    table = pq.read_table(out / "cluster_sums.parquet").to_pandas()
+    assert set(table.components) == {16}  # 8 wavenumbers, predicted and observed
+    spectra = np.sum(table.sums.tolist(), axis=0).reshape(2, 8, 3) / 12
+    expected = radial_spectrum(radar.observed).mean(axis=(0, 2)).T
+    np.testing.assert_allclose(spectra[1], expected, rtol=1e-5)
+    (row,) = scores(out, "spectral_divergence.mean_spectra", lead=2).to_dict("records")
+    o, p = (spectra[k, :, 1] / spectra[k, :, 1].sum() for k in (1, 0))
+    assert row["value"] == pytest.approx((o * np.log(o / p)).sum(), rel=1e-9)
+    assert row["variable"] == "vil"
+
+
+def test_nan_is_found_where_no_samples_are_kept(radar: Scored) -> None:
+    radar.predicted[7, 1, 0, 3, 3] = np.nan
+    replace(radar, radar.predicted)
+    (row,) = scores(
+        radar.run("spectral_divergence.mean_spectra"), "spectral_divergence.mean_spectra"
+    ).to_dict("records")
+    assert row["value"] is None
+    assert "first in clip clip007" in row["reason"]
+
+
+def test_small_frames_have_a_reason_and_no_multi_scale_similarity(radar: Scored) -> None:
+    (row,) = scores(radar.run("ms_ssim.three_scales"), "ms_ssim.three_scales").to_dict("records")
+    assert row["value"] is None
+    assert row["reason"] == "frames of 16 x 16 pixels; 3 scales need 44"
+
+
+# Several forecasts of each sample
+
+
+def replace(scored: Scored, predicted: np.ndarray) -> None:
+    """Put other predictions in the place of those on disk, (N, [M,] T, C, H, W)."""
+    at = scored.root / "predictions"
+    index = pd.read_parquet(at / "index.parquet")
+    shutil.rmtree(at)
+    group = create_group(folder(at) / "predictions.zarr", {"units": "1"})
+    outer = ("sample", "member", "lead") if predicted.ndim == 6 else ("sample", "lead")
+    write(group, "predictions", predicted, *outer)
+    index.to_parquet(at / "index.parquet")
+
+
+@pytest.fixture
+def drawn(radar: Scored) -> Scored:
+    """Four forecasts of each sample."""
+    rng = np.random.default_rng(1)
+    shape = (12, 4, 3, 1, 16, 16)
+    members = (radar.observed[:, None] + rng.normal(0, 0.1, shape)).astype(np.float32)
+    replace(radar, members)
+    radar.predicted = members
+    return radar
+
+
+def only(out: Path, convention: str) -> float:
+    (row,) = scores(out, convention).to_dict("records")
+    found: float = row["value"]
+    return found
+
+
+def test_metrics_of_ensembles_see_all_members(drawn: Scored) -> None:
+    out = drawn.run("crps.pixel_mean", "spread.pooled", statistic="mean_of_members")
+    expected = properscoring.crps_ensemble(
+        drawn.observed, drawn.predicted.astype(np.float64), axis=1
+    ).mean()
+    assert only(out, "crps.pixel_mean") == pytest.approx(expected, rel=1e-6)
+    spread = np.sqrt(drawn.predicted.astype(np.float64).var(axis=1, ddof=1).mean())
+    assert only(out, "spread.pooled") == pytest.approx(spread, rel=1e-6)
+    assert drawn.extras["members"] == 4
+
+
+def test_the_statistic_says_what_other_metrics_see(drawn: Scored) -> None:
+    errors = np.square(drawn.predicted - drawn.observed[:, None]).mean(axis=(3, 4, 5))
+    mean = np.square(drawn.predicted.mean(axis=1) - drawn.observed).mean()
+    expected = {
+        "mean_of_members": errors.mean(),
+        "ensemble_mean": mean,
+        "best_of_members": errors.mean(axis=2).min(axis=1).mean(),
+    }
+    for statistic, number in expected.items():
+        out = drawn.run(
+            "mse.pixel_mean",
+            statistic=statistic,
+            higher_is_better={"mse.pixel_mean": False},
+            out=statistic,
+        )
+        assert only(out, "mse.pixel_mean") == pytest.approx(number, rel=1e-5)
+
+
+def test_the_best_member_is_the_highest_where_higher_is_better(drawn: Scored) -> None:
+    direction = {"psnr.per_frame": True, "psnr.pooled": True}
+    out = drawn.run(*direction, statistic="best_of_members", higher_is_better=direction)
+    errors = np.square(drawn.predicted - drawn.observed[:, None]).mean(axis=(3, 4, 5))
+    best = (-10 * np.log10(errors)).mean(axis=2).max(axis=1).mean()
+    assert only(out, "psnr.per_frame") == pytest.approx(best, rel=1e-5)
+    (row,) = scores(out, "psnr.pooled").to_dict("records")
+    assert row["value"] is None
+    assert "no best member" in row["reason"]
+
+
+def test_one_forecast_has_a_crps_and_no_spread(radar: Scored) -> None:
+    out = radar.run("crps.pixel_mean", "crps.fair", "mae.pixel_mean", "spread.skill_ratio")
+    assert only(out, "crps.pixel_mean") == pytest.approx(only(out, "mae.pixel_mean"), rel=1e-9)
+    assert only(out, "crps.fair") == pytest.approx(only(out, "mae.pixel_mean"), rel=1e-9)
+    (row,) = scores(out, "spread.skill_ratio").to_dict("records")
+    assert row["reason"] == "one sample of each forecast: it has no spread"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "4 forecasts of each sample, statistic None"),
+        ({"statistic": "median"}, "statistic is 'median'"),
+        ({"statistic": "best_of_members"}, "higher_is_better does not name mse.pixel_mean"),
+    ],
+)
+def test_what_is_made_of_members_has_to_be_said(
+    drawn: Scored, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StpError, match=message):
+        drawn.run("mse.pixel_mean", **changes)
+
+
+def test_a_statistic_of_one_forecast_is_refused(radar: Scored) -> None:
+    with pytest.raises(StpError, match="1 forecasts of each sample"):
+        radar.run("mse.pixel_mean", statistic="ensemble_mean")
