@@ -4,13 +4,16 @@ Jobs on a cluster read the Snakefile again, several at a time, so what is writte
 named by its content or written by the main process only.
 """
 
+import hashlib
 import json
 from pathlib import Path
 
+from stp import config as configuration
 from stp.cells import Plan
 from stp.disk import write_text_if_changed
-from stp.fingerprint import digest
+from stp.fingerprint import code_of, digest
 from stp.manifest import Paper, as_text, manifest
+from stp.profiling import networks, published
 
 RESULTS = Path("results")
 
@@ -54,3 +57,39 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
         if write:
             write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
     return paths
+
+
+def write_profile_input(
+    model: str, dataset: str, write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the measurement of a network is made from, where the text differs.
+
+    The network is that of the paper, whatever the scale.
+
+    Returns:
+        the path.
+
+    Raises:
+        StpError: there is no such network or dataset.
+    """
+    path = results / "plan" / "profile" / f"{model}-{dataset}.json"
+    if write:
+        paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+        write_text_if_changed(path, networks.made_from(paper, model, dataset))
+    return path
+
+
+def write_model_size_input(write: bool = True, results: Path = RESULTS) -> Path:
+    """Write what the table of model sizes is made from besides measurements, where it differs.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / "model_size.json"
+    if write:
+        described = {
+            "code": code_of(["stp.profiling.table"]).fingerprint,
+            "published": hashlib.sha256(published.FILE.read_bytes()).hexdigest(),
+        }
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path

@@ -6,7 +6,7 @@ output after the context, instead of an encoder and a forecaster; scheduled samp
 state is o * tanh(c), as in the paper; PredBench's release has lost the cell state there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from stp.models.recurrent import Recurrent, from_patches, odd, to_patches
+from stp.models.repeated_convolution import RepeatedConv2d
 from stp.options import require, whole
 
 State = tuple[Tensor, Tensor]
@@ -30,9 +31,8 @@ class Cell(nn.Module):
     def __init__(self, channels: int, hidden: int, filter_size: int) -> None:
         super().__init__()
         self.hidden = hidden
-        padding = filter_size // 2
-        self.from_input = nn.Conv2d(channels, 4 * hidden, filter_size, padding=padding, bias=False)
-        self.from_hidden = nn.Conv2d(hidden, 4 * hidden, filter_size, padding=padding, bias=False)
+        self.from_input = RepeatedConv2d(channels, 4 * hidden, filter_size)
+        self.from_hidden = RepeatedConv2d(hidden, 4 * hidden, filter_size)
 
     def forward(self, x: Tensor, state: State | None) -> State:
         """One time step.
@@ -91,14 +91,10 @@ class Model(Recurrent):
         )
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
-    def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
-        states: list[State | None] = [None] * len(self.cells)
-
-        def following(frame: Tensor) -> Tensor:
-            x = to_patches(frame, self.patch)
-            for layer, cell in enumerate(self.cells):
-                states[layer] = x, _ = cell(x, states[layer])
-            return from_patches(self.readout(x), self.patch, frame)
-
-        return following
+    def step(self, frame: Tensor, memory: list[State] | None) -> tuple[Tensor, list[State]]:
+        """Frame (B, C, H, W) and the states of the layers -> the next ones."""
+        x, states = to_patches(frame, self.patch), []
+        for layer, cell in enumerate(self.cells):
+            states.append(cell(x, None if memory is None else memory[layer]))
+            x = states[-1][0]
+        return from_patches(self.readout(x), self.patch, frame), states

@@ -10,15 +10,16 @@ A convolution whose kernel is as deep as the film gives one frame, which the por
 the film again. Here it stays one and is broadcast: the same numbers for half the work.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
+from stp.models.repeated_convolution import RepeatedConv2d
 from stp.models.st_lstm import FORGET_BIAS
 from stp.options import require, whole
 
@@ -49,8 +50,7 @@ class Eidetic3DLSTM(nn.Module):
 
         def conv(before: int, after: int) -> nn.Conv2d:
             # As deep as the film: its frames are channels.
-            size, padding = filter_size, filter_size // 2
-            return nn.Conv2d(window * before, after, size, padding=padding, bias=False)
+            return RepeatedConv2d(window * before, after, filter_size)
 
         self.from_input = conv(channels, 7 * hidden)
         self.from_hidden = conv(hidden, 4 * hidden)
@@ -109,6 +109,22 @@ def _recall(query: Tensor, past: Tensor) -> Tensor:
     return found.transpose(1, 2).reshape(query.shape)
 
 
+class Memory(NamedTuple):
+    """What goes from step to step.
+
+    Attributes:
+        seen: the last frames, as patches; (B, channels, H, W) each.
+        states: hidden state and own memory of each layer.
+        past: own memories of each layer before those, as tokens (B, N, hidden).
+        shared: the memory that visits all layers.
+    """
+
+    seen: list[Tensor]
+    states: list[tuple[Tensor, Tensor]]
+    past: list[Tensor]
+    shared: Tensor
+
+
 class Model(Recurrent):
     """Predicts frame t + 1 from the last frames and what it remembers.
 
@@ -151,33 +167,24 @@ class Model(Recurrent):
         )
         self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
 
-    def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
-        seen: list[Tensor] = []
-        states: list[tuple[Tensor, Tensor]] = []
-        past: list[Tensor] = []
-        memory: Tensor | None = None
-
-        def following(frame: Tensor) -> Tensor:
-            nonlocal memory
-            seen.append(to_patches(frame, self.patch))
-            if memory is None:
-                latest = seen[-1]
-                hidden = self.readout.in_channels // self.window
-                memory = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
-                seen[:0] = [torch.zeros_like(latest)] * (self.window - 1)
-                states.extend([(memory, memory)] * len(self.cells))
-                past.extend([tokens(memory)] * len(self.cells))
-            else:
-                past[:] = [
-                    torch.cat([before, tokens(c)], dim=1)
-                    for before, (_, c) in zip(past, states, strict=True)
-                ]
-            del seen[: -self.window]
-            x = torch.stack(seen, dim=2)
-            for layer, cell in enumerate(self.cells):
-                x, c, memory = cell(x, *states[layer], memory, past[layer])
-                states[layer] = x, c
-            return from_patches(self.readout(x.flatten(1, 2)), self.patch, frame)
-
-        return following
+    def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+        """Frame (B, C, H, W) and what is remembered -> the next ones."""
+        latest = to_patches(frame, self.patch)
+        if memory is None:
+            hidden = self.readout.in_channels // self.window
+            m = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
+            seen = [torch.zeros_like(latest)] * (self.window - 1)
+            before, past = [(m, m)] * len(self.cells), [tokens(m)] * len(self.cells)
+        else:
+            seen, before, past, m = memory
+            past = [
+                torch.cat([recalled, tokens(c)], dim=1)
+                for recalled, (_, c) in zip(past, before, strict=True)
+            ]
+        seen = [*seen, latest][-self.window :]
+        x, states = torch.stack(seen, dim=2), []
+        for cell, (h, c), recalled in zip(self.cells, before, past, strict=True):
+            x, c, m = cell(x, h, c, m, recalled)
+            states.append((x, c))
+        out = from_patches(self.readout(x.flatten(1, 2)), self.patch, frame)
+        return out, Memory(seen, states, past, m)

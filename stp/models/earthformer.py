@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.models.padding import pad
+from stp.models.recompute import run
 from stp.options import require, whole
 
 TIME, HEIGHT, WIDTH = 1, 2, 3
@@ -399,7 +400,12 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
+
+    Attributes:
+        recompute: compute each block again in the backward pass instead of keeping all of it.
     """
+
+    recompute: bool = False
 
     def __init__(
         self,
@@ -520,10 +526,10 @@ class Model(nn.Module):
         height, width = frames.shape[-2:]
         x = pad(frames, self.multiple).movedim(2, -1)
         for stage in self.stem:
-            x = stage(x)
+            x = run(stage, x, again=self.recompute)
         x = self._decode(self._encode(self.enc_position(x)))
         for stage in reversed(self.head):
-            x = stage(x)
+            x = run(stage, x, again=self.recompute)
         return self.readout(x).movedim(-1, 2)[..., :height, :width]
 
     def _encode(self, x: Tensor) -> list[Tensor]:
@@ -536,7 +542,7 @@ class Model(nn.Module):
                 if vectors is not None:
                     vectors = self.down_vectors[level - 1](vectors)
             for block in self.encoder[level]:  # type: ignore[attr-defined]
-                x, vectors = block(x, vectors)
+                x, vectors = run(block, x, vectors, again=self.recompute)
             memories.append(x)
         return memories
 
@@ -547,7 +553,7 @@ class Model(nn.Module):
         x = self.query(self.dec_position(queries)).expand(len(deepest), -1, -1, -1, -1)
         for level in reversed(range(len(memories))):
             for block in self.decoder[level]:  # type: ignore[attr-defined]
-                x = block(x, memories[level])
+                x = run(block, x, memories[level], again=self.recompute)
             if level:
                 x = self.up[level - 1](x)
         return x

@@ -7,8 +7,7 @@ indents a line wrongly and cannot run; here it stands where it is meant.
 """
 
 import math
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,9 +15,13 @@ from torch import Tensor, nn
 
 from stp.models.padding import pad
 from stp.models.recurrent import Recurrent, equal_widths, odd, to_patches
+from stp.models.repeated_convolution import RepeatedConv2d
 from stp.options import require, whole
 
 LEAK = 0.2
+
+Memory = list[tuple[list[Tensor], list[Tensor]]]
+"""The last tau temporal and spatial states of each layer, the latest last."""
 
 
 class Cell(nn.Module):
@@ -40,7 +43,7 @@ class Cell(nn.Module):
 
         def conv(after: int) -> nn.Sequential:
             return nn.Sequential(
-                nn.Conv2d(hidden, after, filter_size, padding=filter_size // 2),
+                RepeatedConv2d(hidden, after, filter_size, bias=True),
                 nn.LayerNorm([after, height, width]),
             )
 
@@ -129,22 +132,17 @@ class Model(Recurrent):
                 self.decoder.append(nn.LeakyReLU(LEAK))
         self.readout = nn.Conv2d(hidden, channels, 1)
 
-    def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
-        past: list[tuple[deque[Tensor], deque[Tensor]]] = []
-
-        def following(frame: Tensor) -> Tensor:
-            whole_cells = pad(frame, self.patch * self.scale)
-            s = self.encoder(to_patches(whole_cells, self.patch))
-            if not past:
-                zeros = [torch.zeros_like(s)] * self.tau
-                past.extend((deque(zeros, self.tau), deque(zeros, self.tau)) for _ in self.cells)
-            for cell, (past_t, past_s) in zip(self.cells, past, strict=True):
-                states = torch.stack(tuple(past_t)), torch.stack(tuple(past_s))
-                past_s.append(s)
-                t, s = cell(past_t[-1], s, *states)
-                past_t.append(t)
-            out = nn.functional.pixel_shuffle(self.readout(self.decoder(s)), self.patch)
-            return out[..., : frame.shape[-2], : frame.shape[-1]]
-
-        return following
+    def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+        """Frame (B, C, H, W) and the last states of each layer, temporal and spatial -> next."""
+        whole_cells = pad(frame, self.patch * self.scale)
+        s = self.encoder(to_patches(whole_cells, self.patch))
+        if memory is None:
+            zeros = [torch.zeros_like(s)] * self.tau
+            memory = [(zeros, zeros)] * len(self.cells)
+        after = []
+        for cell, (past_t, past_s) in zip(self.cells, memory, strict=True):
+            t, above = cell(past_t[-1], s, torch.stack(past_t), torch.stack(past_s))
+            after.append(([*past_t[1:], t], [*past_s[1:], s]))
+            s = above
+        out = nn.functional.pixel_shuffle(self.readout(self.decoder(s)), self.patch)
+        return out[..., : frame.shape[-2], : frame.shape[-1]], after

@@ -8,19 +8,24 @@ the authors' for Moving-MNIST (49 filters of 7x7; ConvLSTM 128, 128, 64).
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from stp.models.padding import pad
-from stp.models.recurrent import roll
+from stp.models.recurrent import remembering, roll
+from stp.models.repeated_convolution import RepeatedConv2d
 from stp.options import require, whole
 
+SPREAD = 0x9E3779B97F4A7C15
+"""Puts seeds of consecutive steps far from each other (2^64 divided by the golden ratio)."""
 FEATURES = 64
 ORDERS = 7
 """Derivatives of order 0..6 along both axes: 49 filters of 7x7."""
 LEAK, GROUPS = 0.2, 16
+
+Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]
+"""State of the PhyCell; hidden and cell states of the ConvLSTM's layers."""
 
 
 class Block(nn.Sequential):
@@ -36,6 +41,8 @@ def _conv(before: int, after: int, stride: int, up: bool) -> nn.Module:
         return nn.ConvTranspose2d(
             before, after, 3, stride=stride, padding=1, output_padding=stride - 1
         )
+    if stride == 1:
+        return RepeatedConv2d(before, after, 3, bias=True)
     return nn.Conv2d(before, after, 3, stride=stride, padding=1)
 
 
@@ -49,10 +56,10 @@ class PhyCell(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         n = ORDERS**2
-        self.derivatives = nn.Conv2d(FEATURES, n, ORDERS, padding=ORDERS // 2)
+        self.derivatives = RepeatedConv2d(FEATURES, n, ORDERS, bias=True)
         self.norm = nn.GroupNorm(7, n)
         self.combine = nn.Conv2d(n, FEATURES, 1)
-        self.gate = nn.Conv2d(2 * FEATURES, FEATURES, 3, padding=1)
+        self.gate = RepeatedConv2d(2 * FEATURES, FEATURES, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         """Both (B, 64, H, W) -> the next h."""
@@ -67,7 +74,7 @@ class LSTM(nn.Module):
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
         self.hidden = hidden
-        self.gates = nn.Conv2d(channels + hidden, 4 * hidden, 3, padding=1)
+        self.gates = RepeatedConv2d(channels + hidden, 4 * hidden, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         """Input (B, channels, H, W), states (B, hidden, H, W) -> the next h and c."""
@@ -109,7 +116,12 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
+
+    Attributes:
+        recompute: compute each step again in the backward pass instead of keeping all of it.
     """
+
+    recompute: bool = False
 
     def __init__(
         self,
@@ -146,6 +158,7 @@ class Model(nn.Module):
             Block(half, half, up=True),
             _conv(half, shape[0], second, up=True),
         )
+        self.draws = int(torch.randint(2**62, (), device="cpu"))
 
     @staticmethod
     def _branch(*, up: bool) -> nn.Sequential:
@@ -160,6 +173,11 @@ class Model(nn.Module):
         """Training says which epoch, from 0, the next steps belong to."""
         self.epoch = epoch
 
+    def shows_truth(self, step: int) -> bool:
+        """Draw once for a step, and the same for all parts of its batch, wherever computed."""
+        number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
+        return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
+
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Sum over all steps, of the context too, of their mean squared errors; and moments.
 
@@ -167,9 +185,9 @@ class Model(nn.Module):
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
+            step: training iteration, from 0.
         """
-        truth = torch.rand(()).item() < 1 - self.teacher_forcing * self.epoch
+        truth = self.shows_truth(step)
         steps = clip.shape[1] - 1
         context = steps if truth else self.context
         errors = (roll(self.following(), clip, context, steps).float() - clip[:, 1:]).square()
@@ -188,23 +206,20 @@ class Model(nn.Module):
 
     def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
-        states: list[Any] = []
-        physics: Tensor | None = None
+        return remembering(self, self._step, self.recompute)
 
-        def following(frame: Tensor) -> Tensor:
-            nonlocal physics
-            encoded = self.encoder(pad(frame, self.scale))
-            if physics is None:
-                physics = torch.zeros_like(encoded)
-                for cell in self.rest:
-                    zeros = encoded.new_zeros(len(encoded), cell.hidden, *encoded.shape[-2:])
-                    states.append((zeros, zeros))
-            physics = self.physics(self.to_physics(encoded), physics)
-            x = self.to_rest(encoded)
-            for layer, cell in enumerate(self.rest):
-                states[layer] = x, _ = cell(x, *states[layer])
-            out = self.decoder(self.from_physics(physics) + self.from_rest(x))
-            out = out[..., : frame.shape[-2], : frame.shape[-1]]
-            return torch.sigmoid(out) if self.bounded else out
-
-        return following
+    def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+        """Frame and what both branches remember -> the next ones."""
+        encoded = self.encoder(pad(frame, self.scale))
+        if memory is None:
+            widths = [cell.hidden for cell in self.rest]
+            zeros = [encoded.new_zeros(len(encoded), n, *encoded.shape[-2:]) for n in widths]
+            memory = torch.zeros_like(encoded), [(z, z) for z in zeros]
+        physics = self.physics(self.to_physics(encoded), memory[0])
+        x, states = self.to_rest(encoded), []
+        for cell, state in zip(self.rest, memory[1], strict=True):
+            states.append(cell(x, *state))
+            x = states[-1][0]
+        out = self.decoder(self.from_physics(physics) + self.from_rest(x))
+        out = out[..., : frame.shape[-2], : frame.shape[-1]]
+        return torch.sigmoid(out) if self.bounded else out, (physics, states)

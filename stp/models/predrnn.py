@@ -4,14 +4,14 @@ As in OpenSTL and PredBench: frames are cut into patches that become channels, n
 normalisation, scheduled sampling, and one 1x1 convolution as the readout.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from torch import Tensor, nn
 
 from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
-from stp.models.st_lstm import SpatioTemporalLSTM
+from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
 class Model(Recurrent):
@@ -51,20 +51,12 @@ class Model(Recurrent):
         )
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
-    def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
-        states: list[tuple[Tensor, Tensor]] = []
-        memory: Tensor | None = None
-
-        def following(frame: Tensor) -> Tensor:
-            nonlocal memory
-            x = to_patches(frame, self.patch)
-            if memory is None:
-                memory = x.new_zeros(x.shape[0], self.readout.in_channels, *x.shape[-2:])
-                states.extend([(memory, memory)] * len(self.cells))
-            for layer, cell in enumerate(self.cells):
-                x, c, memory, _, _ = cell(x, *states[layer], memory)
-                states[layer] = x, c
-            return from_patches(self.readout(x), self.patch, frame)
-
-        return following
+    def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
+        """Frame (B, C, H, W) and what is remembered -> the next ones."""
+        x = to_patches(frame, self.patch)
+        before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
+        states = []
+        for cell, (h, c) in zip(self.cells, before, strict=True):
+            x, c, m, _, _ = cell(x, h, c, m)
+            states.append((x, c))
+        return from_patches(self.readout(x), self.patch, frame), (states, m)

@@ -6,7 +6,7 @@ normalisation, no biases, scheduled sampling. PredBench's release reads the spat
 temporal one is meant; here it is the temporal one, as in the paper's equation 1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
-from stp.models.st_lstm import FORGET_BIAS
+from stp.models.repeated_convolution import RepeatedConv2d
+from stp.models.st_lstm import FORGET_BIAS, Memory, no_memory
 
 
 class CausalLSTM(nn.Module):
@@ -30,8 +31,8 @@ class CausalLSTM(nn.Module):
         super().__init__()
         self.hidden = hidden
 
-        def conv(before: int, after: int, size: int = filter_size) -> nn.Conv2d:
-            return nn.Conv2d(before, after, size, padding=size // 2, bias=False)
+        def conv(before: int, after: int) -> RepeatedConv2d:
+            return RepeatedConv2d(before, after, filter_size)
 
         self.from_input = conv(channels, 7 * hidden)
         self.from_hidden = conv(hidden, 4 * hidden)
@@ -39,7 +40,7 @@ class CausalLSTM(nn.Module):
         self.from_spatial = conv(hidden, 3 * hidden)
         self.from_new_temporal = conv(hidden, 4 * hidden)
         self.from_new_spatial = conv(hidden, hidden)
-        self.to_hidden = conv(2 * hidden, hidden, 1)
+        self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One time step: input (B, channels, H, W) and the last states -> h, c, m."""
@@ -66,10 +67,8 @@ class GradientHighway(nn.Module):
 
     def __init__(self, hidden: int, filter_size: int) -> None:
         super().__init__()
-        padding = filter_size // 2
         self.from_input, self.from_state = (
-            nn.Conv2d(hidden, 2 * hidden, filter_size, padding=padding, bias=False)
-            for _ in range(2)
+            RepeatedConv2d(hidden, 2 * hidden, filter_size) for _ in range(2)
         )
         for conv in (self.from_input, self.from_state):
             nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
@@ -119,24 +118,19 @@ class Model(Recurrent):
         self.highway = GradientHighway(num_hidden[0], filter_size)
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
-    def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
-        states: list[tuple[Tensor, Tensor]] = []
-        memory: Tensor | None = None
-        highway: Tensor | None = None
-
-        def following(frame: Tensor) -> Tensor:
-            nonlocal memory, highway
-            x = to_patches(frame, self.patch)
-            if memory is None or highway is None:
-                zeros = x.new_zeros(x.shape[0], self.readout.in_channels, *x.shape[-2:])
-                memory = highway = zeros
-                states.extend([(zeros, zeros)] * len(self.cells))
-            for layer, cell in enumerate(self.cells):
-                x, c, memory = cell(x, *states[layer], memory)
-                states[layer] = x, c
-                if layer == 0:
-                    x = highway = self.highway(x, highway)
-            return from_patches(self.readout(x), self.patch, frame)
-
-        return following
+    def step(
+        self, frame: Tensor, memory: tuple[Memory, Tensor] | None
+    ) -> tuple[Tensor, tuple[Memory, Tensor]]:
+        """Frame (B, C, H, W) and what is remembered, with the highway's state -> the next ones."""
+        x = to_patches(frame, self.patch)
+        if memory is None:
+            nothing = no_memory(x, self.readout.in_channels, len(self.cells))
+            memory = nothing, nothing[1]
+        (before, m), highway = memory
+        states = []
+        for layer, (cell, (h, c)) in enumerate(zip(self.cells, before, strict=True)):
+            x, c, m = cell(x, h, c, m)
+            states.append((x, c))
+            if layer == 0:
+                x = highway = self.highway(x, highway)
+        return from_patches(self.readout(x), self.patch, frame), ((states, m), highway)

@@ -5,6 +5,7 @@ sampling. As in OpenSTL and PredBench: patches become channels, no layer normali
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.recurrent import equal_widths, from_patches, odd, roll, to_patches
+from stp.models.recurrent import equal_widths, from_patches, odd, remembering, roll, to_patches
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
-from stp.models.st_lstm import SpatioTemporalLSTM
+from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 from stp.options import build, require, whole
 
 
@@ -33,7 +34,12 @@ class Model(nn.Module):
 
     Raises:
         StpError: an option is out of range.
+
+    Attributes:
+        recompute: compute each step again in the backward pass instead of keeping all of it.
     """
+
+    recompute: bool = False
 
     def __init__(
         self,
@@ -93,23 +99,31 @@ class Model(nn.Module):
         Args:
             alike: gets the similarity of the additions to the two memories of each layer and step.
         """
-        states: list[tuple[Tensor, Tensor]] = []
-        memory: Tensor | None = None
+        step = partial(self._step, compare=alike is not None)
+        following = remembering(self, step, self.recompute)
 
-        def following(frame: Tensor) -> Tensor:
-            nonlocal memory
-            x = to_patches(frame, self.patch)
-            if memory is None:
-                memory = x.new_zeros(x.shape[0], self.readout.in_channels, *x.shape[-2:])
-                states.extend([(memory, memory)] * len(self.cells))
-            for layer, cell in enumerate(self.cells):
-                x, c, memory, new_c, new_m = cell(x, *states[layer], memory)
-                states[layer] = x, c
-                if alike is not None:
-                    alike.append(self._similarity(new_c, new_m))
-            return from_patches(self.readout(x), self.patch, frame)
+        def next_frame(frame: Tensor) -> Tensor:
+            output: Tensor
+            output, similar = following(frame)
+            if alike is not None:
+                alike.extend(similar)
+            return output
 
-        return following
+        return next_frame
+
+    def _step(
+        self, frame: Tensor, memory: Memory | None, *, compare: bool
+    ) -> tuple[tuple[Tensor, list[Tensor]], Memory]:
+        """Frame and what is remembered -> the next ones, and similarities if wanted."""
+        x = to_patches(frame, self.patch)
+        before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
+        states, similar = [], []
+        for cell, (h, c) in zip(self.cells, before, strict=True):
+            x, c, m, new_c, new_m = cell(x, h, c, m)
+            states.append((x, c))
+            if compare:
+                similar.append(self._similarity(new_c, new_m))
+        return (from_patches(self.readout(x), self.patch, frame), similar), (states, m)
 
     def _similarity(self, new_c: Tensor, new_m: Tensor) -> Tensor:
         """Mean absolute cosine of the two, as patterns in space, per channel (equation 7)."""

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.models.padding import pad
+from stp.models.recompute import run
+from stp.models.repeated_convolution import mapped_kernels, using
 from stp.models.scheduled_sampling import ScheduledSampling
 from stp.options import build, require, whole
 
@@ -45,10 +47,40 @@ def roll(
     return torch.stack(outputs, dim=1)
 
 
+def remembering(
+    network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
+) -> Callable[[Tensor], Any]:
+    """Frame -> what a step makes of it, starting without memory.
+
+    Filters of repeated convolutions are mapped here, once for all frames.
+
+    Args:
+        network: has the convolutions that the step uses.
+        step: frame and memory (None at first) -> result and memory; depends on nothing else.
+        recompute: keep only what goes from step to step for the backward pass, and compute the
+            rest of a step again there.
+    """
+    kernels, memory = mapped_kernels(network), None
+
+    def one(frame: Tensor, memory: Any) -> tuple[Any, Any]:
+        with using(kernels):
+            return step(frame, memory)
+
+    def following(frame: Tensor) -> Any:
+        nonlocal memory
+        result, memory = run(one, frame, memory, again=recompute)
+        return result
+
+    return following
+
+
 class Recurrent(nn.Module):
     """A network that predicts frame t + 1 from frame t and what it remembers.
 
-    Subclasses have `following`.
+    Subclasses have `step`.
+
+    Attributes:
+        recompute: compute each step again in the backward pass instead of keeping all of it.
 
     Args:
         context: number of context frames in training.
@@ -58,6 +90,8 @@ class Recurrent(nn.Module):
     Raises:
         StpError: an option is out of range.
     """
+
+    recompute: bool = False
 
     def __init__(
         self, context: int, patch_size: int, scheduled_sampling: Mapping[str, Any] | None
@@ -71,6 +105,10 @@ class Recurrent(nn.Module):
 
     def following(self) -> Callable[[Tensor], Tensor]:
         """Frame (B, C, H, W) -> the next one, starting without memory."""
+        return remembering(self, self.step, self.recompute)
+
+    def step(self, frame: Tensor, memory: Any) -> tuple[Tensor, Any]:
+        """Frame (B, C, H, W) and memory, None at first -> the next frame and memory."""
         raise NotImplementedError
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.models.padding import pad
+from stp.models.recompute import run
 from stp.options import require, whole
 
 
@@ -93,7 +94,12 @@ class SimVP(nn.Module):
             More than T_out lead times are made block by block.
         hid_s: channels of encoder and decoder.
         n_s: layers of encoder and of decoder; every second one changes the resolution.
+
+    Attributes:
+        recompute: compute each block again in the backward pass instead of keeping all of it.
     """
+
+    recompute: bool = False
 
     def __init__(
         self,
@@ -135,6 +141,12 @@ class SimVP(nn.Module):
         context, future = clip[:, : self.context], clip[:, self.context :]
         return F.mse_loss(self(context, future.shape[1]).float(), future)
 
+    def translate(self, x: Tensor) -> Tensor:
+        """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""
+        for block in self.translator.children():
+            x = run(block, x, again=self.recompute)
+        return x
+
     def _block(self, frames: Tensor) -> Tensor:
         """T_in frames -> the T_out frames after them."""
         known = frames
@@ -146,15 +158,15 @@ class SimVP(nn.Module):
         """T_in frames -> the T_in frames after them, (B, T_in, C, H, W)."""
         batch, time, _, height, width = frames.shape
         x = pad(frames, self.multiple).flatten(0, 1)
-        x = detail = self.encoder[0](x)
+        x = detail = run(self.encoder[0], x, again=self.recompute)
         for layer in self.encoder[1:]:
-            x = layer(x)
+            x = run(layer, x, again=self.recompute)
         # All frames of a clip side by side as channels: (B, T_in * hid_s, H', W').
-        x = self.translator(x.unflatten(0, (batch, time)).flatten(1, 2))
+        x = self.translate(x.unflatten(0, (batch, time)).flatten(1, 2))
         x = x.unflatten(1, (time, -1)).flatten(0, 1)
         for layer in self.decoder[:-1]:
-            x = layer(x)
-        x = self.readout(self.decoder[-1](x + detail))
+            x = run(layer, x, again=self.recompute)
+        x = self.readout(run(self.decoder[-1], x + detail, again=self.recompute))
         return x.unflatten(0, (batch, time))[..., :height, :width]
 
 

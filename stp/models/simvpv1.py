@@ -6,6 +6,7 @@ Gao et al., CVPR 2022, "SimVP: Simpler yet Better Video Prediction", arXiv 2206.
 import torch
 from torch import Tensor, nn
 
+from stp.models.recompute import run
 from stp.models.simvp import SimVP, check_widths
 from stp.options import require, whole
 
@@ -51,14 +52,14 @@ class Translator(nn.Module):
             for i in range(n_t)
         )
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, recompute: bool = False) -> Tensor:
         skipped = []
         for block in self.down:
-            x = block(x)
+            x = run(block, x, again=recompute)
             skipped.append(x)
-        x = self.up[0](skipped.pop())
+        x = run(self.up[0], skipped.pop(), again=recompute)
         for block in self.up[1:]:
-            x = block(torch.cat([x, skipped.pop()], dim=1))
+            x = run(block, torch.cat([x, skipped.pop()], dim=1), again=recompute)
         return x
 
 
@@ -101,3 +102,8 @@ class Model(SimVP):
         )
         translator = Translator(context * hid_s, hid_t, n_t, groups)
         super().__init__(translator, shape, context, horizon, hid_s, n_s)
+
+    def translate(self, x: Tensor) -> Tensor:
+        """Mix frames in time, (B, T_in * hid_s, H', W'): blocks in a U."""
+        out: Tensor = self.translator(x, self.recompute)
+        return out

@@ -5,8 +5,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from stp.models.repeated_convolution import RepeatedConv2d
+
 FORGET_BIAS = 1.0
 """Added to the forget gates before the sigmoid, so that a new network remembers."""
+
+
+Memory = tuple[list[tuple[Tensor, Tensor]], Tensor]
+"""Hidden state and temporal memory of each layer, and the memory that visits all of them."""
+
+
+def no_memory(x: Tensor, hidden: int, layers: int) -> Memory:
+    """Zeros, for inputs (B, C, H, W)."""
+    zeros = x.new_zeros(x.shape[0], hidden, *x.shape[-2:])
+    return [(zeros, zeros)] * layers, zeros
 
 
 class Step(NamedTuple):
@@ -44,14 +56,14 @@ class SpatioTemporalLSTM(nn.Module):
         super().__init__()
         self.hidden = hidden
 
-        def conv(before: int, after: int, size: int = filter_size) -> nn.Conv2d:
-            return nn.Conv2d(before, after, size, padding=size // 2, bias=False)
+        def conv(before: int, after: int) -> RepeatedConv2d:
+            return RepeatedConv2d(before, after, filter_size)
 
         self.from_input = conv(channels, 7 * hidden)
         self.from_hidden = conv(hidden, 4 * hidden)
         self.from_memory = conv(hidden, 3 * hidden)
         self.to_gate = conv(2 * hidden, hidden)
-        self.to_hidden = conv(2 * hidden, hidden, 1)
+        self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> Step:
         """One time step: input (B, channels, H, W) and the last states."""

@@ -120,6 +120,18 @@ def test_the_truth_is_shown_ever_more_rarely():
     assert model.loss(clip, 0).item() != pytest.approx(free, rel=1e-6)
 
 
+def test_one_draw_decides_for_all_parts_of_a_batch():
+    torch.manual_seed(1)
+    model, other = Model((1, 8, 8), 3, 2), Model((1, 8, 8), 3, 2)
+    model.begin_epoch(100)  # with a probability of 0.7
+    other.begin_epoch(100)
+    drawn = [model.shows_truth(step) for step in range(1000)]
+    torch.manual_seed(2)  # as in another process, or after another part of the batch
+    assert [model.shows_truth(step) for step in range(1000)] == drawn
+    assert sum(drawn) == pytest.approx(700, abs=60)
+    assert [other.shows_truth(step) for step in range(1000)] != drawn
+
+
 def test_gradient_reaches_every_parameter():
     model = small()
     model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()

@@ -116,7 +116,7 @@ def test_phydnet_shows_the_truth_with_a_probability_that_falls_by_the_epoch(monk
     model, clip = PhyDNet(SMALL, 2, 3, moment_weight=0.0), torch.rand(2, 5, *SMALL)
 
     def loss(drawn: float, forcing: float) -> float:
-        monkeypatch.setattr(torch, "rand", lambda *_: torch.tensor(drawn))
+        monkeypatch.setattr(torch, "rand", lambda *_, **__: torch.tensor(drawn))
         model.teacher_forcing = forcing
         return model.loss(clip, 0).item()
 

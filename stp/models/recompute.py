@@ -1,0 +1,47 @@
+"""Activations that are computed again in the backward pass instead of being kept."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+
+def run(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
+    """Apply a block of a network.
+
+    Args:
+        block: depends on its inputs alone; its dropout draws the same numbers again.
+        inputs: what is kept.
+        again: keep nothing of what the block computes but its result; it is run a second time in
+            the backward pass.
+
+    Returns:
+        ``block(*inputs)``.
+    """
+
+    def contexts() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+        return nullcontext(), _statistics_kept(block)
+
+    if again and torch.is_grad_enabled():
+        return checkpoint(block, *inputs, use_reentrant=False, context_fn=contexts)
+    return block(*inputs)
+
+
+@contextmanager
+def _statistics_kept(block: Callable[..., Any]) -> Iterator[None]:
+    """Batch norms count a batch once: what they update until the end of the block is dropped."""
+    modules = block.modules() if isinstance(block, nn.Module) else ()
+    norms = [module for module in modules if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    kept = [dict(norm.named_buffers()) for norm in norms]
+    for norm, buffers in zip(norms, kept, strict=True):
+        for name, buffer in buffers.items():
+            setattr(norm, name, buffer.clone())
+    try:
+        yield
+    finally:
+        for norm, buffers in zip(norms, kept, strict=True):
+            for name, buffer in buffers.items():
+                setattr(norm, name, buffer)

@@ -1,0 +1,287 @@
+"""Convolutions that are applied many times with the same weights, as in recurrent networks.
+
+On a CPU, in float32, a convolution of many channels is limited by its multiplications. Winograd's
+minimal filtering needs fewer: tiles of input and the filters are mapped to a space in which the
+convolution is one matrix product per coordinate (Lavin and Gray, CVPR 2016, arXiv 1509.09308,
+section 4.1). Filters become larger there, which does not pay for one application, but a recurrent
+network applies them once per frame: they are mapped once per pass, and so is their gradient, which
+is added up over frames in matrix products. Elsewhere (GPU, bf16, few channels, torch.compile) these
+are torch's convolutions.
+
+Rounding errors are about 4e-6 of the result (root mean square) for 5x5 filters, 2e-6 for 3x3, and
+4e-7 in torch's convolutions.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import cache
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+HALF = Fraction(1, 2)
+SEVEN = (0, 1, -1, 2, -2, HALF, -HALF)
+POINTS = {3: (0, 1, -1, 2, -HALF), 5: SEVEN, 7: SEVEN}
+"""Where the polynomials of tiles are evaluated, besides infinity, for filters of this side; chosen
+for small rounding errors. A tile has as many lines as points, and one more, less side - 1."""
+WORK = 50_000
+"""Least number of weights for which mapping tiles pays."""
+SAMPLES = 16
+"""The gradient of filters is computed for so many inputs at once: enough for fast products, few
+enough not to keep many."""
+
+
+class Maps(NamedTuple):
+    """Linear maps of one axis; n coordinates, t tiles.
+
+    Attributes:
+        inputs: a line -> its overlapping tiles, padded with zeros; (n * t, length).
+        filters: a line of a filter -> coordinates, (n, side).
+        outputs: coordinates -> a line of a tile of the result, (tile, n).
+    """
+
+    inputs: Tensor
+    filters: Tensor
+    outputs: Tensor
+
+
+@cache
+@torch.inference_mode(False)  # they are kept for training, too
+def maps(side: int, length: int) -> Maps:
+    """The maps of the Toom-Cook algorithm that Winograd's filtering is the transpose of.
+
+    Args:
+        side: of the filters; in POINTS.
+        length: of the axis of the input, and of the result.
+    """
+    points = [Fraction(p) for p in POINTS[side]]
+    n = len(points) + 1
+    tile = n - side + 1
+    tiles = -(-length // tile)
+    outputs = [[p**i for p in points] + [Fraction(i == tile - 1)] for i in range(tile)]
+    filters, inputs = [], []
+    for p in points:
+        others = [q for q in points if q != p]
+        scale = prod((p - q for q in others), start=Fraction(1))
+        filters.append([p**i / scale for i in range(side)])
+        inputs.append([*_polynomial(others), Fraction(0)])
+    filters.append([Fraction(i == side - 1) for i in range(side)])
+    inputs.append(_polynomial(points))
+    placed = torch.zeros(n, tiles, length, dtype=torch.float64)
+    for t in range(tiles):
+        for i in range(n):
+            place = t * tile + i - side // 2
+            if 0 <= place < length:
+                placed[:, t, place] = torch.tensor([float(line[i]) for line in inputs])
+    exact = placed.flatten(0, 1), _tensor(filters), _tensor(outputs)
+    return Maps(*(matrix.float() for matrix in exact))
+
+
+def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
+    """Coefficients of prod (x - root), constant first."""
+    coefficients = [Fraction(1)]
+    for root in roots:
+        lower = [-root * c for c in coefficients] + [Fraction(0)]
+        coefficients = [a + b for a, b in zip(lower, [Fraction(0), *coefficients], strict=True)]
+    return coefficients
+
+
+def _tensor(rows: Sequence[Sequence[Fraction]]) -> Tensor:
+    return torch.tensor([[float(x) for x in row] for row in rows], dtype=torch.float64)
+
+
+class Geometry:
+    """Maps between pictures (B, C, H, W) and tiles (n * n, tiles * B, C); all are linear.
+
+    Args:
+        side: of the filters.
+        height: of input and result.
+        width: of input and result.
+    """
+
+    def __init__(self, side: int, height: int, width: int) -> None:
+        self.size = height, width
+        self.rows, self.columns = maps(side, height), maps(side, width)
+        self.n = len(POINTS[side]) + 1
+        self.tile = self.n - side + 1
+        self.tiles = -(-height // self.tile), -(-width // self.tile)
+
+    def of_inputs(self, x: Tensor) -> Tensor:
+        """Overlapping tiles of pictures, mapped."""
+        (height, width), (tall, wide), n = self.size, self.tiles, self.n
+        batch, channels = x.shape[:2]
+        v = self.rows.inputs @ x.permute(2, 3, 0, 1).reshape(height, -1)
+        v = self._columns_inputs(tall) @ v.view(n * tall, width, batch * channels)
+        v = v.view(n, tall, n, wide * batch * channels).transpose(1, 2)
+        return v.reshape(n * n, -1, channels)
+
+    def to_inputs(self, v: Tensor) -> Tensor:
+        """The transpose of `of_inputs`."""
+        (height, width), (tall, wide), n = self.size, self.tiles, self.n
+        channels = v.shape[-1]
+        v = v.view(n, n, tall, -1).transpose(1, 2).reshape(n * tall, n * wide, -1)
+        x = self._columns_inputs(tall).mT @ v
+        x = self.rows.inputs.T @ x.view(n * tall, -1)
+        return x.view(height, width, -1, channels).permute(2, 3, 0, 1)
+
+    def _columns_inputs(self, tall: int) -> Tensor:
+        """The map of columns, for each coordinate and tile of the rows."""
+        return self.columns.inputs.expand(self.n * tall, -1, -1)
+
+    def to_outputs(self, m: Tensor) -> Tensor:
+        """Results of all tiles, side by side."""
+        (height, width), (tall, wide), n = self.size, self.tiles, self.n
+        tile, channels = self.tile, m.shape[-1]
+        y = (self.rows.outputs @ m.view(n, -1)).view(tile, n, -1)
+        y = (self.columns.outputs @ y).view(tile, tile, tall, wide, -1, channels)
+        y = y.permute(4, 2, 0, 3, 1, 5).reshape(-1, tall * tile, wide * tile, channels)
+        return y[:, :height, :width].permute(0, 3, 1, 2)
+
+    def of_outputs(self, y: Tensor) -> Tensor:
+        """The transpose of `to_outputs`."""
+        (height, width), (tall, wide), n = self.size, self.tiles, self.n
+        tile, (batch, channels) = self.tile, y.shape[:2]
+        y = F.pad(y.permute(0, 2, 3, 1), (0, 0, 0, -width % tile, 0, -height % tile))
+        y = y.reshape(batch, tall, tile, wide, tile, channels).permute(2, 4, 1, 3, 0, 5)
+        m = self.columns.outputs.T @ y.reshape(tile, tile, -1)
+        return (self.rows.outputs.T @ m.view(tile, -1)).view(n * n, -1, channels)
+
+
+class Kernel:
+    """The filters of a convolution, mapped for one pass through a network.
+
+    Args:
+        weight: (O, C, side, side).
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        self.side = weight.shape[-1]
+        filters = maps(self.side, self.side).filters
+        outputs, inputs = weight.shape[:2]
+        # (n, side) twice, over rows and over columns -> (n * n, C, O)
+        lines = weight.permute(2, 3, 1, 0).reshape(self.side, -1)
+        lines = (filters @ lines).view(len(filters), self.side, -1)
+        self.mapped = (filters @ lines).view(-1, inputs, outputs)
+        self.waiting: list[tuple[Geometry, Tensor, Tensor]] = []
+        self.gradient: Tensor | None = None
+        self.task: int | None = None
+        self.collected = _Collected.apply(self.mapped, self)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Convolve pictures (B, C, H, W); the result has channels last in memory."""
+        result: Tensor = _Convolution.apply(x, self.collected, self)
+        return result
+
+    def add(self, geometry: Geometry, x: Tensor, gradient: Tensor) -> None:
+        """Note an input and the gradient of its result; the filters' gradient is their product."""
+        task = torch._C._current_graph_task_id()
+        if task != self.task:  # what an earlier backward pass did not take is not ours
+            self.task, self.waiting, self.gradient = task, [], None
+        self.waiting.append((geometry, x, gradient))
+        if sum(len(x) for _, x, _ in self.waiting) >= SAMPLES:
+            self._multiply()
+
+    def _multiply(self) -> None:
+        for geometry in {id(g): g for g, _, _ in self.waiting}.values():
+            alike = [(x, y) for g, x, y in self.waiting if g is geometry]
+            v = geometry.of_inputs(torch.cat([x for x, _ in alike])).transpose(1, 2)
+            m = geometry.of_outputs(torch.cat([y for _, y in alike]))
+            if self.gradient is None:
+                self.gradient = torch.bmm(v, m)
+            else:
+                self.gradient.baddbmm_(v, m)
+        self.waiting = []
+
+    def take(self) -> Tensor | None:
+        """The gradient of the mapped filters, (n * n, C, O); begins anew."""
+        self._multiply()
+        gradient, self.gradient = self.gradient, None
+        return gradient
+
+
+@cache
+def _geometry(side: int, height: int, width: int) -> Geometry:
+    return Geometry(side, height, width)
+
+
+class _Collected(torch.autograd.Function):
+    """Stands for the filters in the graph: their gradient is complete when its backward runs."""
+
+    @staticmethod
+    def forward(ctx: Any, mapped: Tensor, kernel: Kernel) -> Tensor:
+        ctx.kernel = kernel
+        return mapped.new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, _: Tensor) -> tuple[Tensor | None, None]:
+        return ctx.kernel.take(), None
+
+
+class _Convolution(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, collected: Tensor, kernel: Kernel) -> Tensor:
+        ctx.kernel, ctx.geometry = kernel, _geometry(kernel.side, *x.shape[-2:])
+        ctx.save_for_backward(x)
+        return ctx.geometry.to_outputs(torch.bmm(ctx.geometry.of_inputs(x), kernel.mapped.detach()))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        (x,) = ctx.saved_tensors
+        geometry, kernel, of_x = ctx.geometry, ctx.kernel, None
+        if ctx.needs_input_grad[0]:
+            m = torch.bmm(geometry.of_outputs(gradient), kernel.mapped.detach().transpose(1, 2))
+            of_x = geometry.to_inputs(m)
+        if ctx.needs_input_grad[1]:
+            kernel.add(geometry, x, gradient)
+        return of_x, gradient.new_zeros(()), None
+
+
+class RepeatedConv2d(nn.Conv2d):
+    """A convolution that keeps the size; faster inside `repeated`."""
+
+    kernel: Kernel | None = None
+
+    def __init__(self, inputs: int, outputs: int, side: int, *, bias: bool = False) -> None:
+        super().__init__(inputs, outputs, side, padding=side // 2, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, O, H, W)."""
+        if self.kernel is None:
+            return super().forward(x)
+        y = self.kernel(x)
+        return y if self.bias is None else y + self.bias[:, None, None]
+
+    def _pays(self) -> bool:
+        return (
+            self.kernel_size[0] in POINTS
+            and self.weight.numel() >= WORK
+            and self.weight.device.type == "cpu"
+            and self.weight.dtype == torch.float32
+            and not torch.is_autocast_enabled("cpu")
+            and not torch.compiler.is_compiling()
+        )
+
+
+Kernels = dict[RepeatedConv2d, Kernel]
+
+
+def mapped_kernels(network: nn.Module) -> Kernels:
+    """Map the filters of all repeated convolutions of a network for which this pays."""
+    convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))
+    return {conv: Kernel(conv.weight) for conv in convolutions if conv._pays()}
+
+
+@contextmanager
+def using(kernels: Kernels) -> Iterator[None]:
+    """Let repeated convolutions use their mapped filters until the end of the block."""
+    for conv, kernel in kernels.items():
+        conv.kernel = kernel
+    try:
+        yield
+    finally:
+        for conv in kernels:
+            conv.kernel = None

@@ -1,0 +1,274 @@
+"""Measure a network: size, speed of evaluations and forecasts, memory."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.models.compute import settle
+from stp.models.create import create
+from stp.options import require, whole
+from stp.profiling import memory
+from stp.profiling.forecasts import Parts, Sampled, parts
+from stp.profiling.size import Size, size
+from stp.profiling.timing import Laps, Timing, timed
+
+DEVICES = ("auto", "cpu", "cuda")
+SHORT = 4
+"""Steps of a sampler in the short forecasts from which a long one is derived."""
+
+Json = dict[str, Any]
+
+
+def measure(
+    recipe: Json,
+    *,
+    precision: str = "float32",
+    device: str = "auto",
+    threads: int = 1,
+    batch: int = 1,
+    seconds: float = 10.0,
+    training: bool = True,
+    report: Report = silent,
+) -> Json:
+    """Measure a network with fresh weights on random frames.
+
+    As in `stp predict` and `stp train`: deterministic algorithms, and the precision that the
+    device gets of the one that the recipe asks for.
+
+    Args:
+        recipe: as for stp.models.create.
+        precision: bf16 or float32.
+        device: auto, cpu or cuda.
+        threads: CPU threads of one operation.
+        batch: clips at once.
+        seconds: to spend on each duration; large networks take longer, as each is repeated
+            three times at least.
+        training: whether to measure the memory of a training step.
+        report: progress callback.
+
+    Returns:
+        ``size``, ``speed``, ``memory`` and ``compute``; durations in seconds, memory in bytes.
+
+    Raises:
+        StpError: an argument is out of range, there is no such device, or not enough memory.
+    """
+    require(whole(batch, 1), "--batch", batch, "a whole number from 1")
+    require(whole(threads, 1), "--threads", threads, "a whole number from 1")
+    require(seconds > 0, "--seconds", seconds, "a number above 0")
+    _check(device)
+    report("counting", 0, 1)
+    counted = size(recipe)
+    with settle(device, threads, precision) as compute:
+        where, wait = compute.device, _waiter(compute.device)
+        advice = _advice(batch, where)
+        torch.manual_seed(0)
+        with memory.out_of_memory("the network", advice):
+            model = create(recipe).to(where).eval()
+        frames = torch.rand(batch, recipe["context"], *recipe["shape"], device=where)
+        whole_forecast = parts(model, recipe["context"], recipe["horizon"])
+        forecasts = _Forecasts(
+            model, whole_forecast, frames, recipe["horizon"], seconds, wait, report
+        )
+        with (
+            torch.no_grad(),
+            compute.autocast(),
+            memory.out_of_memory(f"a forecast of {batch} clips", advice),
+        ):
+            report("memory of a forecast", 0, 1)
+            if whole_forecast.sampler is not None:  # all steps take the same memory
+                whole_forecast.sampler.shorten(SHORT)
+            held = [*model.parameters(), *model.buffers(), frames]
+            forward = memory.peak(forecasts.run, where, held)
+            after_forward = memory.process_peak()
+            if whole_forecast.sampler is not None:
+                whole_forecast.sampler.restore()
+            speed = forecasts.speed()
+        used: Json = {
+            "method": memory.CUDA_METHOD if where.type == "cuda" else memory.CPU_METHOD,
+            "forward_bytes": forward,
+            "process_bytes_after_forward": after_forward,
+        }
+        if training:
+            report("memory of a training step", 0, 1)
+            what = f"a training step on {batch} clips"
+            memory.enough(_least(recipe, batch, counted), where, what, advice)
+            with memory.out_of_memory(what, advice):
+                used["training_bytes"] = _training_peak(
+                    model, recipe, batch, compute.autocast, where
+                )
+            used["process_bytes_after_training"] = memory.process_peak()
+        return {
+            "size": _describe_size(counted),
+            "speed": {"batch": batch, **speed},
+            "memory": {"batch": batch, **used},
+            "compute": compute.describe(),
+        }
+
+
+def _check(device: str) -> None:
+    if device not in DEVICES:
+        raise StpError(
+            f"--device is {device!r}", expected="auto, cpu or cuda", remedy="use one of these"
+        )
+    if device == "cuda" and not torch.cuda.is_available():
+        raise StpError(
+            "--device is cuda, but torch finds no GPU",
+            expected="a GPU, its driver and a CUDA build of torch",
+            remedy="use --device cpu, or run on a machine with a GPU",
+        )
+
+
+def _advice(batch: int, device: torch.device) -> str:
+    smaller = f"use --batch {max(1, batch // 2)}, " if batch > 1 else "use "
+    other = "a GPU with more memory" if device.type == "cuda" else "a machine with more memory"
+    return f"{smaller}{other}, or --forward-only, which leaves out the training step"
+
+
+def _waiter(device: torch.device) -> Callable[[], None]:
+    return torch.cuda.synchronize if device.type == "cuda" else lambda: None
+
+
+def _describe_size(counted: Size) -> Json:
+    amounts = {
+        "context": counted.context,
+        "evaluation": counted.evaluation,
+        "forecast": counted.forecast,
+    }
+    return {
+        "parameters": counted.parameters,
+        "evaluations_per_forecast": counted.evaluations,
+        "multiply_adds": amounts,
+        "floating_point_operations": {name: 2 * amount for name, amount in amounts.items()},
+    }
+
+
+@dataclass(frozen=True)
+class _Forecasts:
+    """Forecasts of one batch, whose durations are measured."""
+
+    model: nn.Module
+    parts: Parts
+    frames: Tensor
+    lead: int
+    seconds: float
+    wait: Callable[[], None]
+    report: Report
+
+    def run(self) -> None:
+        self.model(self.frames, self.lead)
+
+    def speed(self) -> Json:
+        """Time evaluations and forecasts; see `measure`."""
+        found: Json = {}
+        if self.parts.sampler is None:  # one call is the forecast
+            forecast, basis = self._timed("forecast"), "measured"
+            evaluation = forecast.times(1 / self.parts.together)
+        else:
+            context, evaluation, forecast, basis = self._sampled(self.parts.sampler)
+            found["context"] = asdict(context)
+        batch = len(self.frames)
+        found["evaluation"] = {
+            **asdict(evaluation),
+            "evaluations_per_s": batch / evaluation.median,
+            "frames_per_s": batch * self.parts.frames / evaluation.median,
+        }
+        found["forecast"] = {
+            **asdict(forecast),
+            "forecasts_per_s": batch / forecast.median,
+            "frames_per_s": batch * self.lead / forecast.median,
+            "basis": basis,
+        }
+        return found
+
+    def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
+        """Time short forecasts from evaluation to evaluation, and whole ones where that is quick.
+
+        Returns:
+            timings of what is computed once, of an evaluation and of a whole forecast; and where
+            the last one comes from.
+        """
+        few = sampler.shorten(SHORT)
+        laps = Laps(sampler.network, self.wait)
+        with laps.watching():
+            timed(
+                lambda: laps.lap(self.run),
+                self.wait,
+                self.seconds,
+                f"forecast of {few} evaluations",
+                self.report,
+            )
+        context, evaluation, step = map(Timing.of, (laps.before, laps.inside, laps.between))
+        count = sampler.restore()
+        if context.median + count * step.median <= self.seconds:
+            return context, evaluation, self._timed("forecast"), "measured"
+        whole_forecast = Timing(
+            context.median + count * step.median,
+            context.low + count * step.low,
+            context.high + count * step.high,
+            step.repetitions,
+        )
+        basis = (
+            f"derived from steps of forecasts of {few} evaluations, as all {count} take the same"
+        )
+        return context, evaluation, whole_forecast, basis
+
+    def _timed(self, what: str) -> Timing:
+        return timed(self.run, self.wait, self.seconds, what, self.report)
+
+
+def _least(recipe: Json, batch: int, counted: Size) -> int:
+    """Bytes below which no training step can go: weights, gradients, moments, activations."""
+    with torch.device("meta"):
+        model = create(recipe).train()
+        clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
+    _begin(model)
+    try:
+        kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))  # type: ignore[operator]
+    except (RuntimeError, NotImplementedError):  # a loss that looks at the values of tensors
+        kept = 0
+    return 4 * 4 * counted.parameters + kept
+
+
+def _training_peak(
+    model: nn.Module,
+    recipe: Json,
+    batch: int,
+    autocast: Callable[[], AbstractContextManager[Any]],
+    device: torch.device,
+) -> int:
+    """Peak of a step that is not the first: Adam has its moments."""
+    model.train()
+    _begin(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
+    for weights in model.parameters():
+        weights.grad = torch.zeros_like(weights)
+    optimizer.step()
+    optimizer.zero_grad()
+    moments = [
+        value
+        for state in optimizer.state.values()
+        for value in state.values()
+        if isinstance(value, Tensor)
+    ]
+    clip = torch.rand(batch, recipe["context"] + recipe["horizon"], *recipe["shape"], device=device)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        with autocast():
+            loss = model.loss(clip, 0)  # type: ignore[operator]
+        loss.backward()
+        optimizer.step()
+
+    return memory.peak(step, device, [*model.parameters(), *model.buffers(), *moments, clip])
+
+
+def _begin(model: nn.Module) -> None:
+    begin: Any = getattr(model, "begin_epoch", None)
+    if begin is not None:
+        begin(0)

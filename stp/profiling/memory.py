@@ -1,0 +1,143 @@
+"""Memory: the peak of a piece of work, what a training step keeps at least, what there is."""
+
+import os
+import resource
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile
+
+from stp.errors import StpError
+
+CUDA_METHOD = "torch's peak of allocated memory on the GPU"
+CPU_METHOD = (
+    "weights and other tensors that were there, and the peak of what torch's allocator gave out "
+    "beyond them (torch.profiler)"
+)
+
+
+def peak(run: Callable[[], Any], device: torch.device, held: Iterable[Tensor]) -> int:
+    """Highest number of bytes that tensors and workspaces took while something ran.
+
+    Args:
+        run: the work.
+        device: where it is done.
+        held: tensors that are there before, on a CPU: the profiler sees only what is new.
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated()
+    there = sum(storage.nbytes() for storage in _storages(held).values())
+    profiler = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
+    with _quiet():
+        profiler.start()
+    run()
+    with _quiet():
+        profiler.stop()
+    results: Any = profiler.profiler.kineto_results  # type: ignore[union-attr]
+    changes = [(e.start_ns(), e.nbytes()) for e in results.events() if e.name() == "[memory]"]
+    changes.sort(key=lambda change: change[0])
+    return there + max(accumulate((nbytes for _, nbytes in changes), initial=0))
+
+
+def process_peak() -> int:
+    """Most main memory in bytes that this process had since it began, libraries and all."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
+    """Bytes that a loss keeps until its backward pass; works on tensors without memory.
+
+    Args:
+        model: its weights are not counted.
+        loss: computes the loss.
+    """
+    own = set(_storages([*model.parameters(), *model.buffers()]))
+    kept: dict[int, Any] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        # Held on to, so that no other storage gets the same address.
+        kept.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss()
+    return sum(storage.nbytes() for key, storage in kept.items() if key not in own)
+
+
+def available(device: torch.device) -> int | None:
+    """Bytes that are free on a device, or None where the system does not tell."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info()[0]
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
+    with suppress(OSError, ValueError):  # the limit of a container
+        free.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(free, default=None)
+
+
+def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
+    """Refuse work that cannot fit.
+
+    Raises:
+        StpError: it says what is needed and what there is.
+    """
+    free = available(device)
+    if free is not None and needed > free:
+        raise StpError(
+            f"{what} needs more than {needed / 1e9:.1f} GB of memory",
+            expected=f"at most the {free / 1e9:.1f} GB that are free",
+            remedy=remedy,
+        )
+
+
+@contextmanager
+def out_of_memory(what: str, remedy: str) -> Iterator[None]:
+    """Turn running out of memory into advice.
+
+    Raises:
+        StpError: what did not fit.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        # On a CPU, running out of memory is only known by its text.
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        raise StpError(
+            f"{what} does not fit into memory",
+            expected=str(error).partition(".")[0],
+            remedy=remedy,
+        ) from error
+
+
+def _storages(tensors: Iterable[Tensor]) -> dict[int, Any]:
+    found = (tensor.untyped_storage() for tensor in tensors)
+    return {storage._cdata: storage for storage in found}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide what the profiler's library writes to the terminal when it starts and stops."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

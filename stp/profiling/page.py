@@ -1,0 +1,234 @@
+"""The page that lists every model with its sizes, and the same as lines for a terminal."""
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from stp.config import CONFIG_FOLDER, Config, Json, Strict, check, check_known, read_yaml
+from stp.errors import StpError
+from stp.profiling import DATASET
+from stp.profiling.networks import network, networks
+from stp.profiling.published import CLIPS_PER_S, published
+from stp.profiling.size import Size, parameters, size
+from stp.profiling.table19 import as_published
+
+NOTES = CONFIG_FOLDER / "published" / "model_notes.yaml"
+FITS = {
+    "none": "nothing to learn",
+    "closed_form": "one pass over the training data",
+    "sgd": "gradient descent",
+    "calibrate": "a search over parameters",
+}
+INTRODUCTION = """\
+# Models
+
+Each model is one file, `stp/models/<name>.py`, with the settings of the paper in
+`config/models/<name>.yaml`. Parameters and multiply-adds below are counted on the modules, built
+with the options of `config/paper.yaml`, without computing anything. A multiply-add is two floating
+point operations; those of convolutions and matrix products are counted, as
+`torch.utils.flop_counter` knows them, for one clip, and as the equations have them: on a CPU, the
+convolutions of recurrent networks may take fewer. This page is written by
+
+```sh
+stp models --page docs/models.md
+```
+
+`stp models` prints the overview, `stp models convlstm` all of one model, and
+`stp profile convlstm moving_mnist` measures memory and speed ([profiling.md](profiling.md)).
+"""
+
+
+class Notes(Strict):
+    """What is known of a model besides its configuration (config/published/model_notes.yaml).
+
+    Attributes:
+        kind: of network.
+        table19: which of its settings give the numbers of the paper's Table 19.
+        notes: where the paper, its release and the authors' code differ.
+    """
+
+    kind: str
+    table19: str
+    notes: tuple[str, ...]
+
+
+def notes(config: Config) -> dict[str, Notes]:
+    """What is known of the networks, by name.
+
+    Raises:
+        StpError: the file names no such model.
+    """
+    content = read_yaml(NOTES)
+    for name in content:
+        check_known(name, networks(config), "model", str(NOTES))
+    return {name: check(Notes, value, f"{NOTES}: {name}") for name, value in content.items()}
+
+
+def training_datasets(config: Config) -> list[str]:
+    """The datasets that the models of the short-term table are trained on, in its order.
+
+    Raises:
+        StpError: the scale has no such table.
+    """
+    wanted = config.scale.dimensions.get("short_term")
+    if wanted is None:
+        raise StpError(
+            f"the scale {config.scale.scale} has no short-term table",
+            remedy="use --configfile config/paper.yaml",
+        )
+    return list(dict.fromkeys(case.trained_on for case in wanted.cases))
+
+
+def page(config: Config) -> str:
+    """Write the page, in Markdown; takes about a minute."""
+    known, names = notes(config), networks(config)
+    lines = [INTRODUCTION, *_overview(config), ""]
+    lines += ["## Table 19 of the paper", "", *_table19(config, known), ""]
+    lines += ["## Parameters", ""]
+    lines += ["With the options that the paper sets for each dataset.", ""]
+    lines += [_heads(names.values())]
+    lines += [_rule(len(names))]
+    lines += [parameters_row(config, dataset) for dataset in training_datasets(config)]
+    lines += ["", "## Multiply-adds of a forecast", ""]
+    lines += ["In 10^9, of one finished forecast: all steps of a sampler, all passes.", ""]
+    lines += [_heads(names.values())]
+    lines += [_rule(len(names))]
+    lines += [multiply_adds_row(config, dataset) for dataset in training_datasets(config)]
+    lines += ["", "## What differs from the paper or its release", ""]
+    for name, about in known.items():
+        lines += [f"- **{names[name]}** (`{name}`): {text}" for text in about.notes]
+    return "\n".join(lines) + "\n"
+
+
+def parameters_row(config: Config, dataset: str) -> str:
+    """The line of a dataset in the table of parameters."""
+    counts = [parameters(network(config, name, dataset)) for name in networks(config)]
+    return _line([_frames(config, dataset), *(f"{count:,}" for count in counts)])
+
+
+def multiply_adds_row(config: Config, dataset: str) -> str:
+    """The line of a dataset in the table of multiply-adds."""
+    counts = [_size(network(config, name, dataset)).forecast for name in networks(config)]
+    return _line([_frames(config, dataset), *(_giga(count) for count in counts)])
+
+
+def overview(config: Config) -> Iterator[tuple[str, ...]]:
+    """Every model: name, title, kind, how it is fitted, reference."""
+    known = notes(config)
+    for name, model in config.models.items():
+        kind = known[name].kind if name in known else "reference line"
+        yield name, model.title, kind, FITS[model.fit], model.reference
+
+
+def details(config: Config, name: str) -> Iterator[str]:
+    """Tell all that is known of a model.
+
+    Raises:
+        StpError: there is no such model.
+    """
+    check_known(name, config.models, "model", "models")
+    model = config.models[name]
+    yield f"{model.title} ({name}): {model.reference}"
+    yield f"fitted by: {FITS[model.fit]}"
+    if name not in networks(config):
+        return
+    known = notes(config).get(name)
+    if known:
+        yield f"kind: {known.kind}"
+    yield ""
+    heads = f"{'dataset':<14} {'frames':<16} {'in':>3} {'out':>3}"
+    yield f"{heads} {'parameters':>12} {'multiply-adds':>13}"
+    for dataset in training_datasets(config):
+        recipe = network(config, name, dataset)
+        found = _size(recipe)
+        frames = " x ".join(map(str, recipe["shape"]))
+        yield (
+            f"{dataset:<14} {frames:<16} {recipe['context']:>3} {recipe['horizon']:>3} "
+            f"{found.parameters:>12,} {_giga(found.forecast):>13}"
+        )
+    yield "multiply-adds of one finished forecast, in 10^9; two floating point operations each"
+    if known and known.table19:
+        recipe = network(config, name, DATASET)
+        counted = as_published(recipe, _size(recipe))
+        printed = published(config)[name]
+        yield ""
+        yield (
+            f"Table 19 of the paper: {printed.parameters:g} M parameters, {printed.gmacs:g} G "
+            f"multiply-adds; counted alike: {counted.parameters:,} and "
+            f"{_giga(counted.multiply_adds)} G"
+        )
+        yield f"  {known.table19}"
+        if counted.how:
+            yield f"  {counted.how}"
+    for text in known.notes if known else ():
+        yield f"- {text}"
+
+
+def _overview(config: Config) -> Iterator[str]:
+    yield _line(("model", "title", "kind", "fitted by", "reference"))
+    yield _line(["---"] * 5)
+    for name, *rest in overview(config):
+        yield _line([f"`{name}`", *rest])
+
+
+def _table19(config: Config, known: dict[str, Notes]) -> Iterator[str]:
+    yield (
+        "Moving-MNIST, 10 -> 10 frames of 64 x 64. The printed FLOPs are multiply-adds; of "
+        "E3D-LSTM, PredRNNv1, PredRNN++ and PredRNNv2 with M where the value is in G. "
+        + CLIPS_PER_S
+        + " `snakemake --profile local results/tables/model_size.csv` renders the table with what "
+        "this machine measures."
+    )
+    yield ""
+    yield _line(
+        ("model", "printed", "parameters", "printed (G)", "G multiply-adds", "difference", "from")
+    )
+    yield _line(["---", "---:", "---:", "---:", "---:", "---:", "---"])
+    for name, printed in published(config).items():
+        recipe = network(config, name, DATASET)
+        counted = as_published(recipe, _size(recipe))
+        gmacs = counted.multiply_adds / 1e9
+        reasons = "; ".join(text for text in (known[name].table19, counted.how) if text)
+        yield _line(
+            (
+                config.models[name].title,
+                f"{printed.parameters:g} M",
+                f"{counted.parameters:,}",
+                f"{printed.gmacs:g}",
+                f"{gmacs:.2f}",
+                f"{100 * (gmacs / printed.gmacs - 1):+.2f} %",
+                reasons,
+            )
+        )
+
+
+def _size(recipe: Json) -> Size:
+    return _size_of(json.dumps(recipe))
+
+
+@cache
+def _size_of(recipe: str) -> Size:
+    """Some datasets have frames alike."""
+    return size(json.loads(recipe))
+
+
+def _frames(config: Config, dataset: str) -> str:
+    about = config.datasets[dataset]
+    shape = " x ".join(map(str, about.shape))
+    return f"{about.title} ({about.context} -> {about.horizon}, {shape})"
+
+
+def _giga(count: int) -> str:
+    return f"{count / 1e9:,.4g}" if count < 1e13 else f"{count / 1e9:,.0f}"
+
+
+def _heads(titles: Iterable[str]) -> str:
+    return _line(["dataset", *titles])
+
+
+def _rule(columns: int) -> str:
+    return _line(["---", *["---:"] * columns])
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,56 @@
+"""Table 19 of PredBench: what it prints, beside what is measured here. No torch."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from stp.config import CONFIG_FOLDER, Config
+from stp.errors import StpError
+
+FILE = CONFIG_FOLDER / "published" / "predbench.csv"
+TABLE = "T19_complexity"
+COLUMNS = ("params", "FLOPs", "FPS")
+CLIPS_PER_S = (
+    "The release times batches of 50 clips (tools/complexity_analysis.py), so what the paper calls "
+    "FPS are clips per second, each of 10 frames; of MCVD, evaluations of the network for a clip. "
+    "The GPU is not named."
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """One model of the table.
+
+    Attributes:
+        parameters: in 10^6.
+        gmacs: 10^9 multiply-adds; printed as FLOPs, and for some models with M instead of G.
+        clips_per_s: evaluations of the network for one clip each, per second; printed as FPS.
+    """
+
+    parameters: float
+    gmacs: float
+    clips_per_s: float
+
+
+def published(config: Config, file: Path = FILE) -> dict[str, Published]:
+    """The table, by the name of the model, in the order of the paper.
+
+    Raises:
+        StpError: a value is missing, or no model is called what the table calls it.
+    """
+    values: dict[str, dict[str, float]] = {}
+    with file.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if row["table"] == TABLE:
+                values.setdefault(row["method"], {})[row["metric"]] = float(row["value"])
+    names = {model.published_name or model.title: name for name, model in config.models.items()}
+    found = {}
+    for title, row_of in values.items():
+        if title not in names or set(row_of) != set(COLUMNS):
+            raise StpError(
+                f"{file}: {TABLE} has {title!r} with {', '.join(row_of)}",
+                expected=f"a model of config/models, with {', '.join(COLUMNS)}",
+                remedy="mend the file",
+            )
+        found[names[title]] = Published(*(row_of[column] for column in COLUMNS))
+    return found

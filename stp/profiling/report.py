@@ -1,0 +1,135 @@
+"""A measured network as one JSON object, and as lines for people."""
+
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stp.config import Config
+from stp.job import Report, silent
+from stp.profiling import DATASET
+from stp.profiling.measure import measure
+from stp.profiling.networks import BUSY, network
+from stp.profiling.table19 import as_published
+from stp.provenance import describe_machine
+from stp.upkeep.inventory import size_text
+
+Json = dict[str, Any]
+
+
+def profile(
+    config: Config, model: str, dataset: str, *, report: Report = silent, **how: Any
+) -> Json:
+    """Measure a network as a scale configures it.
+
+    Args:
+        config: of the scale.
+        model: its name.
+        dataset: whose frames it predicts.
+        report: progress callback.
+        how: the other arguments of stp.profiling.measure.measure.
+
+    Returns:
+        What `measure` returns, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
+        and, for Moving-MNIST, ``as_published``: what Table 19 counts.
+
+    Raises:
+        StpError: unknown names, or a problem of `measure`.
+    """
+    recipe = network(config, model, dataset)
+    precision = recipe.pop("precision")
+    load = os.getloadavg()[0]
+    measured = measure(recipe, precision=precision, report=report, **how)
+    found: Json = {
+        "model": model,
+        "dataset": dataset,
+        "title": config.models[model].title,
+        "network": recipe,
+        **measured,
+    }
+    if dataset == DATASET:
+        counted = as_published(recipe)
+        found["as_published"] = {
+            "parameters": counted.parameters,
+            "multiply_adds": counted.multiply_adds,
+            "how": counted.how,
+        }
+    about = describe_machine()
+    found["machine"] = {
+        **{key: about[key] for key in ("host", "system", "cpus", "python", "commit")},
+        "processor": _processor(),
+        "torch": about["packages"]["torch"],
+        "load_before": round(load, 2),
+        "busy": load + measured["compute"]["threads"] > about["cpus"] + 0.5,
+    }
+    return found
+
+
+def machine_text(found: Json) -> str:
+    """Name the machine of a measurement: device, threads, precision, torch."""
+    compute, machine = found["compute"], found["machine"]
+    device = compute["device"]
+    device = machine["processor"] if device == "cpu" else f"{device}, {machine['processor']}"
+    return (
+        f"{machine['host']}: {device}, {compute['threads']} of {machine['cpus']} threads, "
+        f"{compute['precision']['used']}, torch {machine['torch']}"
+    )
+
+
+def lines(found: Json) -> Iterator[str]:
+    """Tell what was measured."""
+    size, speed, used = found["size"], found["speed"], found["memory"]
+    network_of = found["network"]
+    shape = " x ".join(map(str, network_of["shape"]))
+    lead = network_of["horizon"]
+    yield (
+        f"{found['title']} ({found['model']}) on {found['dataset']}: "
+        f"{network_of['context']} -> {lead} frames of {shape}"
+    )
+    yield f"measured on {machine_text(found)}, batches of {speed['batch']}"
+    if found["machine"]["busy"]:
+        yield f"  CAUTION: {BUSY} (load {found['machine']['load_before']})"
+    evaluations = size["evaluations_per_forecast"]
+    yield ""
+    yield f"parameters            {size['parameters']:,}"
+    yield f"evaluations           {evaluations} of the network per forecast"
+    for part in ("context", "evaluation", "forecast"):
+        amount = size["multiply_adds"][part]
+        if amount or part != "context":
+            what = "once per forecast" if part == "context" else f"per {part}"
+            yield (
+                f"multiply-adds         {amount / 1e9:,.3f} G {what} "
+                f"({2 * amount / 1e9:,.3f} G floating point operations)"
+            )
+    for part, rate in (("evaluation", "evaluations_per_s"), ("forecast", "forecasts_per_s")):
+        timing = speed[part]
+        yield (
+            f"{part:<21} {timing['median']:.4g} s per batch of {speed['batch']} (half of "
+            f"{timing['repetitions']} between {timing['low']:.4g} and {timing['high']:.4g}); "
+            f"{timing[rate]:.4g} {part}s/s, {timing['frames_per_s']:.4g} frames/s"
+        )
+    if speed["forecast"]["basis"] != "measured":
+        yield f"                      forecast: {speed['forecast']['basis']}"
+    yield f"memory of a forecast  {size_text(used['forward_bytes'])}"
+    if "training_bytes" in used:
+        yield f"memory of a step      {size_text(used['training_bytes'])} (training, with Adam)"
+    process = used.get("process_bytes_after_training", used["process_bytes_after_forward"])
+    yield f"  by {used['method']}"
+    yield f"  whole process: {size_text(process)} at most"
+    if counted := found.get("as_published"):
+        how = f" ({counted['how']})" if counted["how"] else ""
+        yield (
+            f"Table 19 counts       {counted['parameters']:,} parameters, "
+            f"{counted['multiply_adds'] / 1e9:,.3f} G multiply-adds{how}"
+        )
+
+
+def _processor() -> str:
+    """The name of the processor, as the system tells it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
+    return named[0] if named else platform.machine()

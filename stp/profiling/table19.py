@@ -1,0 +1,64 @@
+"""How PredBench counted for its Table 19, where that is not what one forecast takes here.
+
+Twelve models on Moving-MNIST, 10 -> 10 frames of 64 x 64. What was counted follows from the
+numbers: only these choices give the printed ones (parameters to every printed digit, multiply-adds
+within 1 %). The table calls multiply-adds FLOPs, and prints some of them in M that are G.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stp.profiling.size import Size, size
+
+CHANNELS = {"convlstm": 3, "predrnnpp": 3}
+"""Models that were counted on frames of so many channels; Moving-MNIST has one."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A model as Table 19 counts it.
+
+    Attributes:
+        parameters: their number.
+        multiply_adds: of one evaluation of the network, as far as the table's code evaluates it.
+        how: what is counted otherwise than in one evaluation here; empty: nothing.
+    """
+
+    parameters: int
+    multiply_adds: int
+    how: str
+
+
+def as_published(recipe: dict[str, Any], found: Size | None = None) -> Counted:
+    """Count a network of Moving-MNIST as the paper did.
+
+    Args:
+        recipe: as for stp.models.create.
+        found: its size, where it is known already.
+    """
+    name = recipe["model"]
+    if name in CHANNELS:
+        channels = CHANNELS[name]
+        other = size({**recipe, "shape": [channels, *recipe["shape"][1:]]})
+        return Counted(
+            other.parameters,
+            other.evaluation,
+            f"Table 19 counts frames of {channels} channels; Moving-MNIST has {recipe['shape'][0]}",
+        )
+    found = found or size(recipe)
+    if name == "e3dlstm":
+        window = recipe["options"].get("window", 2)
+        return Counted(
+            found.parameters,
+            found.evaluation + (window - 1) * found.attention,
+            f"Table 19 counts the recall of memory {window} times: the ports repeat the same query "
+            "for every frame of the window, here it is computed once",
+        )
+    if found.context:
+        return Counted(
+            found.parameters,
+            found.context + found.evaluation,
+            "Table 19 counts one evaluation with what depends on the context alone, which here is "
+            f"computed once for all {found.evaluations} evaluations of a forecast",
+        )
+    return Counted(found.parameters, found.evaluation, "")

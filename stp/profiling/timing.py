@@ -1,0 +1,129 @@
+"""How long something takes: warmed up, several times, median and spread."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from torch import nn
+
+from stp.job import Report
+
+LEAST = 3
+"""Repetitions, however long they take."""
+MOST = 1000
+WARM = 0.2
+"""Share of the time that is spent on warming up, before anything is timed."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Durations of one piece of work in seconds.
+
+    Attributes:
+        median: half of the repetitions were faster.
+        low: a quarter of them was faster.
+        high: a quarter was slower.
+        repetitions: their number, without the warm-up.
+    """
+
+    median: float
+    low: float
+    high: float
+    repetitions: int
+
+    @classmethod
+    def of(cls, taken: Sequence[float]) -> "Timing":
+        """Sum up at least two durations."""
+        low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
+        return cls(median, low, high, len(taken))
+
+    def times(self, factor: float) -> "Timing":
+        """The timing of several such pieces, one after the other."""
+        return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
+
+
+def timed(
+    run: Callable[[], Any], wait: Callable[[], None], seconds: float, what: str, report: Report
+) -> Timing:
+    """Repeat a piece of work for some seconds, at least three times, after a warm-up.
+
+    Args:
+        run: the work; has been done once already.
+        wait: returns when the device has done all it was told to.
+        seconds: to spend on repetitions; no new one starts after them.
+        what: it is, for the progress line.
+        report: progress callback, in milliseconds done and to do.
+    """
+    first = _once(run, wait)
+    # What takes that long is warm from the time before.
+    taken = [first] if first >= seconds else []
+    warmed = first
+    while not taken and warmed < WARM * seconds:
+        report(f"{what}: warming up", 0, int(1000 * seconds))
+        warmed += _once(run, wait)
+    while len(taken) < LEAST or (sum(taken) < seconds and len(taken) < MOST):
+        taken.append(_once(run, wait))
+        done = min(sum(taken), seconds)
+        report(f"{what}: repetition {len(taken)}", int(1000 * done), int(1000 * seconds))
+    return Timing.of(taken)
+
+
+class Laps:
+    """Durations within a piece of work that evaluates a network several times.
+
+    Args:
+        network: the network.
+        wait: returns when the device has done all it was told to.
+
+    Attributes:
+        before: from the start to the first evaluation, once for each lap.
+        inside: of each evaluation.
+        between: from the start of an evaluation to that of the next one, or to the end.
+    """
+
+    def __init__(self, network: nn.Module, wait: Callable[[], None]) -> None:
+        self.network, self.wait = network, wait
+        self.before: list[float] = []
+        self.inside: list[float] = []
+        self.between: list[float] = []
+        self._starts: list[float] = []
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Note when the network is evaluated."""
+        hooks = [
+            self.network.register_forward_pre_hook(lambda *_: self._starts.append(self._now())),
+            self.network.register_forward_hook(
+                lambda *_: self.inside.append(self._now() - self._starts[-1])
+            ),
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def lap(self, run: Callable[[], Any]) -> None:
+        """Do the work once."""
+        self._starts = []
+        begun = self._now()
+        run()
+        self.before.append(self._starts[0] - begun)
+        marks = [*self._starts, self._now()]
+        self.between += [after - before for before, after in pairwise(marks)]
+
+    def _now(self) -> float:
+        self.wait()
+        return time.perf_counter()
+
+
+def _once(run: Callable[[], Any], wait: Callable[[], None]) -> float:
+    wait()
+    begun = time.perf_counter()
+    run()
+    wait()
+    return time.perf_counter() - begun

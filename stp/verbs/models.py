@@ -1,0 +1,168 @@
+"""Verbs that tell what models cost: listed, counted and measured."""
+
+import functools
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.errors import StpError
+from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, say
+
+command = functools.partial(app.command, rich_help_panel="Models")
+
+
+@command(
+    epilog=examples(
+        "stp models",
+        "stp models mcvd",
+        "stp models --page docs/models.md",
+        "stp models --table results/tables/model_size.csv",
+    )
+)
+def models(
+    name: Annotated[str | None, typer.Argument(help="A model; all of them unless given.")] = None,
+    configfile: ConfigFile = PAPER,
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page of all models (Markdown) instead.")
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Write the paper's Table 19 (.csv, and .md beside it) instead."),
+    ] = None,
+    measurements: Annotated[
+        Path, typer.Option(help="For --table: the folder of what was measured.")
+    ] = Path("results/profile"),
+    log: Log = None,
+) -> None:
+    """List the models; of one, parameters and multiply-adds on every dataset."""
+    from stp import config
+    from stp.disk import write_text, writing
+
+    loaded = config.load(configfile)
+    if table is not None:
+        from stp.profiling.table import as_csv, as_markdown, rows
+
+        found = rows(loaded, measurements)
+        with writing(table):
+            write_text(table.with_suffix(".md"), as_markdown(found))
+            write_text(table, as_csv(found))
+        missing = [row["title"] for row in found if not row["host"]]
+        gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
+        say(log, f"wrote {table} and {table.with_suffix('.md')}{gaps}")
+        return
+    from stp.profiling import page as pages
+
+    if page is not None:
+        text = pages.page(loaded)
+        with writing(page):
+            write_text(page, text)
+        say(log, f"wrote {page}")
+    elif name is not None:
+        for line in pages.details(loaded, name):
+            print(line)
+    else:
+        listed = list(pages.overview(loaded))
+        widths = [max(len(row[column]) for row in listed) for column in range(4)]
+        for row in listed:
+            columns = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+            print("  ".join([*columns, row[-1]]))
+
+
+@command(
+    epilog=examples(
+        "stp profile convlstm moving_mnist",
+        "stp profile mcvd moving_mnist --seconds 30",
+        "stp profile simvpv2 kth --device cuda --batch 16 --json",
+    )
+)
+def profile(
+    model: Annotated[str, typer.Argument(help="A model that is trained by gradient descent.")],
+    dataset: Annotated[str, typer.Argument(help="The dataset whose frames it predicts.")],
+    configfile: ConfigFile = PAPER,
+    device: Annotated[
+        str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")
+    ] = "auto",
+    threads: Annotated[
+        int | None, typer.Option(help="CPU threads; all of the machine unless given.", min=1)
+    ] = None,
+    batch: Annotated[int, typer.Option(help="Clips at once.", min=1)] = 1,
+    seconds: Annotated[
+        float, typer.Option(help="To spend on each duration; three repetitions at least.")
+    ] = 10.0,
+    forward_only: Annotated[
+        bool, typer.Option("--forward-only", help="Leave out the training step.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A file that gets all of it, as JSON.")] = None,
+    log: Log = None,
+) -> None:
+    """Count parameters and multiply-adds of a network, and measure its memory and speed.
+
+    Weights are fresh and frames random: neither changes what a network costs.
+    """
+    from stp import config
+    from stp.disk import write_text, writing
+
+    if seconds <= 0:
+        raise StpError(f"--seconds is {seconds}", expected="a number above 0")
+    loaded = config.load(configfile)
+
+    import torch
+
+    from stp.profiling import report
+
+    ticker = _Ticker(f"profile  {model} on {dataset}")
+    try:
+        found = report.profile(
+            loaded,
+            model,
+            dataset,
+            device=device,
+            threads=threads or torch.get_num_threads(),
+            batch=batch,
+            seconds=seconds,
+            training=not forward_only,
+            report=ticker.report,
+        )
+    finally:
+        ticker.close()
+    text = json.dumps(found, indent=1) + "\n"
+    if out is not None:
+        with writing(out):
+            write_text(out, text)
+    if as_json:
+        print(text, end="")
+    else:
+        for line in report.lines(found):
+            print(line)
+    if out is not None:
+        say(log, f"wrote {out}")
+
+
+class _Ticker:
+    """A progress line: rewrites itself on a terminal, and is seldom elsewhere."""
+
+    def __init__(self, label: str) -> None:
+        self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Show what is measured, unless that was shown just now."""
+        now = time.monotonic()
+        on_terminal = sys.stderr.isatty()
+        if what.partition(":")[0] == self.what and now - self.shown < (0.5 if on_terminal else 10):
+            return
+        self.what, self.shown = what.partition(":")[0], now
+        line = f"{self.label}: {what} ({now - self.begun:.0f} s)"
+        if on_terminal:
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Remove the line that rewrites itself."""
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

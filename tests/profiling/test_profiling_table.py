@@ -1,0 +1,196 @@
+"""Table 19 from measurement files, and the page of all models."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stp import config, workflow_files
+from stp.cli import app
+from stp.errors import StpError
+from stp.profiling import page, table
+from stp.profiling.networks import made_from, networks
+from stp.profiling.published import published
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "models.md"
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return config.load(ROOT / "config" / "paper.yaml")
+
+
+def measured(name, **changes):
+    """What `stp profile` could have written; made-up numbers."""
+    found = {
+        "model": name,
+        "dataset": "moving_mnist",
+        "title": name,
+        "size": {
+            "parameters": 11_000_000,
+            "evaluations_per_forecast": 251,
+            "multiply_adds": {"context": 1e9, "evaluation": 10**10, "forecast": 2511 * 10**9},
+        },
+        "as_published": {"parameters": 54_000_000, "multiply_adds": 30 * 10**9, "how": "otherwise"},
+        "speed": {
+            "batch": 1,
+            "evaluation": {"evaluations_per_s": 26.17, "frames_per_s": 261.7},
+            "forecast": {"forecasts_per_s": 0.1, "frames_per_s": 1.0, "basis": "derived"},
+        },
+        "memory": {"forward_bytes": 300_000_000, "training_bytes": 900_000_000},
+        "compute": {"device": "cpu", "threads": 2, "precision": {"used": "float32"}},
+        "machine": {"host": "node7", "processor": "A CPU", "torch": "2.0", "busy": False},
+    }
+    return {**found, **changes}
+
+
+def write(folder, found):
+    path = folder / found["model"] / "moving_mnist.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found))
+    return path
+
+
+def test_published_values_stand_beside_ours(paper, tmp_path):
+    write(tmp_path, measured("mcvd"))
+    found = {row["model"]: row for row in table.rows(paper, tmp_path)}
+    row = found["mcvd"]
+    assert (row["parameters"], row["parameters_published"]) == (11_000_000, 54_290_000)
+    assert row["parameters_difference_percent"] == round(100 * (54 / 54.29 - 1), 2)
+    assert (row["gmacs_per_evaluation"], row["gmacs_per_forecast"]) == (10.0, 2511.0)
+    assert (row["gmacs_as_published"], row["gmacs_published"]) == (30.0, 29.15)
+    assert row["gmacs_difference_percent"] == round(100 * (30 / 29.15 - 1), 2)
+    assert (row["evaluations_per_s_published"], row["evaluations_per_s_ratio"]) == (261.7, 0.1)
+    assert (row["forecasts_per_s"], row["frames_per_s_by_forecast"]) == (0.1, 1.0)
+    assert (row["peak_memory_forecast_mb"], row["peak_memory_training_step_mb"]) == (300.0, 900.0)
+    assert (row["host"], row["device"], row["precision"]) == ("node7", "A CPU", "float32")
+    assert row["notes"] == "otherwise; forecasts per second: derived"
+
+
+def test_what_was_not_measured_is_named(paper, tmp_path):
+    write(tmp_path, measured("mcvd"))
+    rows = table.rows(paper, tmp_path)
+    assert [row["model"] for row in rows] == list(published(paper)), "all of them, in this order"
+    row = rows[0]
+    assert row["parameters"] == "" and row["parameters_published"] == 12_090_000
+    path = tmp_path / "convlstm" / "moving_mnist.json"
+    assert row["notes"] == f"not measured: stp profile convlstm moving_mnist --out {path}"
+    assert "- ConvLSTM: not measured" in table.as_markdown(rows)
+
+
+def test_a_table_says_which_machine_it_is_from(paper, tmp_path):
+    for name in published(paper):
+        write(tmp_path, measured(name))
+    text = table.as_markdown(table.rows(paper, tmp_path))
+    assert (
+        "Speed and memory of all models: measured on node7, A CPU, 2 threads, float32, torch 2.0, "
+        "batches of 1." in text
+    )
+    other = {**measured("tau")["machine"], "host": "node8", "busy": True}
+    write(tmp_path, measured("tau", machine=other))
+    text = table.as_markdown(table.rows(paper, tmp_path))
+    assert "Speed and memory of TAU: measured on node8" in text
+    assert "- TAU: otherwise; forecasts per second: derived; other work was running" in text
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert len(widths) == 1, "every line has a cell for every column"
+
+
+def test_without_a_training_step_its_memory_is_a_dash(paper, tmp_path):
+    write(tmp_path, measured("tau", memory={"forward_bytes": 10**6}))
+    rows = table.rows(paper, tmp_path)
+    row = next(row for row in rows if row["model"] == "tau")
+    assert row["peak_memory_training_step_mb"] == "" and "no training step" in row["notes"]
+    assert re.search(r"\| TAU \|.*\| 1 \| – \|$", table.as_markdown(rows), re.MULTILINE)
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"model": "tau"}', '{"model": 1, "dataset": 2}'])
+def test_a_damaged_measurement(paper, tmp_path, damage):
+    path = write(tmp_path, measured("tau"))
+    path.write_text(damage)
+    with pytest.raises(StpError, match="is damaged") as error:
+        table.rows(paper, tmp_path)
+    assert f"stp profile tau moving_mnist --out {path}" in error.value.remedy
+
+
+def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
+    write(tmp_path / "profile", measured("mcvd"))
+    out = tmp_path / "tables" / "model_size.csv"
+    done = CliRunner().invoke(
+        app,
+        ["models", "--table", str(out), "--measurements", str(tmp_path / "profile")],
+        catch_exceptions=False,
+    )
+    assert done.exit_code == 0 and "without ConvLSTM, E3D-LSTM" in done.stderr
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert len(rows) == 12 and rows[-1]["title"] == "MCVD"
+    assert rows[-1]["parameters"] == "11000000"
+    assert out.with_suffix(".md").read_text().startswith("# Size, speed and memory of models")
+
+
+def test_a_published_table_with_gaps(paper, tmp_path):
+    file = tmp_path / "published.csv"
+    file.write_text("table,method,metric,value\nT19_complexity,ConvLSTM,params,12.09\n")
+    with pytest.raises(StpError, match="T19_complexity has 'ConvLSTM' with params"):
+        published(paper, file)
+
+
+def test_a_measurement_is_made_again_when_its_network_changes(paper, tmp_path, monkeypatch):
+    path = workflow_files.write_profile_input("tau", "moving_mnist", results=tmp_path)
+    assert path.read_text() == made_from(paper, "tau", "moving_mnist")
+    before = path.stat().st_mtime_ns
+    workflow_files.write_profile_input("tau", "moving_mnist", results=tmp_path)
+    assert path.stat().st_mtime_ns == before, "the same text"
+    other = paper.models["tau"].model_copy(update={"options": {"hid_s": 32}})
+    changed = paper.model_copy(update={"models": {**paper.models, "tau": other}})
+    assert made_from(changed, "tau", "moving_mnist") != path.read_text()
+    assert made_from(changed, "simvpv1", "kth") == made_from(paper, "simvpv1", "kth")
+
+
+def test_every_network_has_notes(paper):
+    known = page.notes(paper)
+    assert set(known) == set(networks(paper))
+    assert {name for name, about in known.items() if about.table19} == set(published(paper))
+
+
+def test_the_page_has_the_sizes_of_now(paper):
+    """All parameters, and the multiply-adds of the smallest frames; all of them below."""
+    text = PAGE.read_text()
+    hint = "run: stp models --page docs/models.md"
+    for dataset in page.training_datasets(paper):
+        assert page.parameters_row(paper, dataset) in text, hint
+    assert page.multiply_adds_row(paper, "taxibj") in text, hint
+    for row in page.overview(paper):
+        assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in text, hint
+    for about in page.notes(paper).values():
+        assert all(note in text for note in about.notes), hint
+
+
+@pytest.mark.slow
+def test_the_page_is_up_to_date(paper):
+    assert PAGE.read_text() == page.page(paper), "run: stp models --page docs/models.md"
+
+
+def test_one_model_in_detail():
+    done = CliRunner().invoke(app, ["models", "small_convnet"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert re.search(r"(?m)^taxibj +2 x 32 x 32 +4 +4 +90,104 +0.09201$", done.stdout)
+    lines = CliRunner().invoke(app, ["models", "persistence"]).stdout.splitlines()
+    assert lines == [
+        "Persistence (persistence): the last context frame, repeated",
+        "fitted by: nothing to learn",
+    ]
+    done = CliRunner().invoke(app, ["models", "convlsmt"])
+    assert isinstance(done.exception, StpError) and "did you mean convlstm?" in str(done.exception)
+
+
+def test_planning_needs_no_torch():
+    """The Snakefile imports these; it is read by every job."""
+    code = "import sys, stp.workflow_files, stp.profiling.table; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
