@@ -31,12 +31,11 @@ class Model(nn.Module):
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Take the means, with sums in float64.
 
+        A phase that never occurs has none; windows at fixed times of the day leave some out.
+
         Args:
             batches: pairs of clips (B, T, C, H, W) and the phase of their first frames (B,).
             phases: number of phases in a cycle, >= 1.
-
-        Raises:
-            StpError: some phase never occurs.
         """
         sums = torch.zeros(phases, *self.means.shape[1:], dtype=torch.float64)
         counts = torch.zeros(phases, dtype=torch.float64)
@@ -44,12 +43,6 @@ class Model(nn.Module):
             phase = (first[:, None] + torch.arange(clips.shape[1])) % phases
             sums.index_add_(0, phase.flatten(), clips.double().flatten(0, 1))
             counts += torch.bincount(phase.flatten(), minlength=phases)
-        if not counts.all():
-            raise StpError(
-                f"climatology: no training frame has phase {int((counts == 0).nonzero()[0])}",
-                expected=f"frames of all {phases} phases in the training clips",
-                remedy="train on more clips (train.max_clips)",
-            )
         self.means = (sums / counts[:, None, None, None]).float()
 
     def forward(self, frames: Tensor, horizon: int, phase: Tensor) -> Tensor:
@@ -62,9 +55,20 @@ class Model(nn.Module):
 
         Returns:
             (B, T, C, H, W).
+
+        Raises:
+            StpError: a phase never occurred in training.
         """
         steps = frames.shape[1] + torch.arange(horizon, device=phase.device)
-        return self.means[(phase[:, None] + steps) % len(self.means)]
+        wanted = (phase[:, None] + steps) % len(self.means)
+        unknown = self.means[:, 0, 0, 0].isnan()[wanted]
+        if unknown.any():
+            raise StpError(
+                f"climatology: no training frame has phase {int(wanted[unknown][0])}",
+                expected=f"training frames of all phases to predict, of {len(self.means)}",
+                remedy="train on more clips (train.max_clips)",
+            )
+        return self.means[wanted]
 
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False

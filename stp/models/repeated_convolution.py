@@ -271,6 +271,8 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 def mapped_kernels(network: nn.Module) -> Kernels:
     """Map the filters of all repeated convolutions of a network for which this pays."""
+    if any(module._compiled_call_impl is not None for module in network.modules()):
+        return {}  # what is compiled shall not meet functions of our own
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))
     return {conv: Kernel(conv.weight) for conv in convolutions if conv._pays()}
 

@@ -183,6 +183,14 @@ def test_filters_are_mapped_where_it_pays_and_only_within_a_step():
     assert wide.kernel is None
 
 
+def test_what_is_compiled_keeps_torchs_convolutions():
+    convolution = RepeatedConv2d(128, 128, 5)
+    network = torch.nn.ModuleDict({"cell": convolution})
+    assert list(mapped_kernels(network)) == [convolution]
+    network["cell"].compile(backend="aot_eager")
+    assert not mapped_kernels(network)
+
+
 def test_a_frozen_convolution_gets_no_gradient():
     ours, _, _ = pair("convlstm")
     ours.cells[0].from_hidden.weight.requires_grad_(False)

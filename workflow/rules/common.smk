@@ -1,4 +1,9 @@
 # what the rules of all stages share
+from types import SimpleNamespace
+
+from stp.render.groups import demand_runs
+from stp.search import space as search_space
+from stp.search import targets as search_targets
 
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
@@ -68,3 +73,46 @@ def threads_of(receipt):
 def group_of(receipt):
     """Short jobs are submitted together."""
     return lambda wildcards: RESOURCES.group(receipt.format(**wildcards))
+
+
+# Measured alone: a job takes all cores of this machine, or what a cluster's job asks for.
+PROFILE_THREADS = workflow.resource_settings.cores or 8
+
+
+def asks_profile():
+    """The resources of a measurement."""
+
+    def ask(name):
+        return lambda wildcards: RESOURCES.of_profile(PROFILE_THREADS).get(name)
+
+    return {name: ask(name) for name in ASKED}
+
+
+def searched(wildcards):
+    """The training that a search varies, and the space of its model."""
+    search_targets.check_scale(PLAN, wildcards.scale)
+    training = search_targets.training_of(PLAN, wildcards.model, wildcards.dataset)
+    return training, search_space.load(wildcards.model)
+
+
+def asks_search():
+    """A training's resources, with the time of all trials; the time limit ends no search."""
+
+    def ask(name):
+        return lambda wildcards: search_targets.asks(
+            RESOURCES, *searched(wildcards)
+        ).get(name)
+
+    return {name: ask(name) for name in ASKED}
+
+
+def repeated_runs(wildcards):
+    """The manifest of the short-term table, if its models are trained with enough seeds."""
+    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
+    models = PLAN.config.scale.dimensions["short_term"].models
+    trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
+    seeds = len(PLAN.config.scale.seeds)
+    demand_runs(
+        [(name, seeds) for name in trained], f"the scale {PLAN.config.scale.scale}"
+    )
+    return manifest

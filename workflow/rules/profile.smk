@@ -12,19 +12,6 @@ localrules:
     render_model_size,
 
 
-# Measured alone: a job takes all cores of this machine, or what a cluster's job asks for.
-PROFILE_THREADS = workflow.resource_settings.cores or 8
-
-
-def asks_profile():
-    """The resources of a measurement."""
-
-    def ask(name):
-        return lambda wildcards: RESOURCES.of_profile(PROFILE_THREADS).get(name)
-
-    return {name: ask(name) for name in ASKED}
-
-
 rule profile:
     input:
         lambda wildcards: workflow_files.write_profile_input(
@@ -68,7 +55,7 @@ rule render_model_size:
         runtime=60,
     params:
         config="config/paper.yaml",
-        measured="results/profile",
+        measured=lambda wildcards, input: Path(input.measured[0]).parents[1],
     shell:
         "stp models --configfile {params.config} --table {output.table}"
         " --measurements {params.measured} --log {log}"

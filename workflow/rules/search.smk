@@ -1,26 +1,5 @@
 # prepared data -> best parameters of a search (docs/search.md); only on demand, and nothing reads them
-from stp.search import space as search_space
-from stp.search import targets as search_targets
-
 SEARCHED = "results/search/{scale}/{model}/{dataset}"
-
-
-def searched(wildcards):
-    """The training that a search varies, and the space of its model."""
-    search_targets.check_scale(PLAN, wildcards.scale)
-    training = search_targets.training_of(PLAN, wildcards.model, wildcards.dataset)
-    return training, search_space.load(wildcards.model)
-
-
-def asks_search():
-    """A training's resources, with the time of all trials; the time limit ends no search."""
-
-    def ask(name):
-        return lambda wildcards: search_targets.asks(
-            RESOURCES, *searched(wildcards)
-        ).get(name)
-
-    return {name: ask(name) for name in ASKED}
 
 
 rule search:
