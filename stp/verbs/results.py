@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from stp.verbs.app import app
+from stp.verbs.app import PAPER, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -27,3 +27,31 @@ def query(
     from stp.collect.query import query as ask
 
     print(ask(database, sql, format))
+
+
+@command(epilog=examples("stp metrics", "stp metrics --page docs/metrics.md"))
+def metrics(
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page of all metrics (Markdown) instead.")
+    ] = None,
+) -> None:
+    """List all metrics and their conventions, as scores and tables name them."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from stp import config
+    from stp.disk import write_text, writing
+    from stp.render import metrics_page
+
+    loaded = config.load(PAPER)
+    if page is not None:
+        with writing(page):
+            write_text(page, metrics_page.page(loaded))
+        say(None, f"wrote {page}")
+        return
+    table = Table("convention", "better", "what it computes")
+    for name, metric in sorted(loaded.metrics.items()):
+        table.add_section()
+        for choice, text in metric.conventions.items():
+            table.add_row(f"{name}.{choice}", metrics_page.better(metric, choice), text)
+    Console().print(table)

@@ -1,0 +1,28 @@
+"""docs/metrics.md is what the configuration says."""
+
+from pathlib import Path
+
+import pytest
+
+from stp import config
+from stp.render.metrics_page import page
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def paper() -> config.Config:
+    return config.load(ROOT / "config" / "paper.yaml")
+
+
+def test_the_page_is_up_to_date(paper):
+    expected = (ROOT / "docs" / "metrics.md").read_text()
+    assert page(paper) == expected, "run `stp metrics --page docs/metrics.md`"
+
+
+def test_every_convention_is_on_the_page(paper):
+    text = page(paper)
+    for name, metric in paper.metrics.items():
+        for choice in metric.conventions:
+            assert f"| `{name}.{choice}` | " in text
+    assert "| `mae.pixel_mean` | lower |" in text and "| `ssim.range1` | higher |" in text
