@@ -11,7 +11,7 @@ from stp.recipes import Recipes
 NETWORK_KEYS = ("model", "options", "shape", "context", "horizon")
 CODE = ("stp.profiling.measure", "stp.profiling.table19", "stp.models.{model}")
 """Root modules of all that can change a measurement, besides the machine."""
-BUSY = "other work was running on this machine, so durations are too long"
+BUSY = "other work ran on this machine at the same time, so durations are too long"
 
 
 def networks(config: Config) -> dict[str, str]:

@@ -11,9 +11,9 @@ FILE = CONFIG_FOLDER / "published" / "predbench.csv"
 TABLE = "T19_complexity"
 COLUMNS = ("params", "FLOPs", "FPS")
 CLIPS_PER_S = (
-    "The release times batches of 50 clips (tools/complexity_analysis.py), so what the paper calls "
-    "FPS are clips per second, each of 10 frames; of MCVD, evaluations of the network for a clip. "
-    "The GPU is not named."
+    "What the paper calls FPS is read as clips per second, each of 10 frames, and for MCVD as "
+    "evaluations of the network for one clip: so the release computes it, in batches of 50 clips "
+    "(tools/complexity_analysis.py). The paper does not say, and does not name the GPU."
 )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ from stp.job import Report, silent
 from stp.profiling import DATASET
 from stp.profiling.measure import measure
 from stp.profiling.networks import BUSY, network
+from stp.profiling.published import published
 from stp.profiling.table19 import as_published
 from stp.provenance import describe_machine
 from stp.upkeep.inventory import size_text
 
 Json = dict[str, Any]
+SPARE = 0.1
+"""CPUs that the system itself may take."""
 
 
 def profile(
@@ -32,15 +36,18 @@ def profile(
 
     Returns:
         What `measure` returns, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
-        and, for Moving-MNIST, ``as_published``: what Table 19 counts.
+        and, for a model of Table 19 on Moving-MNIST, ``as_published``: what it counts.
 
     Raises:
         StpError: unknown names, or a problem of `measure`.
     """
     recipe = network(config, model, dataset)
     precision = recipe.pop("precision")
-    load = os.getloadavg()[0]
+    begun, busy = time.monotonic(), _others_seconds()
     measured = measure(recipe, precision=precision, report=report, **how)
+    others = None
+    if busy is not None and (after := _others_seconds()) is not None:
+        others = max(0.0, after - busy) / (time.monotonic() - begun)
     found: Json = {
         "model": model,
         "dataset": dataset,
@@ -48,7 +55,7 @@ def profile(
         "network": recipe,
         **measured,
     }
-    if dataset == DATASET:
+    if dataset == DATASET and model in published(config):
         counted = as_published(recipe)
         found["as_published"] = {
             "parameters": counted.parameters,
@@ -60,8 +67,8 @@ def profile(
         **{key: about[key] for key in ("host", "system", "cpus", "python", "commit")},
         "processor": _processor(),
         "torch": about["packages"]["torch"],
-        "load_before": round(load, 2),
-        "busy": load + measured["compute"]["threads"] > about["cpus"] + 0.5,
+        "other_work_cpus": None if others is None else round(others, 2),
+        "busy": measured["compute"]["threads"] + (others or 0) > about["cpus"] + SPARE,
     }
     return found
 
@@ -89,7 +96,8 @@ def lines(found: Json) -> Iterator[str]:
     )
     yield f"measured on {machine_text(found)}, batches of {speed['batch']}"
     if found["machine"]["busy"]:
-        yield f"  CAUTION: {BUSY} (load {found['machine']['load_before']})"
+        others = found["machine"]["other_work_cpus"]
+        yield f"  CAUTION: {BUSY} (it took {others:.1f} of {found['machine']['cpus']} CPUs)"
     evaluations = size["evaluations_per_forecast"]
     yield ""
     yield f"parameters            {size['parameters']:,}"
@@ -123,6 +131,18 @@ def lines(found: Json) -> Iterator[str]:
             f"Table 19 counts       {counted['parameters']:,} parameters, "
             f"{counted['multiply_adds'] / 1e9:,.3f} G multiply-adds{how}"
         )
+
+
+def _others_seconds() -> float | None:
+    """CPU seconds of all work of this machine but our own, since it started; None: not told."""
+    try:
+        first = Path("/proc/stat").read_text().partition("\n")[0]
+    except OSError:
+        return None
+    # user, nice, system, idle, waiting, interrupts twice, and what a virtual machine did not get
+    counts = [int(count) for count in first.split()[1:9]]
+    everything = sum(counts) - sum(counts[3:5])
+    return everything / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
 def _processor() -> str:

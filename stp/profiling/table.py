@@ -40,6 +40,7 @@ COLUMNS = (
     "precision",
     "torch",
     "host",
+    "other_work_cpus",
     "notes",
 )
 Row = dict[str, Any]
@@ -124,8 +125,6 @@ def _row(name: str, title: str, printed: Published, found: Any, folder: Path) ->
     if "training_bytes" not in used:
         notes.append("no training step was measured")
     machine = found["machine"]
-    if machine["busy"]:
-        notes.append(BUSY)
     device = machine["processor"] if compute["device"] == "cpu" else compute["device"]
     return row | {
         "parameters": size["parameters"],
@@ -151,6 +150,7 @@ def _row(name: str, title: str, printed: Published, found: Any, folder: Path) ->
         "precision": compute["precision"]["used"],
         "torch": machine["torch"],
         "host": machine["host"],
+        "other_work_cpus": machine["other_work_cpus"] if machine["busy"] else 0.0,
         "notes": "; ".join(notes),
     }
 
@@ -238,6 +238,11 @@ def _machines(table: list[Row]) -> Iterator[str]:
             f"Speed and memory of {which}: measured on {host}, {device}, {threads} threads, "
             f"{precision}, torch {torch}, batches of {batch}."
         )
+        yield ""
+    disturbed = [row["title"] for row in table if row["other_work_cpus"]]
+    if disturbed:
+        which = "all models" if len(disturbed) == len(table) else ", ".join(disturbed)
+        yield f"**CAUTION**, {which}: {BUSY}."
         yield ""
 
 

@@ -1,6 +1,8 @@
 """`stp profile`: what it measures, what it says, what it refuses."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 from stp import config
 from stp.cli import app
 from stp.errors import StpError
-from stp.profiling import memory, timing
+from stp.profiling import memory, report, timing
 from stp.profiling.measure import _least, measure
 from stp.profiling.networks import network
 from stp.profiling.size import size
@@ -158,6 +160,29 @@ def test_the_verb_tells_people_which_machine_it_is(small_scale):
     assert lines[0] == "ConvLSTM (convlstm) on taxibj: 4 -> 4 frames of 2 x 32 x 32"
     assert lines[1].startswith("measured on ") and f"torch {torch.__version__}" in lines[1]
     assert "floating point operations" in done.stdout and "forecasts/s" in done.stdout
+
+
+@pytest.mark.parametrize(("others", "cautious"), [(0.0, False), (0.5, True)])
+def test_other_work_on_the_machine_is_told(monkeypatch, small_scale, others, cautious):
+    clock = iter([100.0, 100.0 + others * 10])
+    monkeypatch.setattr(report, "_others_seconds", lambda: next(clock))
+    monkeypatch.setattr(report.time, "monotonic", iter([50.0, 60.0]).__next__)
+    monkeypatch.setattr(report, "measure", lambda recipe, precision, report: {
+        "compute": {"threads": os.cpu_count()}
+    })  # fmt: skip
+    found = report.profile(config.load(Path(small_scale)), "convlstm", "taxibj")
+    assert found["machine"]["other_work_cpus"] == others
+    assert found["machine"]["busy"] is cautious
+
+
+def test_other_work_is_all_that_is_neither_idle_nor_ours(monkeypatch, tmp_path):
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  100 20 50 90000 7000 5 5 20 3 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
+    monkeypatch.setattr(report, "Path", lambda name: stat if name == "/proc/stat" else Path(name))
+    monkeypatch.setattr(report.time, "process_time", lambda: 0.5)
+    assert report._others_seconds() == 200 / os.sysconf("SC_CLK_TCK") - 0.5
+    stat.unlink()
+    assert report._others_seconds() is None, "no such file on this system"
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,13 @@ def measured(name, **changes):
         },
         "memory": {"forward_bytes": 300_000_000, "training_bytes": 900_000_000},
         "compute": {"device": "cpu", "threads": 2, "precision": {"used": "float32"}},
-        "machine": {"host": "node7", "processor": "A CPU", "torch": "2.0", "busy": False},
+        "machine": {
+            "host": "node7",
+            "processor": "A CPU",
+            "torch": "2.0",
+            "busy": False,
+            "other_work_cpus": 0.0,
+        },
     }
     return {**found, **changes}
 
@@ -93,11 +99,11 @@ def test_a_table_says_which_machine_it_is_from(paper, tmp_path):
         "Speed and memory of all models: measured on node7, A CPU, 2 threads, float32, torch 2.0, "
         "batches of 1." in text
     )
-    other = {**measured("tau")["machine"], "host": "node8", "busy": True}
+    other = {**measured("tau")["machine"], "host": "node8", "busy": True, "other_work_cpus": 2.5}
     write(tmp_path, measured("tau", machine=other))
     text = table.as_markdown(table.rows(paper, tmp_path))
     assert "Speed and memory of TAU: measured on node8" in text
-    assert "- TAU: otherwise; forecasts per second: derived; other work was running" in text
+    assert "**CAUTION**, TAU: other work ran on this machine" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert len(widths) == 1, "every line has a cell for every column"
 
