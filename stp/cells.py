@@ -41,6 +41,8 @@ FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "scor
 """Where the artefacts of each stage live in the store."""
 WEIGHTS = "weights"
 """Stands for a dataset where raw bytes are weights that somebody gives."""
+ROBUSTNESS = "robustness"
+"""The subset whose windows serve all frame intervals."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of those that need a GPU."""
 
@@ -79,8 +81,16 @@ class Cell:
 
     def __str__(self) -> str:
         seed = "" if self.seed is None else f", seed {self.seed}"
-        tested = "" if self.tested_on == self.trained_on else f" -> {self.tested_on}"
-        return f"{self.model} on {self.trained_on}{tested} ({self.dimension}{seed})"
+        return f"{self.model} on {self.tested} ({self.dimension}{seed})"
+
+    @property
+    def tested(self) -> str:
+        """What it was trained and tested on, in short: ``kitti -> caltech``, ``bridge x2``."""
+        same = self.tested_on == self.trained_on
+        parts = [self.tested_on if same else f"{self.trained_on} -> {self.tested_on}"]
+        parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
+        interval = setting_of(self.setting).get("interval")
+        return " ".join(parts if interval is None else [*parts, f"x{interval}"])
 
 
 @dataclass(frozen=True)
@@ -435,7 +445,7 @@ class Plan:
                 "score",
                 folder,
                 label,
-                self.recipes.score(dict(vars(cell)), conventions),
+                self.recipes.score(dict(vars(cell)), setting_of(cell.setting), conventions),
                 {"data": data, "predictions": predictions},
                 self.code("score", *_modules(conventions)),
             )
@@ -528,20 +538,16 @@ class Plan:
             if scores is not None
         ]
 
-    def is_to_come(self, artefact: Artefact) -> bool:
-        """Does it belong to a dimension that is declared, but whose code is still to come?"""
-        return artefact.dimension in self.config.evaluation.to_come
-
     def is_wanted(self, artefact: Artefact) -> bool:
         """Does it count as work of this scale?
 
-        What belongs to a dimension that is still to come does not. Data that no cell needs
-        (`prepared` in the scale file) do when somebody has begun to prepare them.
+        Data that no cell needs (`prepared` in the scale file) do when somebody has begun to prepare
+        them.
         """
         if artefact.stage == "prepare" and artefact.folder not in self._needed:
             state = self.store / "state" / artefact.folder
             return (self.store / artefact.receipt).exists() or state.exists()
-        return not self.is_to_come(artefact)
+        return True
 
     def threads(self, artefact: Artefact) -> int:
         """Threads of a training or prediction, part of its recipe; processes that prepare data."""

@@ -292,17 +292,11 @@ class Model(ModelSettings):
 
 
 class Evaluation(Strict):
-    """Which scores go into which columns (config/evaluation/predbench.yaml).
-
-    Attributes:
-        to_come: dimensions whose predictions or scores have no code yet; they are planned, and
-            their jobs refuse to start.
-    """
+    """Which scores go into which columns (config/evaluation/predbench.yaml)."""
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
     datasets: dict[str, str]
-    to_come: tuple[Dimension, ...] = ()
 
 
 class Metric(Strict):

@@ -27,6 +27,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     """
     cells = [made for made in plan.cells if made.cell.dimension == dimension]
     datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
+    named = {name for made in cells for name in (made.cell.trained_on, made.cell.tested_on)}
     models = list(dict.fromkeys(made.cell.model for made in cells))
     columns = {name: plan.recipes.columns(name) for name in datasets}
     conventions = sorted({c for name in datasets for c in plan.recipes.conventions(name)})
@@ -53,7 +54,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
         },
         "names": {
             "models": {name: plan.config.models[name].title for name in models},
-            "datasets": {name: plan.config.datasets[name].title for name in datasets},
+            "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
         },
         "published": str(published),
         "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),

@@ -198,17 +198,19 @@ class Recipes:
             if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
         ]
 
-    def score(self, cell: Json, conventions: list[str]) -> Json:
+    def score(self, cell: Json, setting: Mapping[str, int], conventions: list[str]) -> Json:
         """The recipe of a cell's scores.
 
         Args:
             cell: its keys.
+            setting: horizon, and interval where it is one.
             conventions: to compute.
         """
         networks = sorted({network for name in conventions if (network := self.network(name))})
         weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
             **({"weights": weights} if weights else {}),
+            **({"interval": setting["interval"]} if "interval" in setting else {}),
             "cell": cell,
             # The order of a table's columns is no matter of the scores.
             "conventions": sorted(conventions),

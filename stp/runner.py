@@ -57,8 +57,8 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         its folder in the store.
 
     Raises:
-        StpError: its dimension is still to come, an input is missing or damaged, the checkout
-            changed meanwhile, the disk is full, or whatever the core has to say.
+        StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is full,
+            or whatever the core has to say.
         Interrupted: a signal asked it to stop, and it has saved its state.
     """
     final = plan.store / artefact.folder
@@ -68,7 +68,6 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         if store.adopt(final):
             lines.finish(adopted=True)
             return final
-        _refuse_to_come(plan, artefact)
         resumable = artefact.recipe.get("fit") == "sgd"
         stop = Stop()
         try:
@@ -238,17 +237,6 @@ def keep_freed_memory() -> None:
         libc = ctypes.CDLL("libc.so.6")
         libc.mallopt(m_mmap_max, 0)
         libc.mallopt(m_trim_threshold, 2**31 - 1)
-
-
-def _refuse_to_come(plan: Plan, artefact: Artefact) -> None:
-    if plan.is_to_come(artefact):
-        to_come = plan.config.evaluation.to_come
-        built = [name for name in plan.config.scale.dimensions if name not in to_come]
-        raise StpError(
-            f"{artefact.dimension} is declared but not built yet",
-            expected=f"a dimension with code: {', '.join(built) or 'none of this scale file'}",
-            remedy="ask for the tables of those; this one is planned for estimates only",
-        )
 
 
 def core_name(artefact: Artefact) -> str:

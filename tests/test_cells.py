@@ -168,9 +168,33 @@ def test_a_cell_is_wanted_once():
         Plan(config.load(demo(dimensions=twice)))
 
 
-def test_dimensions_whose_code_is_to_come_are_known(paper):
-    to_come = {a.dimension for a in paper.artefacts.values() if paper.is_to_come(a)}
-    assert to_come == {"long_term", "generalization", "robustness"}
+def test_predictions_and_scores_know_horizon_interval_and_subset(paper):
+    made = {
+        m.cell.setting: m
+        for m in paper.cells
+        if (m.cell.dimension, m.cell.model, m.cell.tested_on)
+        == ("robustness", "persistence", "bridge")
+    }
+    for interval in (1, 2, 3):
+        cell = made[f"horizon-10,interval-{interval}"]
+        assert cell.predictions.recipe["interval"] == cell.scores.recipe["interval"] == interval
+        assert cell.predictions.recipe["lead_times"] == 10
+        assert cell.predictions.recipe["split"] == cell.scores.recipe["split"] == "robustness"
+    long = next(
+        m
+        for m in paper.cells
+        if (m.cell.dimension, m.cell.tested_on) == ("long_term", "weatherbench")
+    )
+    assert long.predictions.recipe["lead_times"] == 20 and long.predictions.recipe["horizon"] == 1
+    assert "interval" not in long.scores.recipe
+
+
+def test_a_training_serves_all_dimensions(paper):
+    """Only where a model was tested differs: each is trained once for each dataset and seed."""
+    trained = {(m.cell.model, m.cell.trained_on): set() for m in paper.cells}
+    for made in paper.cells:
+        trained[made.cell.model, made.cell.trained_on].add(made.model and made.model.folder)
+    assert all(len(folders) == 1 for folders in trained.values())
 
 
 def test_perceptual_scores_are_a_second_job_where_their_weights_are(monkeypatch, tmp_path):

@@ -15,8 +15,6 @@ GENERAL = (
     "storage: with raw bytes; prepared data as if no two windows shared frames, if not counted",
     "files: at most",
 )
-TO_COME = "declared, to come"
-"""All jobs of dimensions that are not built yet; `total` is without them."""
 
 
 class Entry(NamedTuple):
@@ -30,7 +28,6 @@ class Entry(NamedTuple):
         cost: of the job.
         processors: CPU threads of all its processes.
         output: the file that it declares.
-        to_come: whether its dimension is declared, but not built yet.
     """
 
     rule: str
@@ -40,7 +37,6 @@ class Entry(NamedTuple):
     cost: Cost
     processors: int
     output: Path
-    to_come: bool = False
 
 
 @dataclass
@@ -98,17 +94,15 @@ def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
         found.append(Entry("fetch", what, lock.exists(), True, costs.of_raw(raw), 1, lock))
     for artefact in plan.artefacts.values():
         output = plan.store / artefact.receipt
-        to_come = plan.is_to_come(artefact)
         found.append(
             Entry(
                 artefact.rule,
                 artefact.label,
                 output.exists(),
-                coded(artefact) and not to_come,
+                coded(artefact),
                 costs.of(artefact),
                 costs.processors(artefact),
                 output,
-                to_come,
             )
         )
     scored = {entry.output: entry.done for entry in found}
@@ -118,11 +112,7 @@ def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
         table = results / "tables" / f"{dimension}.csv"
         for rule, output in (("collect", rows), ("render", table)):
             done = complete and _is_newer(output, manifest_path(dimension, results))
-            to_come = dimension in plan.config.evaluation.to_come
-            name = f"{rule}_{dimension}" if to_come else rule
-            found.append(
-                Entry(name, dimension, done, not to_come, costs.of_table(), 1, output, to_come)
-            )
+            found.append(Entry(rule, dimension, done, True, costs.of_table(), 1, output))
     return sorted(found, key=lambda entry: _order(entry.rule))
 
 
@@ -134,21 +124,14 @@ def lines(found: Iterable[Entry], everything: bool = False) -> list[Line]:
         everything: whether costs are of all jobs, or of those that are still to do.
 
     Returns:
-        a line for each rule, ``total``, and, where there are any, the rules of dimensions that
-        are not built yet with a total of their own.
+        a line for each rule, and ``total``.
     """
-    summed = []
-    found = list(found)
-    for to_come, name in ((False, "total"), (True, TO_COME)):
-        by_rule: dict[str, Line] = {}
-        total = Line(name)
-        for entry in found:
-            if entry.to_come == to_come:
-                for line in (by_rule.setdefault(entry.rule, Line(entry.rule)), total):
-                    line.add(entry, everything or not entry.done)
-        if by_rule or not to_come:
-            summed += [*by_rule.values(), total]
-    return summed
+    by_rule: dict[str, Line] = {}
+    total = Line("total")
+    for entry in found:
+        for line in (by_rule.setdefault(entry.rule, Line(entry.rule)), total):
+            line.add(entry, everything or not entry.done)
+    return [*by_rule.values(), total]
 
 
 def assumptions(found: Iterable[Entry], everything: bool = False) -> list[str]:
@@ -170,7 +153,6 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
                 "what": entry.what,
                 "done": entry.done,
                 "has_code": entry.has_code,
-                "to_come": entry.to_come,
                 "receipt": str(entry.output),
                 "cost": asdict(entry.cost),
             }

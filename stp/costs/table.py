@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from stp.costs.summary import TO_COME, Entry, assumptions, hours, lines, size
+from stp.costs.summary import Entry, assumptions, hours, lines, size
 from stp.progress import duration
 
 COLUMNS = (
@@ -35,16 +35,13 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
             duration(line.longest_s) if line.longest_s else "-",
             size(line.bytes),
             f"{line.files:,}",
-            end_section=line.rule == "total" or after in ("total", TO_COME),
+            end_section=after == "total",
         )
     console.print(table)
     console.print("These are estimates. Assumptions:", highlight=False)
     for text in assumptions(found, everything):
         console.print(f"  - {text}", highlight=False)
-    if summed[-1].rule == TO_COME:
-        said = f"{summed[-1].jobs:,} jobs are of dimensions that are not built yet; they refuse."
-        console.print(said, highlight=False)
-    without = sum(not entry.has_code and not entry.to_come for entry in found)
+    without = sum(not entry.has_code for entry in found)
     if without:
         console.print(f"{without:,} jobs have no code yet (--list marks them).", highlight=False)
 
@@ -54,7 +51,7 @@ def listing(found: list[Entry]) -> Table:
     table = Table("rule", "what", "done", "GPUs", "memory", "time", "storage", "fingerprint")
     table.title = f"{len(found)} jobs"
     for entry in found:
-        absent = "to come" if entry.to_come else "-" if entry.has_code else "no code"
+        absent = "-" if entry.has_code else "no code"
         done = "yes" if entry.done else absent
         fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
         table.add_row(

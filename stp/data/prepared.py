@@ -55,22 +55,23 @@ class Prepared:
             )
         self.index = self._read_index()
 
-    def clips(self, split: str, subset: str = "all") -> "Clips":
+    def clips(self, split: str, subset: str = "all", interval: int = 1) -> "Clips":
         """The clips of a split ("train", "val", "test") or of a subset that the index names.
 
         Args:
             split: its name.
             subset: of the training and validation clips: "all", or other ones for the same purpose,
                 which the index calls ``<subset>-<split>``.
+            interval: every which frame of a clip counts, from its first on; 1 is that of training.
 
         Raises:
-            StpError: nothing has this name.
+            StpError: nothing has this name, or its clips have no fixed frames to skip.
         """
         split = split if subset == "all" else f"{subset}-{split}"
         known = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
         if split not in known:
             raise StpError(f"{self.folder}: there is no split {split!r}", expected=", ".join(known))
-        return Clips(self, split)
+        return Clips(self, split, interval)
 
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
@@ -105,8 +106,8 @@ class Clips:
     """The clips of one split.
 
     Attributes:
-        index: the rows of the split (columns in ``COLUMNS``), numbered from 0; without rows where
-            the clips are rendered on demand.
+        index: the rows of the split (columns in ``COLUMNS``), numbered from 0, their ``stride`` and
+            ``length`` those at the interval; without rows where the clips are rendered on demand.
         virtual: whether they are.
 
     A row of the index usually is one clip. Splits that the attribute ``random_windows`` names
@@ -114,17 +115,27 @@ class Clips:
     anew in each epoch.
     """
 
-    def __init__(self, prepared: Prepared, split: str) -> None:
+    def __init__(self, prepared: Prepared, split: str, interval: int = 1) -> None:
         self.prepared = prepared
         self.split = split
         rows = prepared.index[prepared.index["split"] == split]
         self.index: pd.DataFrame = rows.reset_index(drop=True)
         options = prepared.attrs.get("virtual", {}).get(split)
         self.virtual = options is not None
+        self._window_seed: int | None = prepared.attrs.get("random_windows", {}).get(split)
+        if interval > 1:
+            if self.virtual or self._window_seed is not None:
+                raise StpError(
+                    f"{prepared.folder}: clips of the split {split!r} are drawn, and cannot be "
+                    f"read at every {interval}th frame",
+                    expected="a split with fixed clips",
+                    remedy="name another subset in the scale file",
+                )
+            self.index["stride"] *= interval
+            self.index["length"] = (self.index["length"] - 1) // interval + 1
         self._starts = self.index["start"].to_numpy(np.int64)
         self._strides = self.index["stride"].to_numpy(np.int64)
         self._lengths = self.index["length"].to_numpy(np.int64)
-        self._window_seed: int | None = prepared.attrs.get("random_windows", {}).get(split)
         # value = stored * scale + offset; dividing by 1 / scale rounds v / 255 correctly.
         self._divisor = np.float32(1.0 / prepared.attrs.get("stored_scale", 1.0))
         self._offset = np.float32(prepared.attrs.get("stored_offset", 0.0))

@@ -45,13 +45,14 @@ class Model(nn.Module):
             counts += torch.bincount(phase.flatten(), minlength=phases)
         self.means = (sums / counts[:, None, None, None]).float()
 
-    def forward(self, frames: Tensor, horizon: int, phase: Tensor) -> Tensor:
+    def forward(self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1) -> Tensor:
         """Forecast the means of the phases to come.
 
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
             phase: of the first context frames, int64 (B,).
+            interval: phases from one frame to the next.
 
         Returns:
             (B, T, C, H, W).
@@ -60,7 +61,7 @@ class Model(nn.Module):
             StpError: a phase never occurred in training.
         """
         steps = frames.shape[1] + torch.arange(horizon, device=phase.device)
-        wanted = (phase[:, None] + steps) % len(self.means)
+        wanted = (phase[:, None] + interval * steps) % len(self.means)
         unknown = self.means[:, 0, 0, 0].isnan()[wanted]
         if unknown.any():
             raise StpError(

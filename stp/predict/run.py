@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 import zarr
-from torch import Tensor, nn
+from torch import nn
 
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -28,8 +28,9 @@ def run(job: Job) -> dict[str, Any]:
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (that of
-            training), ``lead_times``, ``split`` and ``predict`` (see `PredictOptions`); inputs are
-            ``data`` and, unless there is nothing to fit, ``model``. Runtime: ``device``.
+            training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and perhaps
+            ``interval`` (every which frame counts); inputs are ``data`` and, unless there is
+            nothing to fit, ``model``. Runtime: ``device``.
 
     Returns:
         Device, precision, samples, lead times, origin of the normalisation.
@@ -41,7 +42,7 @@ def run(job: Job) -> dict[str, Any]:
     recipe = job.recipe
     options = PredictOptions.from_recipe(recipe["predict"])
     data = Prepared(job.inputs["data"])
-    clips = data.clips(recipe["split"])
+    clips = data.clips(recipe["split"], interval=recipe.get("interval", 1))
     _check(recipe, data, clips)
     with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
         model, normalisation = _model(job, data)
@@ -80,9 +81,10 @@ def _forecast(
 ) -> np.ndarray:
     """Forecasts of some clips, float32 (B, lead_times, C, H, W) in the dataset's units."""
     frames = torch.from_numpy(clips.read(rows, length=recipe["context"])).to(compute.device)
-    extra: dict[str, Tensor] = {}
+    extra: dict[str, Any] = {}
     if getattr(model, "needs_phase", False):
         extra["phase"] = torch.from_numpy(clips.phases(rows)).to(compute.device)
+        extra["interval"] = recipe.get("interval", 1)
     with compute.autocast():
         forecast = model(normalisation.apply(frames), recipe["lead_times"], **extra)
     return normalisation.undo(forecast.float()).cpu().numpy()
@@ -142,6 +144,7 @@ def _array(out: Path, recipe: dict[str, Any], data: Prepared, samples: int) -> z
             **{key: data.attrs[key] for key in kept if key in data.attrs},
             "model": recipe["model"],
             "split": recipe["split"],
+            "interval": recipe.get("interval", 1),
             "context": recipe["context"],
         },
     )

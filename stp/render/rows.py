@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, variable_of
 from stp.score.options import CELL_KEYS
 
+ROBUSTNESS = "robustness"
+"""The subset whose windows serve all frame intervals."""
 Key = tuple[Any, ...]
 Place = tuple[Key, str, str | None, str]
 """Cell key, convention, variable (None: all together) and statistic."""
@@ -123,11 +125,12 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
     names = manifest["names"]
 
     def dataset(cell: Cell) -> str:
-        tested, trained = cell["key"]["tested_on"], cell["key"]["trained_on"]
+        key = cell["key"]
+        tested, trained = key["tested_on"], key["trained_on"]
         shown: str = names["datasets"].get(tested, tested)
-        if trained in (None, tested):
-            return shown
-        return f"{names['datasets'].get(trained, trained)} -> {shown}"
+        if trained not in (None, tested):
+            shown = f"{names['datasets'].get(trained, trained)} -> {shown}"
+        return ", ".join([shown, *_case(key)])
 
     plain = [
         (dataset(cell), names["models"].get(cell["key"]["model"], cell["key"]["model"]))
@@ -143,6 +146,14 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
         ]
         labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
     return labels
+
+
+def _case(key: dict[str, Any]) -> Iterable[str]:
+    """Tell what was tested, where it is not the test split as trained."""
+    if key["subset"] not in ("test", ROBUSTNESS):
+        yield key["subset"].replace("_", " ")
+    if "interval" in _setting(key):
+        yield f"interval {_setting(key)['interval']}"
 
 
 def _row(
@@ -300,12 +311,28 @@ def _published(
         "dimension": manifest["dimension"],
         "method": models.get(key["model"]),
         "train_dataset": datasets.get(key["trained_on"] or key["tested_on"]),
-        "test_dataset": datasets.get(key["tested_on"]),
         "metric": column.removeprefix(f"{variable} "),
     }
-    if variable:
-        wanted["setting"] = variable
+    settings = [*_published_setting(key), *([variable] if variable else [])]
+    if settings:
+        wanted["setting"] = ";".join(settings)
+    if key["subset"] in ("test", ROBUSTNESS):  # the paper may name a subset as a dataset
+        wanted["test_dataset"] = datasets.get(key["tested_on"])
     rows = [row for row in published if all(row[name] == wanted[name] for name in wanted)]
     if len(rows) != 1:
         return None
     return Published(float(rows[0]["value"]), rows[0]["raw"], rows[0]["note"])
+
+
+def _published_setting(key: dict[str, Any]) -> Iterable[str]:
+    """What the published rows call the frame interval or the subset of a cell."""
+    interval = _setting(key).get("interval")
+    if interval is not None:
+        yield f"x{interval}"
+    elif key["subset"] != "test":
+        yield key["subset"]
+
+
+def _setting(key: dict[str, Any]) -> dict[str, str]:
+    """Read the name of a setting, such as ``horizon-10,interval-2``."""
+    return dict(part.split("-", 1) for part in key["setting"].split(",") if "-" in part)

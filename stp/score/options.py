@@ -52,6 +52,7 @@ class ScoreOptions:
         cell: the keys of the cell (``CELL_KEYS``), written into every row.
         conventions: named ``<metric>.<choice>``, without repetition.
         split: split of the data that the predictions belong to.
+        interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
         threads: conventions that are computed at the same time.
         statistic: how several forecasts of a sample are scored by metrics of one forecast; see
@@ -64,6 +65,7 @@ class ScoreOptions:
     cell: dict[str, Any]
     conventions: Sequence[str]
     split: str = "test"
+    interval: int = 1
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     threads: int = 1
     statistic: str | None = None
@@ -91,6 +93,7 @@ class ScoreOptions:
                 expected="at least one, none of them twice",
                 remedy="name each convention once",
             )
+        require(whole(self.interval, 1), "interval", self.interval, "a whole number from 1")
         require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
         ok = self.statistic is None or self.statistic in STATISTICS
         require(ok, "statistic", self.statistic, f"null or one of {', '.join(STATISTICS)}")

@@ -17,6 +17,7 @@ class Predictions:
         folder: holds ``predictions.zarr`` and ``index.parquet``.
         data: the prepared data.
         split: the split that was predicted.
+        interval: every which frame of its clips counts.
 
     Attributes:
         index: the split's rows, in the order of the samples.
@@ -28,12 +29,18 @@ class Predictions:
         StpError: something is missing, damaged, or does not fit the data.
     """
 
-    def __init__(self, folder: Path, data: Prepared, split: str) -> None:
+    def __init__(self, folder: Path, data: Prepared, split: str, interval: int = 1) -> None:
         store = Path(folder) / "predictions.zarr"
-        self.index = data.clips(split).index
-        self._clips = data.clips(split)
+        self._clips = data.clips(split, interval=interval)
+        self.index = self._clips.index
         self.context: int = data.context
         attributes = read_metadata(store, "group")["attributes"]
+        if attributes.get("interval", 1) != interval:
+            raise StpError(
+                f"{store}: predictions of every {attributes.get('interval', 1)}th frame",
+                expected=f"interval {interval}, as the score recipe says",
+                remedy="predict this cell again",
+            )
         self._frames = MappedRows(store / "predictions")
         self.shape = self._frames.shape
         if len(self.shape) not in (5, 6) or self.shape[-3:] != data.shape:

@@ -43,7 +43,7 @@ def run(job: Job) -> dict[str, Any]:
     found = {name: conventions.find(name) for name in options.conventions}
     ready = learned.with_weights(job, options, found)
     data = Prepared(job.inputs["data"])
-    predictions = Predictions(job.inputs["predictions"], data, options.split)
+    predictions = Predictions(job.inputs["predictions"], data, options.split, options.interval)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(job.inputs["predictions"])
     compared = Comparison(data, predictions.frames(), predictions.members)

@@ -24,7 +24,7 @@ SEEN = ("train", "val")
 class WithoutTest(Prepared):
     """Prepared data that refuse to show test clips: parameters must not be chosen by them."""
 
-    def clips(self, split: str, subset: str = "all") -> Clips:
+    def clips(self, split: str, subset: str = "all", interval: int = 1) -> Clips:
         """The clips of a split for training.
 
         Raises:
@@ -36,7 +36,7 @@ class WithoutTest(Prepared):
                 expected=" or ".join(SEEN),
                 remedy="choose parameters by the validation split; test data are for the tables",
             )
-        return super().clips(split, subset)
+        return super().clips(split, subset, interval)
 
 
 class Reporter:

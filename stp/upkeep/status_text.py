@@ -38,9 +38,6 @@ def lines(
     for dimension in plan.config.scale.dimensions:
         cells = [made for made in plan.cells if made.cell.dimension == dimension]
         yield ""
-        if dimension in plan.config.evaluation.to_come:
-            yield f"{dimension}: {len(cells)} cells, declared but not built yet"
-            continue
         yield from grid(dimension, cells, standing, width)
     yield from _failures(plan, standing)
     yield from _ended_badly(plan, standing)
@@ -86,7 +83,7 @@ def grid(
     """Draw the models and datasets of one dimension."""
     entries: dict[tuple[str, str], list[Standing]] = {}
     for made in cells:
-        entries.setdefault((_row(made.cell), _column(made.cell)), []).append(
+        entries.setdefault((_row(made.cell), made.cell.tested), []).append(
             of_cell(made, standing)
         )
     texts = {place: _entry(states) for place, states in entries.items()}
@@ -119,12 +116,6 @@ def _line(name: str, entries: list[tuple[str, int]], first: int) -> str:
 
 def _row(cell: Cell) -> str:
     return cell.model if cell.variant == "default" else f"{cell.model} {cell.variant}"
-
-
-def _column(cell: Cell) -> str:
-    if cell.trained_on == cell.tested_on:
-        return cell.tested_on
-    return f"{cell.trained_on}->{cell.tested_on}"
 
 
 def _entry(states: list[Standing]) -> str:

@@ -51,6 +51,30 @@ def test_physical_values_with_scale_and_offset(tmp_path):
     assert (Prepared(tmp_path).clips("train").read([0]) == 276).all()
 
 
+def test_every_second_or_third_frame_of_a_clip(tmp_path):
+    rows = [("robustness", "a", 2, 1, 9, "v1", 0), ("robustness", "b", 1, 2, 9, "v1", 0)]
+    frames = prepare(tmp_path, rows=rows)
+    by_interval = {n: Prepared(tmp_path).clips("robustness", interval=n) for n in (1, 2, 3)}
+    for interval, clips in by_interval.items():
+        found = clips.read([0, 1], length=3) * 255
+        np.testing.assert_allclose(found[0], frames[[2, 2 + interval, 2 + 2 * interval]], rtol=1e-6)
+        np.testing.assert_allclose(found[1], frames[1 : 1 + 6 * interval : 2 * interval][:3])
+    # 9 frames: 1st, 3rd, ... 9th are five, 1st, 4th, 7th are three
+    assert [list(clips.index["length"]) for clips in by_interval.values()] == [
+        [9, 9],
+        [5, 5],
+        [3, 3],
+    ]
+    with pytest.raises(StpError, match="at most 3 frames"):
+        by_interval[3].read([0], length=4)
+
+
+def test_drawn_clips_have_no_frame_interval(tmp_path):
+    prepare(tmp_path, attrs={**ATTRS, "random_windows": {"train": 3}})
+    with pytest.raises(StpError, match="'train' are drawn"):
+        Prepared(tmp_path).clips("train", interval=2)
+
+
 def test_clips_in_any_order_with_stride_and_length(tmp_path):
     frames = prepare(tmp_path)
     clips = Prepared(tmp_path).clips("train")

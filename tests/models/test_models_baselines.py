@@ -50,6 +50,13 @@ def test_climatology_is_the_mean_of_each_phase(phases):
             np.testing.assert_allclose(forecast[sample, lead], expected, rtol=1e-6)
 
 
+def test_climatology_at_every_second_frame_is_that_of_every_second_phase():
+    model, frames = climatology.Model((1, 1, 1), 2, 1), torch.arange(6.0).reshape(1, 6, 1, 1, 1)
+    model.fit([(frames, torch.tensor([0]))], 6)
+    forecast = model(frames[:, :2], 3, torch.tensor([1]), interval=2)
+    assert forecast.flatten().tolist() == [5, 1, 3]  # phases 1 + 2 * (2, 3, 4), modulo 6
+
+
 def test_climatology_sums_in_double_precision():
     # In single precision 2^24 + 1 = 2^24: a running sum of ones after it would stand still.
     frames = torch.ones(1, 4001, 1, 1, 1)

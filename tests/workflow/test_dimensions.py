@@ -46,26 +46,7 @@ def held(checkout: Checkout) -> list[str]:
     return [name for (name,) in found]
 
 
-def test_a_dimension_that_is_to_come_refuses_and_hinders_no_other(checkout: Checkout):
-    done = run(checkout)  # everything
-    assert done.returncode != 0
-    assert "error: long_term is declared but not built yet" in done.stdout
-    assert (checkout.folder / TABLE).is_file()
-    assert not (checkout.folder / LONG_TERM).exists()
-    assert not (checkout.folder / "results/partial").exists(), "no table has gaps to show"
-    assert held(checkout) == ["short_term"]
-    assert not [path for path in checkout.receipts() if "/long_term/" in path]
-    assert not (checkout.store / "state/predictions/long_term").exists(), "nothing was begun"
-    status = checkout.run("stp", "status", "--configfile", "tests/workflow/tiny.yaml").stdout
-    # enso: prepared; climatology: fitted, predicted, scored; persistence: predicted, scored
-    assert "[6/6] tiny scale" in status and "nothing left to do" in status
-    assert "long_term: 1 cells, declared but not built yet" in status
-
-
 def test_tables_are_made_one_by_one_and_the_database_holds_them_all(checkout: Checkout):
-    checkout.edit(
-        "config/evaluation/predbench.yaml", "to_come: [long_term, ", "to_come: ["
-    )  # long-term prediction, with the horizon of the training, has code
     make(checkout, LONG_TERM)
     kinds = Counter(path.partition("/")[0] for path in checkout.receipts())
     assert kinds == {"data": 1, "predictions": 1, "scores": 1}, "the other table's cells must wait"

@@ -1,0 +1,83 @@
+"""Published values stand beside the columns that they are about, in every dimension."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from stp.cells import Plan
+from stp.collect.manifest import cell_key
+from stp.manifest import manifest
+from stp.render.rows import Row, make_rows
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan.load(ROOT / "config" / "paper.yaml")
+
+
+def published(dimension: str) -> list[dict[str, str]]:
+    with (ROOT / "config" / "published" / "predbench.csv").open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["dimension"] == dimension]
+
+
+def rows(plan: Plan, dimension: str) -> list[Row]:
+    """The rows of the paper's table before anything was computed."""
+    described = manifest(plan, dimension)
+    absent = {cell_key(cell): "not computed" for cell in described["cells"]}
+    return make_rows(described, dimension, {}, published(dimension), absent)
+
+
+@pytest.mark.parametrize("dimension", ["short_term", "generalization", "robustness"])
+def test_every_published_value_is_found_once(plan, dimension):
+    found = [
+        entry.published.raw
+        for row in rows(plan, dimension)
+        for entry in row.entries.values()
+        if entry.published
+    ]
+    assert sorted(found) == sorted(row["raw"] for row in published(dimension))
+
+
+def test_each_interval_and_subset_has_its_own(plan):
+
+    def printed(dimension: str, dataset: str, model: str, column: str) -> float | None:
+        (row,) = (
+            row for row in rows(plan, dimension) if (row.dataset, row.model) == (dataset, model)
+        )
+        value = row.entries[column].published
+        return value and value.value
+
+    def said(**wanted: str) -> float:
+        (row,) = (
+            row
+            for row in published(wanted["dimension"])
+            if all(row[key] == value for key, value in wanted.items())
+        )
+        return float(row["value"])
+
+    for interval in (2, 3):
+        assert printed(
+            "robustness", f"BridgeData, interval {interval}", "ConvLSTM", "SSIM"
+        ) == said(
+            dimension="robustness",
+            method="ConvLSTM",
+            train_dataset="BridgeData",
+            setting=f"x{interval}",
+            metric="SSIM",
+        )
+    assert printed("robustness", "BridgeData, interval 1", "ConvLSTM", "SSIM") is None
+    assert printed("generalization", "Traffic4Cast2021, moscow", "TAU", "RMSE") == said(
+        dimension="generalization", method="TAU", setting="moscow", metric="RMSE"
+    )
+
+
+def test_rows_say_what_was_tested(plan):
+    names = {row.dataset for row in rows(plan, "generalization")}
+    assert {"KITTI -> Caltech", "nuScenes -> KITTI"} <= names
+    assert any(name.endswith(", new scene new task") for name in names)
+    assert {row.model for row in rows(plan, "robustness")} == {
+        row.model for row in rows(plan, "short_term")
+    }, "no model needs anything more to be told apart"
