@@ -83,9 +83,7 @@ def grid(
     """Draw the models and datasets of one dimension."""
     entries: dict[tuple[str, str], list[Standing]] = {}
     for made in cells:
-        entries.setdefault((_row(made.cell), made.cell.tested), []).append(
-            of_cell(made, standing)
-        )
+        entries.setdefault((_row(made.cell), made.cell.tested), []).append(of_cell(made, standing))
     texts = {place: _entry(states) for place, states in entries.items()}
     rows = list(dict.fromkeys(row for row, _ in texts))
     columns = list(dict.fromkeys(column for _, column in texts))
