@@ -22,7 +22,7 @@ from stp.errors import StpError
 from stp.receipts import again, require_receipt
 from stp.score.options import CELL_KEYS
 
-STAGES = ("data", "model", "predictions", "scores")
+STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
 
@@ -36,7 +36,15 @@ def build(manifests: list[Path], collected: list[Path], out: Path) -> None:
     """
     plans = [load_manifest(manifest) for manifest in manifests]
     scores = pa.concat_tables([_read_collected(path) for path in collected])
-    samples = [_sample_file(Path(cell["scores"])) for plan in plans for cell in plan["cells"]]
+    samples = {
+        kind: [
+            _sample_file(Path(cell[kind]))
+            for plan in plans
+            for cell in plan["cells"]
+            if cell.get(kind)
+        ]
+        for kind in ("scores", "perceptual")
+    }
     conventions = _conventions(plans)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
         _create(database, layout.SCORES, scores)
@@ -228,14 +236,30 @@ def _sample_file(folder: Path) -> Path:
 
 
 def _create_sample_view(
-    database: duckdb.DuckDBPyConnection, paths: list[Path], conventions: list[dict[str, Any]]
+    database: duckdb.DuckDBPyConnection,
+    paths: dict[str, list[Path]],
+    conventions: list[dict[str, Any]],
 ) -> None:
-    """Create the view over the per-sample files: absolute paths, valid from any folder."""
-    listed = ", ".join(_text(str(path)) for path in paths)
-    database.execute(
-        f"CREATE VIEW sample_scores AS SELECT * FROM read_parquet([{listed}], "
-        "union_by_name=true, hive_partitioning=false)"
-    )
+    """Create the view over the per-sample files: absolute paths, valid from any folder.
+
+    Perceptual scores have files of their own; in the view they stand beside the others.
+    """
+
+    def read(kind: str) -> str:
+        listed = ", ".join(_text(str(path)) for path in paths[kind])
+        return f"read_parquet([{listed}], union_by_name=true, hive_partitioning=false)"
+
+    rows = f"SELECT * FROM {read('scores')}"
+    if paths["perceptual"]:
+        same = " AND ".join(
+            f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in layout.SAMPLE_COLUMNS
+        )
+        keys = ", ".join(layout.SAMPLE_COLUMNS)
+        rows = (
+            f"SELECT a.*, b.* EXCLUDE ({keys}) FROM {read('scores')} a "
+            f"LEFT JOIN {read('perceptual')} b ON {same}"
+        )
+    database.execute(f"CREATE VIEW sample_scores AS {rows}")
     columns = [row[0] for row in database.execute("DESCRIBE sample_scores").fetchall()]
     database.execute(f"COMMENT ON VIEW sample_scores IS {_text(layout.SAMPLE_SCORES_COMMENT)}")
     titles = {row["convention"]: row["title"] or row["description"] for row in conventions}

@@ -72,10 +72,16 @@ CELLS = Table(
         ("model_fingerprint", "VARCHAR", "Fingerprint of the trained model; NULL if none."),
         ("predictions_fingerprint", "VARCHAR", "Fingerprint of the predictions; see artefacts."),
         ("scores_fingerprint", "VARCHAR", "Fingerprint of the scores; see artefacts."),
+        (
+            "perceptual_fingerprint",
+            "VARCHAR",
+            "Fingerprint of the scores that look through networks; NULL if none.",
+        ),
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
         ("model_folder", "VARCHAR", "Folder of the trained model; NULL if none."),
         ("predictions_folder", "VARCHAR", "Folder of the predictions."),
         ("scores_folder", "VARCHAR", "Folder of the scores."),
+        ("perceptual_folder", "VARCHAR", "Folder of the perceptual scores; NULL if none."),
     ),
 )
 

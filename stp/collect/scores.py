@@ -80,25 +80,28 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     Raises:
         StpError: the score artefact is missing, damaged, of another schema or of another cell.
     """
-    folder = Path(cell["scores"])
-    receipt = require_receipt(folder)
-    scores = _read_scores(folder, receipt, cell)
-    absent = _unavailable_rows(plan, cell, set(scores["convention"].to_pylist()))
-    rows = pa.concat_tables([scores, pa.Table.from_pylist(absent, SCORES)])
+    found = []
+    for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
+        if cell.get(kind):
+            folder = Path(cell[kind])
+            receipt = require_receipt(folder)
+            scores = _read_scores(folder, receipt, cell)
+            found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
+    scored = {name for rows in found for name in rows["convention"].to_pylist()}
+    absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), SCORES)
+    fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
+    rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
-    about = {
-        "source": cell["source"],
-        "release": cell["release"],
-        "scale": plan["scale"],
-        "protocol": cell["protocol"],
-        "official_paper_protocol": cell["official_paper_protocol"],
-        "leaky": cell["leaky"],
-        "scores_fingerprint": receipt["fingerprint"],
-    }
-    for name, value in about.items():
-        field = COLLECTED.field(name)
-        rows = rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
-    return rows.combine_chunks()
+    for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
+        rows = _about(rows, name, cell[name])
+    rows = _about(rows, "scale", plan["scale"])
+    return rows.select(COLLECTED.names).combine_chunks()
+
+
+def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
+    """Add a column that is the same in all rows."""
+    field = COLLECTED.field(name)
+    return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 
 
 def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:

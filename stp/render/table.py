@@ -123,7 +123,8 @@ def _demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path)
     cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
     gaps = []
     for cell in cells:
-        if Path(cell["scores"]).name not in fingerprints:
+        kinds = [kind for kind in ("scores", "perceptual") if cell.get(kind)]
+        if any(Path(cell[kind]).name not in fingerprints for kind in kinds):
             gaps.append(f"{describe(cell)}: no rows")
             continue
         lacking = [

@@ -155,6 +155,7 @@ class SmallStore:
         official: bool = False,
         leaky: bool = False,
         scored: bool = True,
+        perceptual: dict[str, Statistic] | None = None,
         **key: Any,
     ) -> dict[str, Any]:
         """Add a cell with all its artefacts; ``scored=False`` leaves the scores out."""
@@ -178,16 +179,20 @@ class SmallStore:
             "predictions": store / "predictions" / name / f"b{number:015d}",
             "scores": store / "scores" / name / f"a{number:015d}",
         }
+        if perceptual:
+            folders["perceptual"] = store / "scores" / name / "perceptual" / f"c{number:015d}"
         if seed is not None:
             folders["model"] = store / "models" / dataset / model / f"e{number:015d}"
         for stage, folder in folders.items():
             if stage == "scores" and not scored:
                 continue
             folder.mkdir(parents=True, exist_ok=True)
-            if stage == "scores":
-                pq.write_table(score_rows(key, values), folder / "scores.parquet")
-                pq.write_table(sample_rows(key, values), folder / "sample_scores.parquet")
-            write_receipt(folder, {"data": "prepare", "scores": "score"}.get(stage, stage))
+            if stage in ("scores", "perceptual"):
+                held = (perceptual or {}) if stage == "perceptual" else values
+                pq.write_table(score_rows(key, held), folder / "scores.parquet")
+                pq.write_table(sample_rows(key, held), folder / "sample_scores.parquet")
+            made_by = {"data": "prepare", "scores": "score", "perceptual": "score"}
+            write_receipt(folder, made_by.get(stage, stage))
         cell = {
             "key": key,
             "source": "official" if official else "synthetic",
