@@ -89,8 +89,9 @@ class Cell:
         same = self.tested_on == self.trained_on
         parts = [self.tested_on if same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
-        interval = setting_of(self.setting).get("interval")
-        return " ".join(parts if interval is None else [*parts, f"x{interval}"])
+        if "interval" in self.setting:
+            parts.append(f"x{setting_of(self.setting)['interval']}")
+        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -427,10 +428,9 @@ class Plan:
         data = self.data(cell.tested_on)
         model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
         folder, label = f"{cell.dimension}/{cell.path}", str(cell)
-        recipe = self.recipes.predict(
-            cell.model, cell.trained_on, cell.subset, setting_of(cell.setting)
-        )
-        check_options(PredictOptions, recipe["predict"], f"prediction of {cell}")
+        setting = setting_of(cell.setting)
+        recipe = self.recipes.predict(cell.model, cell.trained_on, cell.subset, setting)
+        check_options(PredictOptions, recipe["predict"], f"prediction of {label}")
         predictions = self._artefact(
             "predict",
             f"{FOLDERS['predict']}/{folder}",
@@ -445,7 +445,7 @@ class Plan:
                 "score",
                 folder,
                 label,
-                self.recipes.score(dict(vars(cell)), setting_of(cell.setting), conventions),
+                self.recipes.score(dict(vars(cell)), setting, conventions),
                 {"data": data, "predictions": predictions},
                 self.code("score", *_modules(conventions)),
             )
