@@ -18,6 +18,7 @@ from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
 from stp.recipes import Recipes, check_options
+from stp.setting import ROBUSTNESS, setting_name, setting_of
 from stp.train.named import modules
 from stp.train.options import TrainOptions
 
@@ -41,8 +42,6 @@ FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "scor
 """Where the artefacts of each stage live in the store."""
 WEIGHTS = "weights"
 """Stands for a dataset where raw bytes are weights that somebody gives."""
-ROBUSTNESS = "robustness"
-"""The subset whose windows serve all frame intervals."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of those that need a GPU."""
 
@@ -215,16 +214,6 @@ def _modules(conventions: list[str]) -> list[str]:
 def seed_name(seed: int | None) -> str:
     """Name a seed in a path; models without randomness have none."""
     return "seed-none" if seed is None else f"seed-{seed}"
-
-
-def setting_name(setting: Mapping[str, int]) -> str:
-    """Name a setting in a path, such as ``horizon-30,interval-2``."""
-    return ",".join(f"{key}-{value}" for key, value in sorted(setting.items()))
-
-
-def setting_of(name: str) -> dict[str, int]:
-    """Read the name of a setting."""
-    return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
 
 
 def enumerate_cells(config: Config) -> Iterator[Cell]:

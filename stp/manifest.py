@@ -8,9 +8,10 @@ import hashlib
 import json
 
 from stp import config as configuration
-from stp.cells import Artefact, Cell, Made, Plan, enumerate_cells, setting_of
+from stp.cells import Artefact, Cell, Made, Plan, enumerate_cells
 from stp.config import Json
 from stp.recipes import Recipes
+from stp.setting import setting_of
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.

@@ -3,16 +3,16 @@
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, variable_of
+from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, describe, variable_of
 from stp.score.options import CELL_KEYS
+from stp.setting import ROBUSTNESS, setting_of
 
-ROBUSTNESS = "robustness"
-"""The subset whose windows serve all frame intervals."""
 Key = tuple[Any, ...]
 Place = tuple[Key, str, str | None, str]
 """Cell key, convention, variable (None: all together) and statistic."""
@@ -97,6 +97,31 @@ def overall(scores: pa.Table) -> Overall:
     return chosen
 
 
+def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
+    """Say which cells of a table lack rows of an artefact, or an overall value of a column.
+
+    Args:
+        rows: all collected rows.
+        scores: those that stand for all lead times, see `overall`.
+    """
+    fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
+    found = []
+    for cell in manifest["cells"]:
+        columns = columns_of(manifest, table, cell)
+        folders = [cell[kind] for kind in ("scores", "perceptual") if columns and cell.get(kind)]
+        if any(Path(folder).name not in fingerprints for folder in folders):
+            found.append(f"{describe(cell)}: no rows")
+            continue
+        lacking = [
+            f"{column} ({convention})"
+            for column, convention in columns.items()
+            if (cell_key(cell), convention, variable_of(column), "mean") not in scores
+        ]
+        if lacking:
+            found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
+    return found
+
+
 def make_rows(
     manifest: Manifest,
     table: str,
@@ -152,8 +177,9 @@ def _case(key: dict[str, Any]) -> Iterable[str]:
     """Tell what was tested, where it is not the test split as trained."""
     if key["subset"] not in ("test", ROBUSTNESS):
         yield key["subset"].replace("_", " ")
-    if "interval" in _setting(key):
-        yield f"interval {_setting(key)['interval']}"
+    interval = setting_of(key["setting"]).get("interval")
+    if interval is not None:
+        yield f"interval {interval}"
 
 
 def _row(
@@ -326,13 +352,8 @@ def _published(
 
 def _published_setting(key: dict[str, Any]) -> Iterable[str]:
     """What the published rows call the frame interval or the subset of a cell."""
-    interval = _setting(key).get("interval")
+    interval = setting_of(key["setting"]).get("interval")
     if interval is not None:
         yield f"x{interval}"
     elif key["subset"] != "test":
         yield key["subset"]
-
-
-def _setting(key: dict[str, Any]) -> dict[str, str]:
-    """Read the name of a setting, such as ``horizon-10,interval-2``."""
-    return dict(part.split("-", 1) for part in key["setting"].split(",") if "-" in part)

@@ -17,7 +17,6 @@ from stp.collect.manifest import (
     Manifest,
     cell_key,
     columns_of,
-    describe,
     load_manifest,
     variable_of,
 )
@@ -25,7 +24,7 @@ from stp.collect.scores import COLLECTED
 from stp.errors import StpError
 from stp.render.groups import demand_runs
 from stp.render.repeated import describe_runs
-from stp.render.rows import Key, Overall, Row, make_rows, overall
+from stp.render.rows import Key, Overall, Row, gaps, make_rows, overall
 
 TABLE = "reliability"
 BESIDES = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
@@ -176,22 +175,10 @@ def _plan_of_study(
 
 def _demand_complete(plan: Manifest, rows: pa.Table, scores: Overall, path: Path) -> None:
     """Refuse a study with gaps: every run has an overall row for every column."""
-    collected = set(rows["scores_fingerprint"].unique().to_pylist())
-    gaps = []
-    for cell in plan["cells"]:
-        if Path(cell["scores"]).name not in collected:
-            gaps.append(f"{describe(cell)}: no rows")
-            continue
-        lacking = [
-            f"{column} ({convention})"
-            for column, convention in columns_of(plan, TABLE, cell).items()
-            if (cell_key(cell), convention, variable_of(column), "mean") not in scores
-        ]
-        if lacking:
-            gaps.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
-    if gaps:
+    lacking = gaps(plan, TABLE, rows, scores)
+    if lacking:
         raise StpError(
-            f"{path}: runs are missing" + "".join(f"\n  {gap}" for gap in gaps),
+            f"{path}: runs are missing" + "".join(f"\n  {gap}" for gap in lacking),
             expected=f"the scores of all {len(plan['cells'])} runs of the manifest",
             remedy="score the missing runs and collect again: ask for the table",
         )

@@ -20,15 +20,13 @@ from stp.collect.manifest import (
     Manifest,
     cell_key,
     columns_of,
-    describe,
     load_manifest,
-    variable_of,
 )
 from stp.collect.scores import COLLECTED, collected_rows
 from stp.disk import beside
 from stp.errors import StpError
 from stp.render.markdown import markdown
-from stp.render.rows import Entry, Key, Row, make_rows, overall
+from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
 
 INTERVALS = (
     "source",
@@ -118,25 +116,12 @@ def _read_scores(path: Path, dimension: str) -> pa.Table:
 
 def _demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
     """Refuse a table with gaps: every cell has an overall row for every column."""
-    scores = overall(rows)
-    fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
-    gaps = []
-    for cell in cells:
-        kinds = [kind for kind in ("scores", "perceptual") if cell.get(kind)]
-        if any(Path(cell[kind]).name not in fingerprints for kind in kinds):
-            gaps.append(f"{describe(cell)}: no rows")
-            continue
-        lacking = [
-            f"{column} ({convention})"
-            for column, convention in columns_of(plan, table, cell).items()
-            if (cell_key(cell), convention, variable_of(column), "mean") not in scores
-        ]
-        if lacking:
-            gaps.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
-    if gaps or not cells:
+    lacking = gaps(plan, table, rows, overall(rows))
+    if lacking or not cells:
         raise StpError(
-            f"{database}: table {table!r} is not complete" + "".join(f"\n  {gap}" for gap in gaps),
+            f"{database}: table {table!r} is not complete"
+            + "".join(f"\n  {gap}" for gap in lacking),
             expected=f"rows of all {len(cells)} cells of the table, for all its columns",
             remedy="score the missing cells and collect again; a partial table shows what exists",
         )
