@@ -1,6 +1,7 @@
 """What distinguishes evaluations of one model on one dataset: horizon and frame interval."""
 
 from collections.abc import Mapping
+from typing import Any
 
 ROBUSTNESS = "robustness"
 """The subset whose windows serve all frame intervals."""
@@ -14,3 +15,20 @@ def setting_name(setting: Mapping[str, int]) -> str:
 def setting_of(name: str) -> dict[str, int]:
     """Read the name of a setting."""
     return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
+
+
+def case_name(key: Mapping[str, Any]) -> str:
+    """Name what was tested, as part of a file name: ``kitti-caltech``, ``bridge-interval-2``.
+
+    Args:
+        key: ``trained_on``, ``train_subset``, ``tested_on``, ``subset`` and ``setting`` of a cell.
+            Within one dimension the name is unique among cells that differ in any of them, unless
+            they differ in the horizon alone.
+    """
+    trained, tested = key["trained_on"], key["tested_on"]
+    parts = [tested] if trained in (None, tested) else [trained, tested]
+    parts += [] if key["subset"] in ("test", ROBUSTNESS) else [key["subset"]]
+    parts += [] if key["train_subset"] == "all" else [f"trained_on_{key['train_subset']}"]
+    interval = setting_of(key["setting"]).get("interval")
+    parts += [] if interval is None else [f"interval-{interval}"]
+    return "-".join(parts)

@@ -119,9 +119,9 @@ def test_test_clips_are_never_read(plan: Plan, whole, monkeypatch: pytest.Monkey
     asked: list[str] = []
     plain = Prepared.clips
 
-    def clips(self, split, subset="all"):
+    def clips(self, split, subset="all", interval=1):
         asked.append(split)
-        return plain(self, split, subset)
+        return plain(self, split, subset, interval)
 
     monkeypatch.setattr(Prepared, "clips", clips)
     # Frames that only test clips have are others: 32 and later.

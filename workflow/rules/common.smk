@@ -5,6 +5,10 @@ from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
 
+# What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
+TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
+FIGURES = []
+
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
     "suite",
