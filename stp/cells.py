@@ -11,14 +11,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp import config as configuration
-from stp.config import Config, Json, Release
+from stp.config import Config, Json, Release, Submission
 from stp.errors import StpError, nearest
 from stp.fetch import weights as network_weights
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
 from stp.recipes import Recipes, check_options
-from stp.setting import ROBUSTNESS, setting_name, setting_of
+from stp.setting import ROBUSTNESS, setting_of
 from stp.train.named import modules
 from stp.train.options import TrainOptions
 
@@ -27,6 +27,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "prepare": ("stp.prepare.{reader}",),
     "train": ("stp.train.run", "stp.models.{model}"),
     "predict": ("stp.predict.run", "stp.models.{model}"),
+    "imported": ("stp.predict.imported",),
     "score": ("stp.score.run",),
     "collect": (
         "stp.collect.scores",
@@ -42,6 +43,8 @@ FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "scor
 """Where the artefacts of each stage live in the store."""
 WEIGHTS = "weights"
 """Stands for a dataset where raw bytes are weights that somebody gives."""
+EXTERNAL = "external"
+"""Stands for a dataset where raw bytes are predictions that were made elsewhere."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of those that need a GPU."""
 
@@ -219,18 +222,22 @@ def seed_name(seed: int | None) -> str:
 def enumerate_cells(config: Config) -> Iterator[Cell]:
     """Yield all cells that a scale wants, datasets first: a table is read one at a time.
 
+    Models that live elsewhere have the cells that predictions were imported for.
+
     Raises:
-        StpError: a cell is wanted twice.
+        StpError: a cell is wanted twice, or predictions of a model for none of its cells.
     """
-    scale, seen = config.scale, set()
+    scale, seen, recipes = config.scale, set(), Recipes(config)
     for dimension, wanted in scale.dimensions.items():
         for case in wanted.cases:
             tested_on = case.tested_on or case.trained_on
-            setting = {"horizon": config.datasets[tested_on].horizon}
-            setting |= case.setting.model_dump(exclude_none=True)
-            name = setting_name(setting)
+            name = recipes.setting(case)
             for model in wanted.models:
-                has_seed = config.models[model].fit == "sgd"
+                fit = config.models[model].fit
+                place = (dimension, case.trained_on, case.train_subset, tested_on, case.subset)
+                if fit == EXTERNAL and not recipes.submission(model, *place, name):
+                    continue
+                has_seed = fit == "sgd"
                 for seed in scale.seeds if has_seed else (None,):
                     cell = Cell(
                         suite=scale.suite,
@@ -252,6 +259,15 @@ def enumerate_cells(config: Config) -> Iterator[Cell]:
                         )
                     seen.add(cell)
                     yield cell
+    without = {m for wanted in scale.dimensions.values() for m in wanted.models}
+    without -= {cell.model for cell in seen}
+    for model in sorted(m for m in without if config.models[m].fit == EXTERNAL):
+        raise StpError(
+            f"no predictions of {model} were imported for any cell of the scale {scale.scale}",
+            expected="predictions for the same release, clips, subset and setting",
+            remedy=f"stp windows DATASET, predict, stp import-predictions DIR --model {model}; or "
+            f"take {model} out of the scale file",
+        )
 
 
 class Plan:
@@ -276,6 +292,7 @@ class Plan:
         self._codes: dict[tuple[str, ...], Code] = {}
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
+        self._submitted: dict[str, Raw] = {}
         self._training_codes: dict[tuple[str, str], Code] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
@@ -339,6 +356,21 @@ class Plan:
             self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, given.release)
         return self._weights[name]
 
+    def submission(self, cell: Cell) -> Submission | None:
+        """The predictions of a cell that were made elsewhere, if its model lives there."""
+        if self.config.models[cell.model].fit != EXTERNAL:
+            return None
+        place = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
+        return self.recipes.submission(cell.model, *place, cell.setting)
+
+    def submitted(self, given: Submission) -> Raw:
+        """Name the file of predictions that were made elsewhere, known by its checksum."""
+        name = given.sha256[:16]
+        if name not in self._submitted:
+            identity, lock = digest([EXTERNAL, given.sha256]), f"raw/{EXTERNAL}/{name}.lock.json"
+            self._submitted[name] = Raw(EXTERNAL, name, lock, identity, None, given.release)
+        return self._submitted[name]
+
     def raw_roots(self, raw: Raw) -> list[Path]:
         """List the folders that are searched for a release's files, in order."""
         if raw.generated:
@@ -384,7 +416,7 @@ class Plan:
         """The trained model of a cell, or None where there is nothing to fit."""
         key = (model, name, seed, subset)
         if key not in self._trained:
-            fits = self.config.models[model].fit != "none"
+            fits = self.config.models[model].fit not in ("none", EXTERNAL)
             self._trained[key] = self._train(*key) if fits else None
         return self._trained[key]
 
@@ -418,23 +450,32 @@ class Plan:
         model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
         folder, label = f"{cell.dimension}/{cell.path}", str(cell)
         setting = setting_of(cell.setting)
-        recipe = self.recipes.predict(cell.model, cell.trained_on, cell.subset, setting)
-        check_options(PredictOptions, recipe["predict"], f"prediction of {label}")
+        given = self.submission(cell)
+        if given is not None:
+            recipe = self.recipes.imported(given, cell.model)
+            made_of: dict[str, Artefact | Raw] = {EXTERNAL: self.submitted(given)}
+            code = self.code("imported")
+        else:
+            recipe = self.recipes.predict(cell.model, cell.trained_on, cell.subset, setting)
+            check_options(PredictOptions, recipe["predict"], f"prediction of {label}")
+            made_of = {"model": model} if model else {}
+            code = self.code("predict", model=cell.model)
         predictions = self._artefact(
             "predict",
             f"{FOLDERS['predict']}/{folder}",
             label,
             recipe,
-            {"data": data, **({"model": model} if model else {})},
-            self.code("predict", model=cell.model),
+            {"data": data, **made_of},
+            code,
         )
+        statistic = given.statistic if given else None
 
         def scores(folder: str, label: str, conventions: list[str]) -> Artefact:
             return self._artefact(
                 "score",
                 folder,
                 label,
-                self.recipes.score(dict(vars(cell)), setting, conventions),
+                self.recipes.score(dict(vars(cell)), setting, conventions, statistic),
                 {"data": data, "predictions": predictions},
                 self.code("score", *_modules(conventions)),
             )
@@ -502,7 +543,7 @@ class Plan:
         for name in self.config.datasets:
             if self.raw(name).lock == str(path):
                 return self.raw(name)
-        for given in self._weights.values():
+        for given in (*self._weights.values(), *self._submitted.values()):
             if given.lock == str(path):
                 return given
         raise StpError(

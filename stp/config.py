@@ -255,6 +255,57 @@ class Weights(Strict):
         return Release(source="own", files=(file,), raw_gb=0.2)
 
 
+class Submission(Strict):
+    """Predictions that were made elsewhere, of one cell (written by `stp import-predictions`).
+
+    Attributes:
+        dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; what the model
+            was trained on is the submitter's statement.
+        data: digest of the recipe of the prepared data that they are about: another release, or
+            other clips, are another test.
+        windows: identity of the windows that they were made from (stp/predict/windows.py).
+        file: below a raw folder: float32, (sample, [member,] lead, channel, y, x), as .npy.
+        bytes: its size.
+        sha256: of the file; that is what the predictions are known by.
+        members: forecasts of each sample.
+        statistic: what metrics of one forecast make of several (stp/score/members.py).
+        imported: the date.
+    """
+
+    dimension: Dimension
+    trained_on: str
+    train_subset: str = "all"
+    tested_on: str
+    subset: str = "test"
+    setting: str
+    data: str = Field(pattern="^[0-9a-f]{16}$")
+    windows: str = Field(pattern="^[0-9a-f]{64}$")
+    file: str
+    bytes: int = Field(ge=1)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    members: int = Field(default=1, ge=1)
+    statistic: Literal["mean_of_members", "ensemble_mean", "best_of_members"] | None = None
+    imported: str = ""
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """What distinguishes it from the other submissions of its model."""
+        place = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
+        return (*place, self.subset, self.setting, self.data)
+
+    @property
+    def release(self) -> Release:
+        """The file as raw bytes."""
+        file = RawFile(
+            path=self.file,
+            bytes=self.bytes,
+            sha256=self.sha256,
+            access="manual",
+            instructions="import the predictions again: stp import-predictions",
+        )
+        return Release(source="own", files=(file,))
+
+
 class PerDataset(Strict):
     """What a model sets for one dataset."""
 
@@ -281,14 +332,19 @@ class Model(ModelSettings):
 
     Attributes:
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
-            (gradient descent; has seeds) or calibrate (a search over parameters).
+            (gradient descent; has seeds), calibrate (a search over parameters) or external (it
+            lives elsewhere, and joins by its predictions).
         datasets: what the paper set for each dataset.
+        training: of an external model: what it was trained on, in the submitter's words.
+        submissions: of an external model: its predictions.
     """
 
     title: str
     reference: str
     published_name: str | None = None
-    fit: Literal["none", "closed_form", "sgd", "calibrate"]
+    fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
+    training: str = ""
+    submissions: tuple[Submission, ...] = ()
 
 
 class Evaluation(Strict):

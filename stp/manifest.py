@@ -8,8 +8,8 @@ import hashlib
 import json
 
 from stp import config as configuration
-from stp.cells import Artefact, Cell, Made, Plan, enumerate_cells
-from stp.config import Json
+from stp.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
+from stp.config import Json, Model
 from stp.recipes import Recipes
 from stp.setting import setting_of
 
@@ -54,7 +54,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             }
         },
         "names": {
-            "models": {name: plan.config.models[name].title for name in models},
+            "models": {name: _title(plan.config.models[name]) for name in models},
             "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
         },
         "published": str(published),
@@ -63,6 +63,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             "models": {
                 name: model.published_name or model.title
                 for name, model in plan.config.models.items()
+                if model.fit != EXTERNAL  # it may be called like a model of ours
             },
             "datasets": {
                 name: dataset.published_name
@@ -151,6 +152,9 @@ class _Entries:
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
         key = (cell.model, *_evaluation(cell))
+        model = plan.config.models[cell.model]
+        if model.fit == EXTERNAL:  # nobody here knows its training
+            self._follows[key] = False
         if key not in self._follows:
             self._follows[key] = self.paper.is_followed(plan.recipes, cell)
         papers = self._follows[key]
@@ -174,7 +178,19 @@ class _Entries:
             "predictions": folder(made.predictions),
             "scores": folder(made.scores),
         }
+        if model.fit == EXTERNAL:
+            entry |= {
+                "protocol": EXTERNAL,
+                "external": True,
+                "reference": model.reference,
+                "training": model.training,
+            }
         return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+
+
+def _title(model: Model) -> str:
+    """What tables and figures call a model."""
+    return f"{model.title} (external)" if model.fit == EXTERNAL else model.title
 
 
 def _other_name(scale: str) -> str:

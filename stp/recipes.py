@@ -7,9 +7,11 @@ What is asked twice is answered with the same object, so recipes are read and ne
 from collections.abc import Mapping
 from typing import Any
 
-from stp.config import Config, Json, Metric, Weights, check_known, merge
+from stp.config import Case, Config, Json, Metric, Submission, Weights, check_known, merge
 from stp.errors import StpError
+from stp.fingerprint import digest
 from stp.predict.options import PredictOptions
+from stp.setting import setting_name, setting_of
 from stp.train.options import TrainOptions
 
 
@@ -28,6 +30,7 @@ class Recipes:
         self._at_hand = dict(weights or {})
         self._settings: dict[tuple[str, str, str], Json] = {}
         self._prepare: dict[str, Json] = {}
+        self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str], Json] = {}
         self._conventions: dict[str, list[str]] = {}
 
@@ -138,6 +141,46 @@ class Recipes:
             recipe["interval"] = setting["interval"]
         return recipe
 
+    def setting(self, case: Case) -> str:
+        """Name the setting of a case, such as ``horizon-30,interval-2``."""
+        tested_on = case.tested_on or case.trained_on
+        setting = {"horizon": self.config.datasets[tested_on].horizon}
+        return setting_name(setting | case.setting.model_dump(exclude_none=True))
+
+    def submission(
+        self,
+        model: str,
+        dimension: str,
+        trained_on: str,
+        train_subset: str,
+        tested_on: str,
+        subset: str,
+        setting: str,
+    ) -> Submission | None:
+        """The predictions of a cell that were made elsewhere, about the data of this scale."""
+        if model not in self._submissions:
+            given = self.config.models[model].submissions
+            self._submissions[model] = {one.cell: one for one in given}
+        data = digest(self.prepare(tested_on))
+        place = (dimension, trained_on, train_subset, tested_on, subset, setting, data)
+        return self._submissions[model].get(place)
+
+    def imported(self, submission: Submission, model: str) -> Json:
+        """The recipe of predictions that were made elsewhere."""
+        dataset = self.config.datasets[submission.tested_on]
+        setting = setting_of(submission.setting)
+        recipe = {
+            "model": model,
+            "shape": list(dataset.shape),
+            "context": dataset.context,
+            "lead_times": setting["horizon"],
+            "split": submission.subset,
+            "submission": {"windows": submission.windows, "members": submission.members},
+        }
+        if "interval" in setting:
+            recipe["interval"] = setting["interval"]
+        return recipe
+
     def conventions(self, dataset: str) -> list[str]:
         """List the conventions that are scored on a dataset, the table's columns first.
 
@@ -198,17 +241,31 @@ class Recipes:
             if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
         ]
 
-    def score(self, cell: Json, setting: Mapping[str, int], conventions: list[str]) -> Json:
+    def score(
+        self,
+        cell: Json,
+        setting: Mapping[str, int],
+        conventions: list[str],
+        statistic: str | None = None,
+    ) -> Json:
         """The recipe of a cell's scores.
 
         Args:
             cell: its keys.
             setting: horizon, and interval where it is one.
             conventions: to compute.
+            statistic: what metrics of one forecast make of several, where there are several.
         """
+        several: Json = {"statistic": statistic} if statistic else {}
+        if statistic == "best_of_members":
+            several["higher_is_better"] = {
+                name: self.metric(name).is_higher_better(name.partition(".")[2])
+                for name in conventions
+            }
         networks = sorted({network for name in conventions if (network := self.network(name))})
         weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
+            **several,
             **({"weights": weights} if weights else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
             "cell": cell,

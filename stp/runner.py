@@ -32,6 +32,7 @@ CORES = {
     "prepare": "stp.prepare.{reader}",
     "train": "stp.train.run",
     "predict": "stp.predict.run",
+    "imported": "stp.predict.imported",
     "score": "stp.score.run",
 }
 FAILURE = "failure.json"
@@ -245,7 +246,8 @@ def core_name(artefact: Artefact) -> str:
     Raises:
         StpError: the model or the reader has no code yet.
     """
-    name = CORES[artefact.stage].format(**artefact.recipe)
+    is_imported = "submission" in artefact.recipe
+    name = CORES["imported" if is_imported else artefact.stage].format(**artefact.recipe)
     named = [name]
     if "model" in artefact.recipe:
         named.append(f"stp.models.{artefact.recipe['model']}")

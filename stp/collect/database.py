@@ -104,6 +104,7 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
             row["subset_note"] = cell.get("subset_note", "")
+            row["external"] = bool(cell.get("external"))
             for stage in STAGES:
                 folder = cell.get(stage)
                 row[f"{stage}_folder"] = folder

@@ -68,6 +68,7 @@ CELLS = Table(
         *KEY_COLUMNS,
         *_SOURCE,
         ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
+        ("external", "BOOLEAN", "True if the predictions were made elsewhere, and imported."),
         ("data_fingerprint", "VARCHAR", "Fingerprint of the prepared data; see artefacts."),
         ("model_fingerprint", "VARCHAR", "Fingerprint of the trained model; NULL if none."),
         ("predictions_fingerprint", "VARCHAR", "Fingerprint of the predictions; see artefacts."),

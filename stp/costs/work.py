@@ -138,9 +138,10 @@ class Workload:
         clips, leads = counts[recipe["split"]], recipe["lead_times"]
         written = clips * _values(recipe, leads) * FLOAT / MB
         clip_mb = _values(recipe, recipe["context"] + leads) * FLOAT / MB
+        options = recipe.get("predict", {})  # imported predictions have none
         common: dict[str, Any] = {
             "bytes": written * MB,
-            "batch_mb": recipe["predict"].get("batch_size", PredictOptions.batch_size) * clip_mb,
+            "batch_mb": options.get("batch_size", PredictOptions.batch_size) * clip_mb,
         }
         if self.plan.config.models[recipe["model"]].fit != "sgd":
             return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)

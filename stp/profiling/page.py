@@ -18,6 +18,7 @@ FITS = {
     "closed_form": "one pass over the training data",
     "sgd": "gradient descent",
     "calibrate": "a search over parameters",
+    "external": "elsewhere: only its predictions are here",
 }
 INTRODUCTION = """\
 # Models

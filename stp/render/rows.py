@@ -236,6 +236,12 @@ def _row(
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     """Say what a reader must know before comparing the row with anything."""
+    if cell.get("external"):
+        training = cell.get("training") or "unknown"
+        yield (
+            f"EXTERNAL: predictions made elsewhere ({cell['reference']}), training as stated there:"
+            f" {training}"
+        )
     if cell["source"] == "own":
         yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
     elif not comparable:

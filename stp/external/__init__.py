@@ -1,0 +1,1 @@
+"""Models that live elsewhere: windows go out, predictions come in."""

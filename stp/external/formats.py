@@ -1,0 +1,189 @@
+"""How windows are written for others: Zarr, npz, MP4; always a part at a time."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+import zarr
+
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+
+FORMATS = ("zarr", "npz", "mp4")
+CONTEXT = ("sample", "time", "channel", "y", "x")
+TRUTH = ("sample", "lead", "channel", "y", "x")
+
+
+class Coordinate:
+    """What the places of an axis mean, such as latitudes.
+
+    Args:
+        dims: names of its axes.
+        values: numbers or text.
+        attrs: units and the like.
+    """
+
+    def __init__(self, dims: tuple[str, ...], values: np.ndarray, attrs: Mapping[str, Any]) -> None:
+        self.dims, self.values, self.attrs = dims, values, dict(attrs)
+
+
+class Writer(Protocol):
+    """Takes the frames of all samples, in order, a few samples at a time."""
+
+    def append(self, name: str, frames: np.ndarray) -> None:
+        """Add frames (n, T, C, H, W) to ``context`` or ``truth``."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+class NpyWriter:
+    """Writes one .npy file of float32 from its first row to its last.
+
+    Args:
+        path: the file.
+        shape: of the whole array.
+    """
+
+    def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
+        self.file: BinaryIO = path.open("wb")
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self.file, header)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def append(self, rows: np.ndarray) -> None:
+        """Add rows."""
+        self.file.write(np.ascontiguousarray(rows, "<f4").data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+    def __enter__(self) -> "NpyWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class ZarrWindows:
+    """``windows.zarr``: arrays ``context`` and perhaps ``truth``, with coordinates for xarray."""
+
+    def __init__(
+        self,
+        folder: Path,
+        shapes: Mapping[str, tuple[int, ...]],
+        coordinates: Mapping[str, Coordinate],
+        attrs: dict[str, Any],
+    ) -> None:
+        group = create_group(folder / "windows.zarr", attrs)
+        for name, one in coordinates.items():
+            _write_coordinate(group, name, one)
+        dims = {"context": CONTEXT, "truth": TRUTH}
+        self._writers = {}
+        for name, shape in shapes.items():
+            array = create_array(group, name, shape, np.float32, dims[name], (1, *shape[1:]))
+            array.attrs["units"] = attrs["units"]
+            self._writers[name] = SequentialWriter(array)
+
+    def append(self, name: str, frames: np.ndarray) -> None:
+        """Add frames."""
+        self._writers[name].append(frames)
+
+    def close(self) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            writer.close()
+
+
+class NpzWindows:
+    """``windows.npz``: the arrays and their coordinates, not compressed."""
+
+    def __init__(
+        self,
+        folder: Path,
+        shapes: Mapping[str, tuple[int, ...]],
+        coordinates: Mapping[str, Coordinate],
+        attrs: dict[str, Any],
+    ) -> None:
+        self.folder, self.coordinates = folder, coordinates
+        # One member of a zip file is written after the other, so each waits in a file of its own.
+        self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
+
+    def append(self, name: str, frames: np.ndarray) -> None:
+        """Add frames."""
+        self._writers[name].append(frames)
+
+    def close(self) -> None:
+        """Put everything into one file."""
+        with zipfile.ZipFile(self.folder / "windows.npz", "w", zipfile.ZIP_STORED) as archive:
+            for name, writer in self._writers.items():
+                writer.close()
+                archive.write(self._spool(name), f"{name}.npy")
+                self._spool(name).unlink()
+            for name, one in self.coordinates.items():
+                text = one.values.dtype.kind in "OU"
+                values = one.values.astype(str) if text else one.values
+                with archive.open(f"{name}.npy", "w") as member:
+                    np.lib.format.write_array(member, values, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
+
+    def _spool(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+
+class Mp4Windows:
+    """``context/000000.mp4``, ... and perhaps ``truth/``: one video for each sample.
+
+    Values are rounded to 8 bits and colours converted (yuv444p, otherwise without loss), so what
+    is read back differs by up to about 3/255.
+    """
+
+    def __init__(self, folder: Path, shapes: Mapping[str, tuple[int, ...]], rate: int = 10) -> None:
+        self.folder, self.rate = folder, rate
+        self._written = dict.fromkeys(shapes, 0)
+        for name in shapes:
+            (folder / name).mkdir()
+
+    def append(self, name: str, frames: np.ndarray) -> None:
+        """Write a video for each sample."""
+        for clip in frames:
+            path = self.folder / name / f"{self._written[name]:06d}.mp4"
+            _encode(path, np.rint(np.clip(clip, 0, 1) * 255).astype(np.uint8), self.rate)
+            self._written[name] += 1
+
+    def close(self) -> None:
+        """Every file is closed already."""
+
+
+def _encode(path: Path, clip: np.ndarray, rate: int) -> None:
+    """Write uint8 frames (T, 1 or 3, H, W) as H.264."""
+    import av
+
+    pictures = np.moveaxis(np.broadcast_to(clip, (len(clip), 3, *clip.shape[2:])), 1, -1)
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("libx264", rate=rate)
+        stream.height, stream.width = clip.shape[2:]
+        stream.pix_fmt = "yuv444p"
+        stream.options = {"qp": "0"}
+        for picture in pictures:
+            frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+def _write_coordinate(group: zarr.Group, name: str, one: Coordinate) -> None:
+    shape, dims = one.values.shape, one.dims
+    if one.values.dtype.kind in "OU":
+        array = group.create_array(
+            name, shape=shape, dtype="str", chunks=shape, dimension_names=dims
+        )
+    else:
+        array = create_array(group, name, shape, one.values.dtype, dims, shape)
+    array[...] = one.values
+    array.attrs.update(one.attrs)

@@ -1,0 +1,286 @@
+"""Are forecasts in the right units, and in the right order? Asked of a few numbers for each sample.
+
+Neither question has a certain answer, so both look for a likely mistake: units in which the
+forecasts fit the data far better than in those that were asked for; other samples that forecasts
+fit far better than their own. A forecast that is merely bad passes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SIDE = 8
+MOST_CHANNELS = 4
+FAR = 8.0
+"""Standard deviations of the data between a forecast's mean and that of the frame before it."""
+BEYOND = 10.0
+"""Ranges of the data that a single value may lie beyond them."""
+MISPLACED = 0.05
+"""Part of the samples that fit others: from here on, the order is taken for wrong."""
+PAIRS = 4_000_000
+"""Of samples, that are compared at a time."""
+
+
+class Mistake(NamedTuple):
+    """What somebody may have written instead of x: scale * x + offset.
+
+    Attributes:
+        what: for people.
+        remedy: for people.
+        scale, offset: for each channel.
+    """
+
+    what: str
+    remedy: str
+    scale: np.ndarray
+    offset: np.ndarray
+
+
+class Problem(NamedTuple):
+    """What is wrong, with the first sample that shows it."""
+
+    sample: int
+    what: str
+    remedy: str
+    others: int = 0
+
+
+def mistakes(described: dict[str, Any]) -> list[Mistake]:
+    """List the mistakes that are possible with some data.
+
+    Args:
+        described: the content of `windows.json`.
+    """
+    values = {key: np.array(value) for key, value in described["values"].items()}
+    channels = len(values["mean"])
+
+    def every(value: float) -> np.ndarray:
+        return np.full(channels, value)
+
+    found = []
+    units = described["units"]
+    if units == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
+        found.append(Mistake("values 0..255 for 0..1", "divide by 255", every(255), every(0)))
+        found.append(Mistake("values -1..1 for 0..1", "add 1, divide by 2", every(2), every(-1)))
+    constants = described.get("normalisation") or {}
+    if "scale" in constants and "offset" in constants:
+        scale, offset = (
+            np.broadcast_to(np.asarray(constants[key], float).reshape(-1), (channels,))
+            for key in ("scale", "offset")
+        )
+        if (scale != 1).any() or (offset != 0).any():
+            what = "values normalised by the constants of training"
+            remedy = "undo it: value * scale + offset (normalisation in windows.json)"
+            found.append(Mistake(what, remedy, 1 / scale, -offset / scale))
+    what = "values normalised to mean 0 and standard deviation 1"
+    scale = 1 / np.where(values["std"] > 0, values["std"], 1)
+    found.append(Mistake(what, "undo the normalisation", scale, -values["mean"] * scale))
+    what, remedy = "degrees Celsius for Kelvin", "add 273.15"
+    found.append(Mistake(what, remedy, every(1), every(-273.15)))
+    what, remedy = "Kelvin for degrees Celsius", "subtract 273.15"
+    found.append(Mistake(what, remedy, every(1), every(273.15)))
+    return found
+
+
+class Tables:
+    """A few numbers of each sample (rows) and channel, gathered while forecasts are read.
+
+    Forecasts are those of the first lead time, the mean over members; their extremes are those of
+    all lead times.
+    """
+
+    def __init__(self, samples: int, described: dict[str, Any]) -> None:
+        channels, height, width = described["shape"]
+        self.mistakes = mistakes(described)
+        self.mean, self.square, self.low, self.high = np.zeros((4, samples, channels))
+        self.before, self.before_square = np.zeros((2, samples, channels))
+        self.lowest, self.highest = np.full(channels, np.inf), np.full(channels, -np.inf)
+        self.errors = np.zeros((1 + len(self.mistakes), samples, channels))
+        step = max(1, channels // MOST_CHANNELS)
+        self._chosen = np.arange(channels)[::step][:MOST_CHANNELS]
+        size = len(self._chosen) * min(SIDE, height) * min(SIDE, width)
+        self.forecasts, self.latest, self.observed = np.zeros((3, samples, size), np.float32)
+
+    def add(self, start: int, forecasts: np.ndarray, latest: np.ndarray, truth: np.ndarray) -> None:
+        """Note some samples.
+
+        Args:
+            start: number of the first.
+            forecasts: (n, M, T, C, H, W).
+            latest: the last context frame, (n, C, H, W).
+            truth: what came next, (n, C, H, W).
+        """
+        rows = slice(start, start + len(forecasts))
+        first = forecasts[:, :, 0].mean(axis=1, dtype=np.float64)
+        before = latest.astype(np.float64)
+        self.mean[rows], self.square[rows] = _moments(first)
+        self.before[rows], self.before_square[rows] = _moments(before)
+        self.lowest = np.minimum(self.lowest, before.min(axis=(0, 2, 3)))
+        self.highest = np.maximum(self.highest, before.max(axis=(0, 2, 3)))
+        self.low[rows] = forecasts.min(axis=(1, 2, 4, 5))
+        self.high[rows] = forecasts.max(axis=(1, 2, 4, 5))
+        self.errors[0, rows] = np.abs(first - before).mean(axis=(-1, -2))
+        for number, one in enumerate(self.mistakes, 1):
+            undone = (first - one.offset[:, None, None]) / one.scale[:, None, None]
+            self.errors[number, rows] = np.abs(undone - before).mean(axis=(-1, -2))
+        for table, frames in (
+            (self.forecasts, first),
+            (self.latest, latest),
+            (self.observed, truth),
+        ):
+            table[rows] = _pooled(frames[:, self._chosen]).reshape(len(frames), -1)
+
+
+def _moments(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of values and of their squares, (n, C)."""
+    return frames.mean(axis=(-1, -2)), np.square(frames).mean(axis=(-1, -2))
+
+
+def _pooled(frames: np.ndarray) -> np.ndarray:
+    """Means over a grid of at most SIDE x SIDE boxes."""
+    for axis in (-1, -2):
+        length = frames.shape[axis]
+        edges = np.linspace(0, length, min(SIDE, length) + 1).astype(np.int64)
+        shape = [1] * frames.ndim
+        shape[axis] = -1
+        frames = np.add.reduceat(frames, edges[:-1], axis=axis) / np.diff(edges).reshape(shape)
+    return frames
+
+
+def units(tables: Tables, names: list[str]) -> Problem | None:
+    """Find a likely mistake of units, or values that cannot be.
+
+    Args:
+        tables: of all samples.
+        names: of the channels.
+    """
+    mean, std = _pooled_moments(tables.mean, tables.square)
+    centre, spread = _pooled_moments(tables.before, tables.before_square)
+    for channel, name in enumerate(names):
+        if spread[channel] <= 1e-6 * max(abs(centre[channel]), 1e-6):
+            continue  # a constant
+        own = _distance(mean, std, centre, spread, channel)
+        found = []
+        for number, one in enumerate(tables.mistakes, 1):
+            there = one.scale * centre + one.offset, np.abs(one.scale) * spread
+            other = _distance(mean, std, *there, channel)
+            errors = tables.errors[:, :, channel].mean(axis=1)
+            if own > 1 and other < own / 2 and errors[number] < errors[0] / 1.5:
+                found.append((other, number))
+        if found:
+            number = min(found)[1]
+            worse = tables.errors[number, :, channel] < tables.errors[0, :, channel]
+            one = tables.mistakes[number - 1]
+            about = f"{name}: mean {mean[channel]:.4g}, standard deviation {std[channel]:.4g}; "
+            about += f"the data have {centre[channel]:.4g} and {spread[channel]:.4g}"
+            count = int(worse.sum())
+            return Problem(int(worse.argmax()), f"{one.what} ({about})", one.remedy, count - 1)
+    return _impossible(tables, names, spread)
+
+
+def _impossible(tables: Tables, names: list[str], spread: np.ndarray) -> Problem | None:
+    """Find a sample whose values are nowhere near the data."""
+    lowest, highest = tables.lowest, tables.highest
+    room = BEYOND * np.maximum(highest - lowest, spread)
+    floor = 1e-6 * np.maximum(np.abs(highest), 1e-6)
+    far = np.abs(tables.mean - tables.before) > FAR * np.maximum(spread, floor)
+    far &= spread > floor
+    far |= (tables.low < lowest - room - floor) | (tables.high > highest + room + floor)
+    if not far.any():
+        return None
+    sample = int(far.any(axis=1).argmax())
+    channel = int(far[sample].argmax())
+    what = (
+        f"{names[channel]} of {tables.low[sample, channel]:.4g} to "
+        f"{tables.high[sample, channel]:.4g}, mean {tables.mean[sample, channel]:.4g} at the first "
+        f"lead time, after a frame of mean {tables.before[sample, channel]:.4g}"
+    )
+    others = int(far.any(axis=1).sum()) - 1
+    return Problem(sample, what, "write the predictions in the units of the context", others)
+
+
+def _pooled_moments(mean: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    overall = mean.mean(axis=0)
+    return overall, np.sqrt(np.maximum(square.mean(axis=0) - overall**2, 0))
+
+
+def _distance(
+    mean: np.ndarray, std: np.ndarray, centre: np.ndarray, spread: np.ndarray, channel: int
+) -> float:
+    """How far a distribution lies from another one, in its standard deviations and octaves."""
+    shift = abs(mean[channel] - centre[channel]) / spread[channel]
+    ratio = max(std[channel], 1e-6 * spread[channel]) / spread[channel]
+    return float(shift + abs(np.log(ratio)))
+
+
+def order(
+    tables: Tables,
+    starts: np.ndarray,
+    stops: np.ndarray,
+    report: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> Problem | None:
+    """Find forecasts that belong to other samples.
+
+    A forecast of the first lead time fits a sample as well as it is near to the frame before, or
+    to the one that came (persistence has the first, a good model the second). It is misplaced where
+    it fits another sample at less than half the distance of its own, and of the other's own
+    forecast: then it is not just that forecasts are alike. Windows that overlap are not compared.
+
+    Args:
+        tables: of all samples.
+        starts, stops: the frames that the windows take.
+        report: progress.
+
+    Returns:
+        the first sample, and how many others there are; None if all are in their places.
+    """
+    scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
+    forecasts, latest, observed = (
+        table.astype(np.float64) / scale
+        for table in (tables.forecasts, tables.latest, tables.observed)
+    )
+    own = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
+    misplaced: list[tuple[int, int]] = []
+    block = max(1, PAIRS // len(own))
+    for begin in range(0, len(own), block):
+        rows = slice(begin, begin + block)
+        each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
+        overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
+        each[overlap] = np.inf
+        each[each >= 0.5 * own] = np.inf  # the other's own forecast fits it as well
+        best = each.argmin(axis=1)
+        nearest = each[np.arange(len(best)), best]
+        hits = np.flatnonzero(nearest < 0.5 * own[rows])
+        misplaced += [(begin + int(i), int(best[i])) for i in hits]
+        report("order of samples checked", min(begin + block, len(own)), len(own))
+    if not misplaced:
+        return None
+    sample, other = misplaced[0]
+    what = f"fits sample {other} far better than its own, and than that one's forecast does"
+    remedy = "put the predictions into the order of index.csv"
+    return Problem(sample, what, remedy, len(misplaced) - 1)
+
+
+def is_misplaced(problem: Problem, samples: int) -> bool:
+    """Are these too many for a coincidence?"""
+    return problem.others + 1 >= max(2.0, MISPLACED * samples)
+
+
+def _near(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.square(a - b).mean(axis=1))
+
+
+def _far(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Root mean square distances of all pairs, (len(a), len(b))."""
+    squares = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2 * a @ b.T
+    return np.asarray(np.sqrt(np.maximum(squares, 0) / a.shape[1]))
+
+
+def channel_names(described: dict[str, Any]) -> list[str]:
+    """What the channels are called."""
+    names: Iterable[str] | None = described.get("variables")
+    count = described["shape"][0]
+    if names:
+        return list(names)
+    return ["brightness"] if count == 1 else [f"channel {channel}" for channel in range(count)]

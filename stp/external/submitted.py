@@ -1,0 +1,391 @@
+"""A folder that came back: `windows.json`, `index.csv`, and predictions in one of several forms."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+import zarr
+
+from stp.errors import StpError, nearest
+from stp.external.evaluation import Evaluation
+from stp.external.windows import DESCRIPTION, INDEX, VERSION
+from stp.predict.windows import identity
+
+FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
+EXPORT_AGAIN = "export the windows again (`stp windows`), and predict those"
+
+
+class Windows(NamedTuple):
+    """The windows that a submission was made from.
+
+    Attributes:
+        evaluation: of the plan.
+        described: the content of `windows.json`.
+        clips: name of each sample's clip, in the order of the samples.
+        shown: what each window shows (`stp.predict.windows.shown`).
+        order: the sample of each row of `index.csv`.
+    """
+
+    evaluation: Evaluation
+    described: dict[str, Any]
+    clips: list[str]
+    shown: list[str]
+    order: list[int]
+
+    def name(self, sample: int) -> str:
+        """A sample, for people."""
+        return f"sample {sample} ({self.clips[sample]})"
+
+
+def read_windows(folder: Path) -> Windows:
+    """Read what a submission says about its windows.
+
+    Raises:
+        StpError: a file is missing or damaged, a sample is missing or there twice, or the index is
+            not that of `windows.json`.
+    """
+    path = folder / DESCRIPTION
+    try:
+        described = json.loads(path.read_text(encoding="utf-8"))
+        version = described["format"]
+        evaluation = Evaluation(**described["evaluation"])
+        count, wanted = int(described["samples"]), str(described["index_sha256"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StpError(
+            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+            expected="the file that `stp windows` wrote beside the windows",
+            remedy="copy it into the folder, as it was",
+        ) from error
+    if version != VERSION:
+        raise StpError(f"{path}: format {version}", expected=str(VERSION), remedy=EXPORT_AGAIN)
+    index = _read_index(folder / INDEX)
+    order = complete(folder / INDEX, index["sample"].tolist(), count, index["clip"].tolist())
+    by_sample = index.sort_values("sample")
+    clips, shown = by_sample["clip"].tolist(), by_sample["window"].tolist()
+    if identity(zip(clips, shown, strict=True)) != wanted:
+        raise StpError(
+            f"{folder / INDEX}: this is not the index of {path}",
+            expected="the samples, clips and checksums (column window) that were exported",
+            remedy="copy both files from one export; rows may be in another order",
+        )
+    return Windows(evaluation, described, clips, shown, order)
+
+
+def _read_index(path: Path) -> pd.DataFrame:
+    try:
+        index = pd.read_csv(path, dtype=str, keep_default_na=False)
+        table = index[["sample", "clip", "window"]].astype({"sample": np.int64})
+    except (OSError, ValueError, KeyError) as error:
+        raise StpError(
+            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+            expected="the table that `stp windows` wrote: sample, clip, ..., window",
+            remedy="copy it into the folder; its rows are in the order of the predictions",
+        ) from error
+    return table
+
+
+def complete(
+    where: Path, samples: list[int], count: int, clips: list[str] | None = None
+) -> list[int]:
+    """Look whether every sample is there once.
+
+    Args:
+        where: for the error.
+        samples: found, in any order.
+        count: of the samples there must be.
+        clips: of those found.
+
+    Returns:
+        the samples.
+
+    Raises:
+        StpError: naming the first sample that is missing, unknown or there twice.
+    """
+    there = set(samples)
+    missing = [sample for sample in range(count) if sample not in there]
+    if missing:
+        raise StpError(
+            f"{where}: sample {missing[0]} is missing"
+            + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
+            expected=f"all {count} samples, from 0 to {count - 1}",
+            remedy="predict the missing ones as well",
+        )
+    seen: set[int] = set()
+    for row, sample in enumerate(samples):
+        if sample in seen or not 0 <= sample < count:
+            of = f" ({clips[row]})" if clips else ""
+            what = "which is there twice" if sample in seen else "which does not exist"
+            raise StpError(
+                f"{where}: row {row} is sample {sample}{of}, {what}",
+                expected=f"each of the samples 0 to {count - 1} once",
+                remedy="take this row out",
+            )
+        seen.add(sample)
+    return samples
+
+
+class Source(Protocol):
+    """Where predictions are read from.
+
+    Attributes:
+        path: for errors.
+        shape: of all, (rows, [member,] lead, channel, y, x).
+        dtype: as they are stored.
+        samples: the sample of each row, where the predictions say so themselves.
+    """
+
+    path: Path
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    samples: list[int] | None
+
+    def read(self, rows: list[int]) -> np.ndarray:
+        """Some rows."""
+
+
+class ArraySource:
+    """One array: mapped from a .npy file, or a Zarr array."""
+
+    def __init__(self, path: Path, array: Any, samples: Any = None) -> None:
+        self.path, self._array = path, array
+        self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
+        self.samples = None if samples is None else _numbers(path, samples)
+
+    def read(self, rows: list[int]) -> np.ndarray:
+        """Some rows; several in one go where they lie one after the other."""
+        if rows == list(range(rows[0], rows[-1] + 1)):
+            return np.asarray(self._array[rows[0] : rows[-1] + 1])
+        return np.stack([np.asarray(self._array[row]) for row in rows])
+
+
+class FileSource:
+    """One .npy file for each sample, called by its number or its clip."""
+
+    def __init__(self, folder: Path, windows: Windows) -> None:
+        self.path, self._windows = folder, windows
+        numbered = {int(p.stem): p for p in sorted(folder.glob("*.npy")) if p.stem.isdecimal()}
+        clips = windows.clips
+        named = {i: folder / f"{clip}.npy" for i, clip in enumerate(clips)}
+        self._files = {i: p for i, p in named.items() if p.is_file()} | numbered
+        missing = [sample for sample in range(len(clips)) if sample not in self._files]
+        if missing:
+            raise StpError(
+                f"{folder}: {windows.name(missing[0])} is missing"
+                + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
+                expected=f"{len(clips)} files, 0.npy to {len(clips) - 1}.npy, or by their clips",
+                remedy="predict the missing ones as well",
+            )
+        complete(folder, sorted(self._files), len(clips))
+        first = self._load(0)
+        self.shape, self.dtype = (len(clips), *first.shape), first.dtype
+        self.samples: list[int] | None = list(range(len(clips)))
+
+    def read(self, rows: list[int]) -> np.ndarray:
+        """Some samples."""
+        return np.stack([self._load(row) for row in rows])
+
+    def _load(self, sample: int) -> np.ndarray:
+        path = self._files[sample]
+        try:
+            found = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise StpError(
+                f"{path}: {self._windows.name(sample)} cannot be read ({error})",
+                expected="a whole .npy file",
+                remedy="write it again",
+            ) from error
+        shape = getattr(self, "shape", (0, *found.shape))[1:]
+        if found.shape != shape:
+            raise StpError(
+                f"{path}: {self._windows.name(sample)} has shape {found.shape}",
+                expected=f"{shape}, as sample 0",
+                remedy="write it again",
+            )
+        return np.asarray(found)
+
+
+def open_source(folder: Path, windows: Windows, spool: Path) -> Source:
+    """Open the predictions of a submission.
+
+    Args:
+        folder: the submission.
+        windows: that it was made from.
+        spool: a folder for what has to be unpacked.
+
+    Raises:
+        StpError: there are none, or several, or they are damaged.
+    """
+    found = [name for name in FORMS if (folder / name).exists()]
+    if len(found) != 1:
+        raise StpError(
+            f"{folder}: {' and '.join(found) if found else 'no predictions'}",
+            expected=f"one of {', '.join(FORMS)}",
+            remedy="take the others away" if found else "see the README beside the windows",
+        )
+    path = folder / found[0]
+    if path.suffix == ".zarr":
+        return _zarr_source(path)
+    if path.suffix == ".npy":
+        return ArraySource(path, _map(path, windows))
+    if path.suffix == ".npz":
+        return _npz_source(path, windows, spool)
+    return FileSource(path, windows)
+
+
+def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if "predictions.npy" not in names:
+                held = [name.removesuffix(".npy") for name in names]
+                raise StpError(
+                    f"{path}: no array called predictions",
+                    expected="np.savez(..., predictions=...)",
+                    remedy=nearest("predictions", held) if held else "write it again",
+                )
+            # unpacked, it can be mapped: however large, it is read a part at a time
+            archive.extract("predictions.npy", spool)
+            samples = None
+            if "sample.npy" in names:
+                with archive.open("sample.npy") as member:
+                    samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error}): {windows.name(0)} and all others are lost",
+            expected="a whole .npz file",
+            remedy="copy or write it again",
+        ) from error
+    return ArraySource(path, _map(spool / "predictions.npy", windows, path), samples)
+
+
+def _map(path: Path, windows: Windows, shown: Path | None = None) -> np.ndarray:
+    """Map a .npy file."""
+    try:
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise StpError(
+            f"{shown or path}: cannot be read ({error})" + _first_lost(path, windows),
+            expected="a whole .npy file of numbers",
+            remedy="copy or write it again",
+        ) from error
+
+
+def _first_lost(path: Path, windows: Windows) -> str:
+    """Name the first sample that a .npy file ends before."""
+    try:
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
+            if version == (1, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call, unused-ignore]
+            else:
+                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)  # type: ignore[no-untyped-call, unused-ignore]
+            row = int(np.prod(shape[1:])) * dtype.itemsize
+            whole = (path.stat().st_size - file.tell()) // max(1, row)
+    except (OSError, ValueError, EOFError):
+        return ""
+    if fortran or whole >= min(shape[0], len(windows.order)):
+        return ""
+    return f": it ends within {windows.name(windows.order[whole])}"
+
+
+class ZarrSource(ArraySource):
+    """A Zarr array; where chunks were never written, or got lost, it must not read as zeros."""
+
+    def __init__(self, path: Path, array: zarr.Array[Any], samples: Any) -> None:
+        super().__init__(path, array, samples)
+        self.is_whole = array.nchunks_initialized >= array.nchunks
+        self._fill = array.fill_value
+
+    def holes(self, values: np.ndarray) -> np.ndarray:
+        """Which samples have a picture that is nothing but the value of what is not written."""
+        if self.is_whole:
+            return np.zeros(len(values), bool)
+        pictures = (values == self._fill).reshape(len(values), -1, *values.shape[-2:])
+        return np.asarray(pictures.all(axis=(-1, -2)).any(axis=1))
+
+
+def _zarr_source(path: Path) -> Source:
+    try:
+        found = zarr.open(str(path), mode="r")
+        array, samples = found, None
+        if isinstance(found, zarr.Group):
+            if "predictions" not in found:
+                raise StpError(
+                    f"{path}: no array called predictions",
+                    expected="a group with an array predictions",
+                    remedy=nearest("predictions", [*found.array_keys(), "nothing"]),
+                )
+            array = found["predictions"]
+            samples = found["sample"][...] if "sample" in found else None  # type: ignore[index]
+    except (OSError, ValueError, KeyError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="a Zarr group with an array predictions",
+            remedy="copy or write it again",
+        ) from error
+    assert isinstance(array, zarr.Array)
+    return ZarrSource(path, array, samples)
+
+
+def _numbers(path: Path, samples: Any) -> list[int]:
+    values = np.asarray(samples)
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise StpError(
+            f"{path}: array sample is {values.dtype} of shape {values.shape}",
+            expected="one whole number for each row of predictions",
+            remedy="take it out, or write the numbers of index.csv",
+        )
+    return [int(value) for value in values]
+
+
+def check_form(source: Source, windows: Windows) -> int:
+    """Look at shape and type.
+
+    Returns:
+        number of members.
+
+    Raises:
+        StpError: they are others; with the likely mistake.
+    """
+    described = windows.described
+    channels, height, width = described["shape"]
+    leads, count = described["horizon"], described["samples"]
+    one = (leads, channels, height, width)
+    shape, path = source.shape, source.path
+    remedy = "write sample, lead, channel, y, x"
+    if len(shape) in (5, 6) and shape[-4:] == one:
+        if shape[0] != count:
+            order = windows.order
+            lost = f": {windows.name(order[shape[0]])} is missing" if shape[0] < count else ""
+            raise StpError(
+                f"{path}: {shape[0]} samples{lost}",
+                expected=f"{count}, one for each row of index.csv",
+                remedy="predict every window, once",
+            )
+        if source.dtype.kind != "f":
+            raise StpError(
+                f"{path}: numbers are {source.dtype}",
+                expected=f"floating point numbers in units {described['units']!r}",
+                remedy="divide by 255, if they are 0..255"
+                if source.dtype == np.uint8
+                else "write float32",
+            )
+        return shape[1] if len(shape) == 6 else 1
+    tail = shape[-4:]
+    if len(shape) >= 4 and tail == (leads, height, width, channels):
+        remedy = "channels are last: np.moveaxis(predictions, -1, -3)"
+    elif channels == 1 and shape[-3:] == (leads, height, width):
+        remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
+    elif len(shape) >= 5 and tail == (channels, leads, height, width):
+        remedy = "leads come before channels: np.swapaxes(predictions, -4, -3)"
+    elif len(shape) >= 5 and tail[1:] == one[1:]:
+        remedy = f"predict {leads} lead times, no context frames among them"
+    raise StpError(
+        f"{path}: predictions have shape {shape}, {windows.name(windows.order[0])} {shape[1:]}",
+        expected=f"({count}, {', '.join(map(str, one))}): sample, lead, channel, y, x; or with "
+        "members after the samples",
+        remedy=remedy,
+    )

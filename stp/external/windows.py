@@ -1,0 +1,271 @@
+"""`stp windows`: the windows of a test, for models that live elsewhere."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import zarr
+
+from stp import store
+from stp.cells import Plan
+from stp.data.prepared import Clips, Prepared
+from stp.disk import writing
+from stp.errors import StpError
+from stp.external.evaluation import Evaluation
+from stp.external.formats import FORMATS, Coordinate, Mp4Windows, NpzWindows, Writer, ZarrWindows
+from stp.external.readme import readme
+from stp.fingerprint import digest
+from stp.job import Report, silent
+from stp.predict.windows import identity, shown
+
+VERSION = 1
+"""Of what `windows.json` and `index.csv` hold."""
+DESCRIPTION = "windows.json"
+INDEX = "index.csv"
+BLOCK_BYTES = 64_000_000
+"""Frames that are held in memory at a time."""
+
+
+def prepared_data(plan: Plan, dataset: str) -> Prepared:
+    """Open the prepared data of a dataset.
+
+    Raises:
+        StpError: they are not there (yet).
+    """
+    folder = plan.store / plan.data(dataset).folder
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{dataset} is not prepared at scale {plan.config.scale.scale}",
+            expected=f"a finished folder {folder}",
+            remedy=f"run `stp fetch {dataset}` and `stp prepare {dataset}` with the same "
+            "--configfile, or snakemake -- results/data/all",
+        )
+    return Prepared(folder)
+
+
+def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
+    """The clips whose windows are predicted.
+
+    Raises:
+        StpError: there are none, or they are drawn anew in each epoch, or too short.
+    """
+    clips = data.clips(evaluation.subset, interval=evaluation.interval)
+    is_random = evaluation.subset in data.attrs.get("random_windows", {})
+    if clips.virtual or is_random or not len(clips):
+        raise StpError(
+            f"{data.folder}: the split {evaluation.subset!r} has no fixed windows",
+            expected="clips that are stored, not drawn anew in each epoch",
+            remedy="name another --subset",
+        )
+    shortest, length = int(clips.index["length"].min()), data.context + evaluation.horizon
+    if shortest < length:
+        raise StpError(
+            f"{data.folder}: the shortest {evaluation.subset} clip has {shortest} frames",
+            expected=f"{data.context} context frames and {evaluation.horizon} lead times",
+            remedy="ask for a shorter horizon, or prepare longer windows (option span)",
+        )
+    return clips
+
+
+def blocks(count: int, row_bytes: int) -> Iterator[range]:
+    """Divide samples into blocks that memory holds."""
+    size = max(1, BLOCK_BYTES // max(1, row_bytes))
+    for start in range(0, count, size):
+        yield range(start, min(start + size, count))
+
+
+def export(
+    plan: Plan,
+    evaluation: Evaluation,
+    out: Path,
+    *,
+    kind: str = "zarr",
+    with_truth: bool = False,
+    report: Report = silent,
+) -> int:
+    """Write the windows of an evaluation, their index, `windows.json` and a README.
+
+    Everything is written beside ``out`` and gets its name at the end; what a killed export left
+    is removed by the next one.
+
+    Args:
+        plan: of the scale file.
+        evaluation: which windows.
+        out: the folder to make.
+        kind: zarr, npz or mp4.
+        with_truth: what is to be predicted as well.
+        report: progress.
+
+    Returns:
+        number of windows.
+
+    Raises:
+        StpError: the data are not prepared, the format cannot hold them, or the folder exists.
+    """
+    data = prepared_data(plan, evaluation.tested_on)
+    clips = clips_of(data, evaluation)
+    if kind not in FORMATS:
+        raise StpError(f"unknown format {kind!r}", expected=" or ".join(FORMATS))
+    if kind == "mp4" and not is_video(data):
+        raise StpError(
+            f"{evaluation.tested_on}: MP4 cannot hold these frames of {data.shape[0]} channels "
+            f"in {data.attrs.get('units')!r}",
+            expected="video of 1 or 3 channels, brightness 0..1: MP4 rounds to 8 bits",
+            remedy="use --format zarr or --format npz",
+        )
+    if out.exists():
+        raise StpError(
+            f"{out} exists", expected="a new folder", remedy="remove it, or name another"
+        )
+    unfinished = out.with_name(f".{out.name}.unfinished")
+    with writing(out):
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        try:
+            described = _write(plan, data, clips, evaluation, unfinished, kind, with_truth, report)
+            (unfinished / "README.md").write_text(readme(described, kind), encoding="utf-8")
+            unfinished.rename(out)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return len(clips)
+
+
+def _write(
+    plan: Plan,
+    data: Prepared,
+    clips: Clips,
+    evaluation: Evaluation,
+    out: Path,
+    kind: str,
+    with_truth: bool,
+    report: Report,
+) -> dict[str, Any]:
+    count, context, leads = len(clips), data.context, evaluation.horizon
+    length = context + (leads if with_truth else 0)
+    shapes = {"context": (count, context, *data.shape)}
+    shapes |= {"truth": (count, leads, *data.shape)} if with_truth else {}
+    units = str(data.attrs.get("units", ""))
+    about = {
+        "dataset": evaluation.tested_on,
+        "source": data.attrs.get("source"),
+        "units": units,
+        "conventions": "time counts the context frames, 0 is the latest; lead counts from 1",
+    }
+    coordinates = _coordinates(data, count, leads if with_truth else 0)
+    writer: Writer
+    if kind == "zarr":
+        writer = ZarrWindows(out, shapes, coordinates, about)
+    elif kind == "npz":
+        writer = NpzWindows(out, shapes, coordinates, about)
+    else:
+        writer = Mp4Windows(out, shapes, int(data.attrs.get("fps") or 10))
+    values, seen = Values(data.shape[0]), []
+    row_bytes = 4 * length * int(np.prod(data.shape))
+    for rows in blocks(count, row_bytes):
+        frames = clips.read(rows, length=length)
+        writer.append("context", frames[:, :context])
+        if with_truth:
+            writer.append("truth", frames[:, context:])
+        values.add(frames[:, :context])
+        seen += [shown(one) for one in frames[:, :context]]
+        report("windows written", rows[-1] + 1, count)
+    writer.close()
+    index = index_table(data, clips, seen)
+    index.to_csv(out / INDEX, index=False)
+    described = {
+        "format": VERSION,
+        "scale": plan.config.scale.scale,
+        "dataset": evaluation.tested_on,
+        "release": data.attrs.get("release"),
+        "source": data.attrs.get("source"),
+        "data": {
+            "fingerprint": plan.data(evaluation.tested_on).fingerprint,
+            "recipe": digest(plan.recipes.prepare(evaluation.tested_on)),
+        },
+        "evaluation": evaluation._asdict(),
+        "samples": count,
+        "context": context,
+        "horizon": leads,
+        "interval": evaluation.interval,
+        "shape": list(data.shape),
+        "units": units,
+        "variables": data.attrs.get("variables"),
+        "values": values.describe(),
+        "normalisation": _normalisation(plan, data, evaluation),
+        "with_truth": with_truth,
+        "index_sha256": identity(zip(index["clip"], index["window"], strict=True)),
+    }
+    (out / DESCRIPTION).write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    return described
+
+
+class Values:
+    """Lowest and highest value, mean and standard deviation of each channel."""
+
+    def __init__(self, channels: int) -> None:
+        self.count = 0
+        self.sums, self.squares = np.zeros(channels), np.zeros(channels)
+        self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
+
+    def add(self, frames: np.ndarray) -> None:
+        """Count frames (n, T, C, H, W) in."""
+        over = (0, 1, 3, 4)
+        self.count += frames.size // frames.shape[2]
+        self.sums += frames.sum(axis=over, dtype=np.float64)
+        self.squares += np.square(frames, dtype=np.float64).sum(axis=over)
+        self.low = np.minimum(self.low, frames.min(axis=over))
+        self.high = np.maximum(self.high, frames.max(axis=over))
+
+    def describe(self) -> dict[str, list[float]]:
+        """One value for each channel."""
+        mean = self.sums / self.count
+        std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
+        named = {"low": self.low, "high": self.high, "mean": mean, "std": std}
+        return {key: [float(f"{v:.7g}") for v in value] for key, value in named.items()}
+
+
+def is_video(data: Prepared) -> bool:
+    """Are frames pictures, grey or coloured, of brightness 0..1?"""
+    is_bytes = data.frames.dtype == np.uint8
+    return is_bytes and data.shape[0] in (1, 3) and not data.attrs.get("variables")
+
+
+def index_table(data: Prepared, clips: Clips, seen: list[str]) -> pd.DataFrame:
+    """One row for each sample: what it is of, and what its window shows (`shown`)."""
+    kept = clips.index[["clip", "cluster", "start", "stride", "phase"]]
+    table = kept.assign(clip=kept["clip"].astype(str), cluster=kept["cluster"].astype(str))
+    table.insert(0, "sample", np.arange(len(table)))
+    folder = data.folder / "frames.zarr"
+    if (folder / "time").is_dir():
+        import xarray as xr
+
+        latest = table["start"] + (data.context - 1) * table["stride"]
+        with xr.open_zarr(folder, consolidated=False) as frames:
+            table["time"] = frames["time"][latest.to_numpy()].to_numpy()
+    table["window"] = seen
+    return table
+
+
+def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
+    """Numbers of samples and frames, and what the data say about channels, rows and columns."""
+    numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
+    numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
+    found = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}
+    group = zarr.open_group(str(data.folder / "frames.zarr"), mode="r")
+    for name, array in group.arrays():
+        dims = getattr(array.metadata, "dimension_names", None) or ()
+        if dims and set(dims) <= {"channel", "y", "x"} and name not in found:
+            found[name] = Coordinate(tuple(map(str, dims)), np.asarray(array[...]), array.attrs)
+    return found
+
+
+def _normalisation(plan: Plan, data: Prepared, evaluation: Evaluation) -> Any:
+    """Constants of the training split of the dataset that models are trained on, if known."""
+    if evaluation.trained_on == evaluation.tested_on:
+        return data.attrs.get("normalisation")
+    folder = plan.store / plan.data(evaluation.trained_on).folder
+    return Prepared(folder).attrs.get("normalisation") if store.is_complete(folder) else None

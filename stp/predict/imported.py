@@ -1,0 +1,127 @@
+"""Predict, where that was done elsewhere: read predictions that were imported, and check them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+
+from stp.data.prepared import Clips, Prepared
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.errors import StpError
+from stp.job import Job
+from stp.predict.windows import identity, shown
+
+BLOCK_BYTES = 64_000_000
+"""Forecasts that are read at a time."""
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``predictions.zarr`` and ``index.parquet``, as for a model that is here.
+
+    Args:
+        job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, perhaps
+            ``interval``, and ``submission``: identity of the ``windows``, and ``members``. Inputs
+            are ``data`` and ``external``, the lock of one .npy file: float32, (sample, [member,]
+            lead, C, H, W), in the dataset's units.
+
+    Returns:
+        Samples, members and lead times.
+
+    Raises:
+        StpError: the file is missing, differs from the locked one or does not fit the data, or the
+            data have other windows than those that were predicted.
+    """
+    recipe = job.recipe
+    data = Prepared(job.inputs["data"])
+    clips = data.clips(recipe["split"], interval=recipe.get("interval", 1))
+    raw = RawFiles(job.inputs["external"], job.runtime["raw_roots"])
+    (name,) = raw.names
+    path = raw.find(name)
+    forecasts = _open(path, recipe, data, clips)
+    windows: list[tuple[str, str]] = []
+    names = [str(clip) for clip in clips.index["clip"]]
+    block = max(1, BLOCK_BYTES // max(1, forecasts[:1].nbytes))
+    with SequentialWriter(_array(job.out, recipe, data, forecasts)) as writer:
+        for start in range(0, len(clips), block):
+            stop = min(start + block, len(clips))
+            frames = clips.read(range(start, stop), length=recipe["context"])
+            windows += [(names[start + i], shown(one)) for i, one in enumerate(frames)]
+            values = np.asarray(forecasts[start:stop])
+            bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+            if bad.any():
+                sample = start + int(bad.argmax())
+                raise StpError(
+                    f"{path}: sample {sample} ({names[sample]}) has values that are not finite",
+                    expected="finite numbers",
+                    remedy="mend the predictions, and import them again",
+                )
+            writer.append(values)
+            job.report("samples read", stop, len(clips))
+    if identity(windows) != recipe["submission"]["windows"]:
+        raise StpError(
+            f"{path}: these predictions were made from other windows than those of {data.folder}",
+            expected=f"windows of identity {recipe['submission']['windows']}",
+            remedy="`stp import-predictions` of the same folder names the first window that "
+            "differs; export the windows again, and predict them",
+        )
+    clips.index.to_parquet(job.out / "index.parquet", index=False)
+    return {
+        "samples": len(clips),
+        "members": recipe["submission"]["members"],
+        "lead_times": recipe["lead_times"],
+    }
+
+
+def _open(path: Path, recipe: dict[str, Any], data: Prepared, clips: Clips) -> np.ndarray:
+    """Map the forecasts, found to be of the right shape."""
+    try:
+        forecasts: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="a .npy file as `stp import-predictions` writes it",
+            remedy="import the predictions again",
+        ) from error
+    members = recipe["submission"]["members"]
+    several = (members,) if members > 1 else ()
+    shape = (len(clips), *several, recipe["lead_times"], *data.shape)
+    if forecasts.shape != shape or forecasts.dtype != np.float32:
+        raise StpError(
+            f"{path}: {forecasts.dtype} of shape {forecasts.shape}",
+            expected=f"float32 of shape {shape}",
+            remedy="import the predictions again, for the data as they are now",
+        )
+    return forecasts
+
+
+def _array(
+    out: Path, recipe: dict[str, Any], data: Prepared, forecasts: np.ndarray
+) -> zarr.Array[Any]:
+    """Create ``predictions.zarr`` with its coordinates; returns the empty array of forecasts."""
+    kept = ("dataset", "source", "release", "units", "variables")
+    group = create_group(
+        out / "predictions.zarr",
+        {
+            **{key: data.attrs[key] for key in kept if key in data.attrs},
+            "model": recipe["model"],
+            "external": True,
+            "split": recipe["split"],
+            "interval": recipe.get("interval", 1),
+            "context": recipe["context"],
+        },
+    )
+    ensemble = forecasts.ndim == 6
+    dims = ("sample", *(("member",) if ensemble else ()), "lead", "channel", "y", "x")
+    coordinates = {"sample": np.arange(len(forecasts))}
+    if ensemble:
+        coordinates["member"] = np.arange(forecasts.shape[1])
+    coordinates["lead"] = np.arange(1, recipe["lead_times"] + 1)
+    for name, values in coordinates.items():
+        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
+        array[:] = values
+    shape = forecasts.shape
+    array = create_array(group, "predictions", shape, np.float32, dims, (1, *shape[1:]))
+    array.attrs["units"] = data.attrs.get("units", "")
+    return array

@@ -1,0 +1,146 @@
+"""Verbs for models that live elsewhere, and join by their predictions."""
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples
+
+command = functools.partial(app.command, rich_help_panel="Predictions made elsewhere")
+
+
+@command(
+    epilog=examples(
+        "stp windows moving_mnist --out windows/moving_mnist --configfile config/paper.yaml",
+        "stp windows kth --dimension short_term --format npz --out windows/kth",
+        "stp windows kth --subset val --with-truth --out windows/kth-val",
+        "stp windows bridge --dimension robustness --interval 2 --format mp4 --out windows/x2",
+    )
+)
+def windows(
+    dataset: Annotated[str, typer.Argument(help="The dataset whose frames are predicted.")],
+    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    configfile: ConfigFile = DEMO,
+    dimension: Annotated[
+        str | None, typer.Option(help="Of the evaluation, where several test on the dataset.")
+    ] = None,
+    trained_on: Annotated[
+        str | None, typer.Option(help="The dataset of training, where it is another one.")
+    ] = None,
+    train_subset: Annotated[str | None, typer.Option(help="Part of the training data.")] = None,
+    subset: Annotated[
+        str | None,
+        typer.Option(
+            "--subset",
+            "--split",
+            help="test, or another subset that is tested; train or val for training elsewhere.",
+        ),
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Frames to predict.", min=1)] = None,
+    interval: Annotated[
+        int | None, typer.Option(help="Every which frame of the clips counts.", min=1)
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--format", help="zarr, npz, or mp4 (video only, and lossy).")
+    ] = "zarr",
+    with_truth: Annotated[
+        bool, typer.Option("--with-truth", help="Write the frames to predict as well.")
+    ] = False,
+    log: Log = None,
+) -> None:
+    """Export the exact windows of a test, for a model that lives elsewhere.
+
+    The scale file says which tests there are; options choose one of them. Beside the windows lie
+    windows.json (all that is known about them), index.csv (a row for each) and a README that tells
+    what to return.
+    """
+    from stp import config, runner
+    from stp.cells import Plan
+    from stp.external.evaluation import choose
+    from stp.external.importing import without_external
+    from stp.external.windows import export
+    from stp.progress import Progress
+
+    loaded = config.load(configfile)
+    chosen = choose(
+        loaded,
+        dataset,
+        dimension=dimension,
+        trained_on=trained_on,
+        train_subset=train_subset,
+        subset=subset,
+        horizon=horizon,
+        interval=interval,
+    )
+    plan = Plan(without_external(loaded))
+    with runner.open_log(log) as file:
+        lines = Progress("windows", dataset, plan, file)
+        count = export(plan, chosen, out, kind=kind, with_truth=with_truth, report=lines.report)
+        lossy = "; MP4 is lossy, off by up to about 3/255" if kind == "mp4" else ""
+        lines.say(f"wrote {count} windows to {out}{lossy}")
+
+
+@command(
+    "import-predictions",
+    epilog=examples(
+        "stp import-predictions returned/ --model theirs --title Theirs --reference https://...",
+        "stp import-predictions returned/ --model theirs --configfile config/paper.yaml",
+    ),
+)
+def import_predictions(
+    folder: Annotated[
+        Path, typer.Argument(help="Holds windows.json, index.csv and the predictions.")
+    ],
+    model: Annotated[str, typer.Option(help="Its name: small letters, digits and _.")],
+    configfile: ConfigFile = DEMO,
+    title: Annotated[str | None, typer.Option(help="What tables call it.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Where the predictions come from: a paper, a URL.")
+    ] = None,
+    training: Annotated[
+        str | None, typer.Option(help="What it was trained on, in the submitter's words.")
+    ] = None,
+    statistic: Annotated[
+        str | None,
+        typer.Option(help="Of several members: mean_of_members, ensemble_mean or best_of_members."),
+    ] = None,
+    accept_values: Annotated[
+        bool, typer.Option("--accept-values", help="Values that look wrong are right.")
+    ] = False,
+    accept_order: Annotated[
+        bool, typer.Option("--accept-order", help="An order that looks wrong is right.")
+    ] = False,
+    log: Log = None,
+) -> None:
+    """Check predictions that were made elsewhere; make them a model of the plan.
+
+    Checked are completeness, shape, type, units, order, and that the windows are those of the
+    prepared data; whatever is wrong is refused, with the first sample that shows it. Then
+    config/models/MODEL.yaml lists the submission, known by its checksum, and a scale file may name
+    the model like any other. A newer submission for the same test takes the place of the older.
+    """
+    from stp import config, runner
+    from stp.cells import Plan
+    from stp.external import importing
+    from stp.progress import Progress
+
+    plan = Plan(importing.without_external(config.load(configfile)))
+    with runner.open_log(log) as file:
+        lines = Progress("import", model, plan, file)
+        done = importing.import_predictions(
+            plan,
+            folder,
+            model,
+            statement=importing.Statement(title, reference, training),
+            statistic=statistic,
+            accept_values=accept_values,
+            accept_order=accept_order,
+            report=lines.report,
+        )
+        for warning in done.warnings:
+            lines.say(f"WARNING: {warning}")
+        again = " in place of an older submission" if done.replaced else ""
+        lines.say(f"wrote {plan.raw_folder / done.submission.file} and {done.entry}{again}")
+        lines.say(f"name {model} under models: of {configfile}, and make the tables")
