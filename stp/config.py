@@ -264,9 +264,8 @@ class Submission(Strict):
         data: digest of the recipe of the prepared data that they are about: another release, or
             other clips, are another test.
         windows: identity of the windows that they were made from (stp/predict/windows.py).
-        file: below a raw folder: float32, (sample, [member,] lead, channel, y, x), as .npy.
-        bytes: its size.
-        sha256: of the file; that is what the predictions are known by.
+        bytes: size of their file.
+        sha256: of the file; that is what they are known by, and what it is called.
         members: forecasts of each sample.
         statistic: what metrics of one forecast make of several (stp/score/members.py).
         imported: the date.
@@ -280,7 +279,6 @@ class Submission(Strict):
     setting: str
     data: str = Field(pattern="^[0-9a-f]{16}$")
     windows: str = Field(pattern="^[0-9a-f]{64}$")
-    file: str
     bytes: int = Field(ge=1)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     members: int = Field(default=1, ge=1)
@@ -295,9 +293,9 @@ class Submission(Strict):
 
     @property
     def release(self) -> Release:
-        """The file as raw bytes."""
+        """The file as raw bytes: float32, (sample, [member,] lead, channel, y, x), as .npy."""
         file = RawFile(
-            path=self.file,
+            path=f"external/{self.sha256[:16]}.npy",
             bytes=self.bytes,
             sha256=self.sha256,
             access="manual",

@@ -26,7 +26,11 @@ class Coordinate:
     """
 
     def __init__(self, dims: tuple[str, ...], values: np.ndarray, attrs: Mapping[str, Any]) -> None:
-        self.dims, self.values, self.attrs = dims, values, dict(attrs)
+        self.is_text = values.dtype.kind not in "biufM"
+        if self.is_text:  # fixed lengths can be written without pickle
+            values = np.array([str(text) for text in values.ravel()]).reshape(values.shape)
+        self.values = values
+        self.dims, self.attrs = dims, dict(attrs)
 
 
 class Writer(Protocol):
@@ -128,10 +132,8 @@ class NpzWindows:
                 archive.write(self._spool(name), f"{name}.npy")
                 self._spool(name).unlink()
             for name, one in self.coordinates.items():
-                text = one.values.dtype.kind in "OU"
-                values = one.values.astype(str) if text else one.values
                 with archive.open(f"{name}.npy", "w") as member:
-                    np.lib.format.write_array(member, values, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
+                    np.lib.format.write_array(member, one.values, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
 
     def _spool(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
@@ -179,7 +181,7 @@ def _encode(path: Path, clip: np.ndarray, rate: int) -> None:
 
 def _write_coordinate(group: zarr.Group, name: str, one: Coordinate) -> None:
     shape, dims = one.values.shape, one.dims
-    if one.values.dtype.kind in "OU":
+    if one.is_text:
         array = group.create_array(
             name, shape=shape, dtype="str", chunks=shape, dimension_names=dims
         )

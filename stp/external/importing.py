@@ -116,7 +116,7 @@ def import_predictions(
     windows = read_windows(folder)
     data = _check_evaluation(plan, folder, windows)
     clips = clips_of(data, windows.evaluation)
-    target = plan.raw_folder / EXTERNAL / name
+    target = plan.raw_folder / EXTERNAL
     with _temporary(target) as spool:
         source = open_source(folder, windows, spool)
         if source.samples is not None and len(source.samples) == source.shape[0]:
@@ -131,12 +131,10 @@ def import_predictions(
         sha256 = _copy(source, windows, data, clips, copy, tables, accept_values, report)
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
         what = windows.evaluation
-        file = f"{what.tested_on}-{what.subset}-{what.setting}-{sha256[:16]}.npy"
         entered = {
             **what._asdict(),
             "data": digest(plan.recipes.prepare(what.tested_on)),
             "windows": windows.described["index_sha256"],
-            "file": f"{EXTERNAL}/{name}/{file}",
             "bytes": copy.stat().st_size,
             "sha256": sha256,
             "members": members,
@@ -144,8 +142,9 @@ def import_predictions(
             "imported": datetime.now(UTC).date().isoformat(),
         }
         submission = check(Submission, entered, "stp import-predictions")
-        with writing(target / file):
-            copy.replace(target / file)
+        (file,) = submission.release.files
+        with writing(plan.raw_folder / file.path):
+            copy.replace(plan.raw_folder / file.path)
     replaced = _enter(entry, model, name, statement, submission)
     return Imported(entry, submission, warnings, replaced)
 
@@ -202,12 +201,13 @@ def _check_evaluation(plan: Plan, folder: Path, windows: Windows) -> Prepared:
         "shape": list(data.shape),
         "context": data.context,
         "units": str(data.attrs.get("units", "")),
+        "horizon": wanted.horizon,
     }
     for key, value in here.items():
         if described.get(key) != value:
             raise StpError(
                 f"{path}: {key} is {described.get(key)!r}; first sample: {windows.name(0)}",
-                expected=f"{value!r}, as {data.folder} has it",
+                expected=f"{value!r}, as the scale and {data.folder} have it",
                 remedy=EXPORT_AGAIN,
             )
     return data
@@ -221,7 +221,7 @@ def _describe(one: Evaluation) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """A folder beside the files of a model, so that they can be renamed; gone at the end."""
+    """A folder beside the files, so that one in it can be renamed; gone at the end."""
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for left in target.glob(".import-*"):

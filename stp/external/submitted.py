@@ -15,6 +15,7 @@ from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.predict.windows import identity
 
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
+NEEDED = ("shape", "context", "horizon", "units", "values", "data", "samples", "index_sha256")
 EXPORT_AGAIN = "export the windows again (`stp windows`), and predict those"
 
 
@@ -51,6 +52,7 @@ def read_windows(folder: Path) -> Windows:
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
         version = described["format"]
+        lost = [key for key in NEEDED if key not in described]
         evaluation = Evaluation(**described["evaluation"])
         count, wanted = int(described["samples"]), str(described["index_sha256"])
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -59,8 +61,12 @@ def read_windows(folder: Path) -> Windows:
             expected="the file that `stp windows` wrote beside the windows",
             remedy="copy it into the folder, as it was",
         ) from error
-    if version != VERSION:
-        raise StpError(f"{path}: format {version}", expected=str(VERSION), remedy=EXPORT_AGAIN)
+    if version != VERSION or lost:
+        raise StpError(
+            f"{path}: format {version}{', without ' if lost else ''}{', '.join(lost)}",
+            expected=f"format {VERSION}, with {', '.join(NEEDED)}",
+            remedy="copy the file again, as `stp windows` wrote it; or export the windows again",
+        )
     index = _read_index(folder / INDEX)
     order = complete(folder / INDEX, index["sample"].tolist(), count, index["clip"].tolist())
     by_sample = index.sort_values("sample")
@@ -375,12 +381,12 @@ def check_form(source: Source, windows: Windows) -> int:
             )
         return shape[1] if len(shape) == 6 else 1
     tail = shape[-4:]
-    if len(shape) >= 4 and tail == (leads, height, width, channels):
+    if len(shape) >= 5 and tail == (leads, height, width, channels):
         remedy = "channels are last: np.moveaxis(predictions, -1, -3)"
-    elif channels == 1 and shape[-3:] == (leads, height, width):
-        remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
     elif len(shape) >= 5 and tail == (channels, leads, height, width):
         remedy = "leads come before channels: np.swapaxes(predictions, -4, -3)"
+    elif channels == 1 and shape[-3:] == (leads, height, width):
+        remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
     elif len(shape) >= 5 and tail[1:] == one[1:]:
         remedy = f"predict {leads} lead times, no context frames among them"
     raise StpError(

@@ -142,5 +142,6 @@ def import_predictions(
         for warning in done.warnings:
             lines.say(f"WARNING: {warning}")
         again = " in place of an older submission" if done.replaced else ""
-        lines.say(f"wrote {plan.raw_folder / done.submission.file} and {done.entry}{again}")
+        (kept,) = done.submission.release.files
+        lines.say(f"wrote {plan.raw_folder / kept.path} and {done.entry}{again}")
         lines.say(f"name {model} under models: of {configfile}, and make the tables")

@@ -1,0 +1,35 @@
+"""A world that all tests of models elsewhere share; nobody changes what is prepared in it."""
+
+import shutil
+
+import numpy as np
+import pytest
+from elsewhere import ROOT, World, dots, field
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """Both datasets prepared, and their windows exported as windows-<name>."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_STORE_DIR", str(folder / "store"))
+        patch.setenv("STP_RAW_DIR", str(folder / "raw"))
+        (folder / "raw").mkdir()
+        np.save(folder / "raw" / "dots.npy", dots())
+        field().to_netcdf(folder / "raw" / "field.nc")
+        shutil.copytree(ROOT / "config", folder / "config")
+        world = World(folder)
+        world.prepare(world.plan(), "dots", "field")
+        for name in ("dots", "field"):
+            world.export(name, folder / f"windows-{name}", kind="npz", with_truth=True)
+        yield world
+
+
+@pytest.fixture
+def world(prepared, monkeypatch):
+    """The same, without what other tests imported."""
+    monkeypatch.setenv("STP_STORE_DIR", str(prepared.folder / "store"))
+    monkeypatch.setenv("STP_RAW_DIR", str(prepared.folder / "raw"))
+    yield prepared
+    shutil.rmtree(prepared.folder / "raw" / "external", ignore_errors=True)
+    (prepared.facts / "models" / "theirs.yaml").unlink(missing_ok=True)

@@ -1,0 +1,453 @@
+"""`stp import-predictions`: what is taken, what becomes of it, and what is refused, and why."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import properscoring
+import pytest
+import yaml
+import zarr
+from elsewhere import forecast, returned
+
+from stp import config, runner
+from stp.cells import Plan
+from stp.data.prepared import Prepared
+from stp.errors import StpError
+from stp.external.importing import without_external
+from stp.manifest import manifest
+from stp.score.predictions import Predictions
+
+LEADS = {"dots": 3, "field": 2}
+
+
+@pytest.fixture
+def dots(world):
+    """A good forecast of the dots, (12, 3, 1, 16, 16)."""
+    return forecast(world.folder / "windows-dots", 3)
+
+
+@pytest.fixture
+def field(world):
+    """A good forecast of the field, (.., 2, 2, 6, 8)."""
+    return forecast(world.folder / "windows-field", 2)
+
+
+@pytest.fixture
+def submit(world, tmp_path):
+    """Return predictions in a folder, and import them."""
+
+    def run(name, predictions, *, accept=(), statistic=None, **arrays):
+        folder = tmp_path / "returned"
+        shutil.rmtree(folder, ignore_errors=True)
+        returned(world.folder / f"windows-{name}", folder, predictions, **arrays)
+        more = {f"accept_{what}": True for what in accept}
+        return world.submit(folder, statistic=statistic, **more)
+
+    return run
+
+
+def refuse(match, call, *given, **more):
+    with pytest.raises(StpError, match=match):
+        call(*given, **more)
+
+
+def made(world, *models, **changes):
+    """Make the cells of the model."""
+    plan = world.plan("theirs", **changes)
+    cells = [cell for cell in plan.cells if cell.cell.model == "theirs"]
+    for one in cells:
+        lock = one.predictions.inputs["external"].lock
+        runner.fetch(plan, plan.raw_of(str(plan.store / lock)))
+        runner.make(plan, one.predictions)
+        runner.make(plan, one.scores)
+    return plan, cells
+
+
+# What is taken
+
+
+def test_a_submission_becomes_a_cell_and_is_scored_like_one_of_ours(world, submit, dots):
+    done = submit("dots", dots)
+    entry = yaml.safe_load(done.entry.read_text())
+    assert (entry["title"], entry["fit"], entry["training"]) == (
+        "Theirs",
+        "external",
+        "dots of 1999",
+    )
+    plan, (cell,) = made(world)  # none on the field: nothing was imported for that
+    assert str(cell.cell) == "theirs on dots (short_term)" and cell.model is None
+    assert plan.gpus(cell.predictions) == 0
+    ours = next(one for one in plan.cells if one.cell.model == "persistence"
+                and one.cell.tested_on == "dots")  # fmt: skip
+    for artefact in (ours.predictions, ours.scores):
+        runner.make(plan, artefact)
+    assert "torch" not in str(cell.predictions.code.modules)
+
+    def table(one, name):
+        rows = pd.read_parquet(plan.store / one.scores.folder / name)
+        return rows.drop(columns=["model"])
+
+    for name in ("scores.parquet", "sample_scores.parquet"):
+        pd.testing.assert_frame_equal(table(cell, name), table(ours, name))
+    data = Prepared(plan.store / cell.data.folder)
+    mine = Predictions(plan.store / cell.predictions.folder, data, "test")
+    np.testing.assert_array_equal(mine.read(0, 12)[0][:, 0], dots)
+
+
+@pytest.mark.parametrize("form", ["zarr", "zarr alone", "npy", "files", "clips", "half"])
+def test_every_form_is_read_alike(world, tmp_path, dots, submit, form):
+    wanted = submit("dots", dots).submission.sha256
+    folder = returned(world.folder / "windows-dots", tmp_path / "other", dots)
+    (folder / "predictions.npz").unlink()
+    if form == "zarr":
+        group = zarr.create_group(folder / "predictions.zarr", zarr_format=2)
+        group.create_array("predictions", data=dots, chunks=(5, 2, 1, 16, 16))
+    elif form == "zarr alone":
+        zarr.create_array(folder / "predictions.zarr", data=dots)
+    elif form == "npy":
+        np.save(folder / "predictions.npy", np.asfortranarray(dots.astype(">f8")))
+    elif form == "half":
+        np.save(folder / "predictions.npy", dots.astype(np.float16))
+    else:
+        clips = pd.read_csv(folder / "index.csv")["clip"]
+        for sample, one in enumerate(dots):
+            name = f"{sample:05d}" if form == "files" else clips[sample]
+            path = folder / "predictions" / f"{name}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, one)
+    found = world.submit(folder).submission
+    if form == "half":
+        kept = np.load(world.folder / "raw" / found.release.files[0].path)
+        assert kept.dtype == np.float32 and np.abs(kept - dots).max() < 5e-4
+    else:
+        assert found.sha256 == wanted
+
+
+def test_rows_may_come_in_any_order_that_is_named(world, tmp_path, dots, submit):
+    wanted = submit("dots", dots).submission.sha256
+    order = np.random.default_rng(0).permutation(12)
+    assert submit("dots", dots[order], sample=order).submission.sha256 == wanted
+    folder = returned(world.folder / "windows-dots", tmp_path / "sorted", dots[order])
+    index = pd.read_csv(folder / "index.csv")
+    index.iloc[order].to_csv(folder / "index.csv", index=False)
+    assert world.submit(folder).submission.sha256 == wanted
+
+
+def test_members_are_scored_as_an_ensemble(world, submit, dots):
+    noise = np.random.default_rng(0).normal(0, 0.05, (12, 4, *dots.shape[1:]))
+    done = submit("dots", (dots[:, None] + noise).astype(np.float32), statistic="best_of_members")
+    assert (done.submission.members, done.submission.statistic) == (4, "best_of_members")
+    plan, (cell,) = made(world)
+    found = zarr.open_group(str(plan.store / cell.predictions.folder / "predictions.zarr"))
+    dims = ("sample", "member", "lead", "channel", "y", "x")
+    assert found["predictions"].metadata.dimension_names == dims
+    scores = pd.read_parquet(plan.store / cell.scores.folder / "scores.parquet")
+    overall = scores[scores["lead"].isna() & (scores["statistic"] == "mean")]
+    values = overall.set_index("convention")["value"]
+    truth = np.load(world.folder / "windows-dots" / "windows.npz")["truth"]
+    errors = np.square(dots[:, None] + noise - truth[:, None]).mean(axis=(2, 3, 4, 5))
+    np.testing.assert_allclose(values["mse.pixel_mean"], errors.min(axis=1).mean(), rtol=1e-5)
+    crps = properscoring.crps_ensemble(truth, np.moveaxis(dots[:, None] + noise, 1, -1))
+    np.testing.assert_allclose(values["crps.pixel_mean"], crps.mean(), rtol=1e-5)
+
+
+def test_one_member_is_no_ensemble(submit, dots):
+    wanted = submit("dots", dots).submission.sha256
+    assert submit("dots", dots[:, None]).submission.sha256 == wanted
+    refuse("--statistic is for several", submit, "dots", dots, statistic="ensemble_mean")
+
+
+def test_manifests_mark_it_and_never_call_it_the_papers(world, submit, dots, monkeypatch):
+    monkeypatch.setattr(config, "CONFIG_FOLDER", world.facts)
+    submit("dots", dots)
+    found = manifest(world.plan("theirs"), "short_term")
+    theirs = [cell for cell in found["cells"] if cell["key"]["model"] == "theirs"]
+    assert [(c["external"], c["protocol"], c["official_paper_protocol"]) for c in theirs] == [
+        (True, "external", False)
+    ]
+    assert theirs[0]["reference"] == "https://example.org/theirs"
+    assert found["names"]["models"]["theirs"] == "Theirs (external)"
+    assert "theirs" not in found["published_names"]["models"]
+    ours = [cell for cell in found["cells"] if cell["key"]["model"] == "persistence"]
+    assert not any("external" in cell for cell in ours)
+
+
+def test_a_newer_submission_takes_the_place_of_the_older(world, submit, dots, field):
+    first = submit("dots", dots)
+    plan, (old,) = made(world)
+    submit("field", field)
+    assert [c.cell.tested_on for c in world.plan("theirs").cells if c.cell.model == "theirs"] == [
+        "dots",
+        "field",
+    ]
+    second = submit("dots", 0.5 * dots)
+    assert not first.replaced and second.replaced
+    entry = yaml.safe_load(second.entry.read_text())
+    assert [one["tested_on"] for one in entry["submissions"]] == ["dots", "field"]
+    plan, (new, _) = made(world)
+    assert new.predictions.folder != old.predictions.folder
+    assert (plan.store / old.predictions.receipt).exists()
+
+
+def test_other_data_of_the_same_name_are_another_test(world, submit, dots):
+    """A scale with other clips has no cell for it; with no cell at all that is an error."""
+    submit("dots", dots)
+    other = {"dots": {"prepare": {"splits": {"test": 0.3}}}}
+    refuse("no predictions of theirs were imported", world.plan, "theirs", datasets=other)
+    code = world.plan("theirs").cells[1].predictions
+    assert code.recipe["submission"]["windows"]  # by content, not by fingerprint
+
+
+def test_import_works_while_the_scale_names_the_model_already(world, submit, dots, tmp_path):
+    submit("dots", dots)
+    entry = world.facts / "models" / "theirs.yaml"
+    content = yaml.safe_load(entry.read_text())
+    entry.write_text(yaml.safe_dump({**content, "submissions": []}))
+    wanted = {"dimensions": {"short_term": {"models": ["persistence", "theirs"]}}}
+    refuse("no predictions of theirs", Plan, world.config(**wanted))
+    assert all(
+        one.cell.model != "theirs" for one in Plan(without_external(world.config(**wanted))).cells
+    )
+    done = world.submit(tmp_path / "returned", changes=wanted)
+    assert done.submission.tested_on == "dots"
+
+
+# What is refused
+
+
+def test_missing_samples_are_named(submit, dots, world, tmp_path):
+    refuse(r"11 samples: sample 11 \(.*\) is missing", submit, "dots", dots[:11])
+    refuse("sample 7 is missing", submit, "dots", np.delete(dots, 7, 0),
+           sample=np.delete(np.arange(12), 7))  # fmt: skip
+    folder = returned(world.folder / "windows-dots", tmp_path / "rows", np.delete(dots, 7, 0))
+    index = pd.read_csv(folder / "index.csv")
+    index.drop(7).to_csv(folder / "index.csv", index=False)
+    refuse(r"index.csv: sample 7 is missing", world.submit, folder)
+    (folder / "predictions.npz").unlink()
+    (folder / "predictions").mkdir()
+    index.to_csv(folder / "index.csv", index=False)
+    for sample in {*range(12)} - {4, 9}:
+        np.save(folder / "predictions" / f"{sample}.npy", dots[sample])
+    refuse(r"sample 4 \(.*\) is missing, and 1 more", world.submit, folder)
+
+
+def test_a_sample_that_is_there_twice_is_named(submit, dots):
+    twice = np.concatenate([np.arange(12), [3]])
+    refuse("row 12 is sample 3, which is there twice", submit, "dots", dots[twice], sample=twice)
+    beyond = np.concatenate([np.arange(12), [12]])
+    refuse("row 12 is sample 12, which does not", submit, "dots", dots[twice], sample=beyond)
+
+
+def test_truncated_files_name_the_first_sample_that_is_lost(world, tmp_path, dots):
+    folder = returned(world.folder / "windows-dots", tmp_path / "cut", dots)
+    (folder / "predictions.npz").unlink()
+    path = folder / "predictions.npy"
+    np.save(path, dots)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 128 + 5 * dots[0].nbytes + 7])
+    refuse(r"predictions.npy: cannot be read.* ends within sample 5", world.submit, folder)
+    path.unlink()
+    zarr.create_array(folder / "predictions.zarr", data=dots, chunks=(1, 3, 1, 16, 16))
+    chunk = folder / "predictions.zarr" / "c" / "6" / "0" / "0" / "0" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:9])
+    refuse(r"sample 6 \(.*\) cannot be read", world.submit, folder)
+    chunk.unlink()
+    refuse(r"sample 6 \(.*\) has pictures that were never written", world.submit, folder)
+    shutil.rmtree(folder / "predictions.zarr")
+    (folder / "predictions").mkdir()
+    for sample, one in enumerate(dots):
+        np.save(folder / "predictions" / f"{sample}.npy", one)
+    path = folder / "predictions" / "8.npy"
+    path.write_bytes(path.read_bytes()[:200])
+    refuse(r"8.npy: sample 8 \(.*\) cannot be read", world.submit, folder)
+    shutil.rmtree(folder / "predictions")
+    (folder / "predictions.npz").write_bytes(b"PK\x03\x04 and then the line broke")
+    refuse(r"predictions.npz: cannot be read", world.submit, folder)
+
+
+def test_values_that_are_not_finite_name_their_sample(submit, dots):
+    dots[5, 2, 0, 3, 4] = np.nan
+    dots[9, 0, 0, 0, 0] = np.inf
+    refuse(r"sample 5 \(.*\) has values that are not finite", submit, "dots", dots)
+
+
+def test_units_that_were_mistaken_are_named(submit, dots, field):
+    refuse(r"sample 0 .*0\.\.255 for 0\.\.1[\s\S]*divide by 255", submit, "dots", 255 * dots)
+    refuse(r"sample 0 .*-1\.\.1 for 0\.\.1", submit, "dots", 2 * dots - 1)
+    refuse("uint8[^/]*divide by 255", submit, "dots", (255 * dots).astype(np.uint8))
+
+
+def test_normalised_values_are_no_kelvin(world, submit, field):
+    about = json.loads((world.folder / "windows-field" / "windows.json").read_text())
+    offset, scale = (np.array(about["normalisation"][key])[:, None, None]
+                     for key in ("offset", "scale"))  # fmt: skip
+    normalised = ((field - offset) / scale).astype(np.float32)
+    refuse(r"sample 0 .*normalised by the constants of training \(t2m", submit, "field", normalised)
+    wind = np.stack([field[:, :, 0], normalised[:, :, 1]], axis=2)
+    refuse(r"normalised by the constants of training \(u10", submit, "field", wind)
+    celsius = field - np.array([273.15, 0], np.float32)[:, None, None]
+    refuse(r"degrees Celsius for Kelvin \(t2m[\s\S]*add 273.15", submit, "field", celsius)
+    done = submit("field", celsius, accept=["values"])
+    assert "degrees Celsius" in done.warnings[0]
+
+
+def test_a_single_sample_in_other_units_is_named(submit, field):
+    field[6, :, 0] -= 273.15
+    refuse(r"sample 6 .*t2m of", submit, "field", field)
+
+
+def test_an_exploded_forecast_is_named(submit, field):
+    field[3, 1, 1] = 1e9
+    refuse(r"sample 3 .*u10 of", submit, "field", field)
+
+
+@pytest.mark.parametrize("name", ["dots", "field"])
+def test_shuffled_samples_are_refused(world, submit, request, name):
+    good = request.getfixturevalue(name)
+    order = np.roll(np.arange(len(good)), 5)
+    refuse("forecast of sample 0 .* fits sample", submit, name, good[order])
+    done = submit(name, good[order], accept=["order"])
+    assert "fits sample" in done.warnings[0]
+
+
+def test_two_samples_that_changed_places_are_refused(submit, dots):
+    dots[[4, 10]] = dots[[10, 4]]
+    refuse(r"forecast of sample 4 .* fits sample 10", submit, "dots", dots)
+
+
+def test_other_data_are_refused_and_the_first_window_that_differs_named(
+    world, tmp_path, dots, monkeypatch
+):
+    """Windows of the same dataset before its raw bytes changed: another data fingerprint."""
+    folder = returned(world.folder / "windows-dots", tmp_path / "before", dots)
+    raw = np.load(world.folder / "raw" / "dots.npy")
+    first = pd.read_csv(folder / "index.csv")["clip"][2]
+    raw[int(first.split("/")[-2]), 1, 5, 5] ^= 64
+    np.save(tmp_path / "dots.npy", raw)
+    monkeypatch.setenv("STP_RAW_DIR", str(tmp_path))
+    changed = {
+        "datasets": {
+            "dots": {
+                "release": "changed",
+                "releases": {"changed": {"source": "own", "files": [{"path": "dots.npy"}]}},
+            }
+        }
+    }
+    plan = Plan(world.config(**changed))
+    world.prepare(plan, "dots")
+    old = json.loads((folder / "windows.json").read_text())["data"]["fingerprint"]
+    assert plan.data("dots").fingerprint != old
+    refuse(rf"sample 2 .*[\s\S]*release changed[\s\S]*{old}", world.submit, folder, changes=changed)
+
+
+def test_the_same_frames_under_another_fingerprint_are_the_same_windows(world, tmp_path, dots):
+    """Code of the reader may change, and the frames not."""
+    folder = returned(world.folder / "windows-dots", tmp_path / "same", dots)
+    path = folder / "windows.json"
+    about = json.loads(path.read_text())
+    about["data"]["fingerprint"] = "0123456789abcdef"
+    path.write_text(json.dumps(about))
+    assert world.submit(folder).submission.windows == about["index_sha256"]
+
+
+def test_windows_of_another_dataset_or_test_are_refused(world, tmp_path, dots, field):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    only = {"dimensions": {"short_term": {"datasets": ["field"]}, "robustness": {"cells": []}}}
+    refuse(r"short_term: dots.* not among .*sample 0", world.submit, folder, changes=only)
+    longer = {"datasets": {"dots": {"horizon": 5}}}
+    refuse(r"dots, test, horizon-3 is not[\s\S]*horizon-5", world.submit, folder, changes=longer)
+    # forecasts of one dataset in the folder of the other
+    wrong = returned(world.folder / "windows-field", tmp_path / "b", dots)
+    refuse(r"shape \(12, 3, 1, 16, 16\)[\s\S]*2, 2, 6, 8", world.submit, wrong)
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (lambda p: np.moveaxis(p, 2, -1), "channels are last"),
+        (lambda p: p[:, :, 0], "axis of the only channel"),
+        (lambda p: np.swapaxes(p, 1, 2), "leads come before channels"),
+        (lambda p: np.concatenate([p, p], axis=1), "no context frames among them"),
+    ],
+)
+def test_shapes_come_with_the_likely_mistake(submit, dots, change, hint):
+    refuse(rf"predictions have shape[\s\S]*{hint}", submit, "dots", change(dots))
+
+
+def test_what_belongs_to_the_windows_must_come_back_as_it_was(world, tmp_path, dots):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    index = pd.read_csv(folder / "index.csv")
+    index.loc[3, "window"] = "0" * 16
+    index.to_csv(folder / "index.csv", index=False)
+    refuse("this is not the index of", world.submit, folder)
+    (folder / "index.csv").unlink()
+    refuse("index.csv: missing", world.submit, folder)
+    (folder / "windows.json").write_text("{}")
+    refuse("windows.json: 'format'", world.submit, folder)
+    (folder / "windows.json").unlink()
+    refuse("windows.json: missing", world.submit, folder)
+
+
+def test_one_form_of_predictions_and_no_other(world, tmp_path, dots):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    np.save(folder / "predictions.npy", dots)
+    refuse(r"predictions.npz and predictions.npy", world.submit, folder)
+    (folder / "predictions.npy").unlink()
+    np.savez(folder / "predictions.npz", prediction=dots)
+    refuse("no array called predictions", world.submit, folder)
+    (folder / "predictions.npz").unlink()
+    refuse("no predictions", world.submit, folder)
+
+
+def test_models_of_ours_are_never_overwritten(world, tmp_path, dots):
+    folder = returned(world.folder / "windows-dots", tmp_path / "a", dots)
+    before = (world.facts / "models" / "convlstm.yaml").read_bytes()
+    refuse("convlstm is a model of this repository", world.submit, folder, "convlstm")
+    assert (world.facts / "models" / "convlstm.yaml").read_bytes() == before
+    refuse("no name of a model", world.submit, folder, "Their-Model")
+
+
+def test_a_refused_submission_leaves_nothing(world, submit, dots):
+    refuse("not finite", submit, "dots", np.full_like(dots, np.nan))
+    assert not (world.folder / "raw" / "external").exists()
+    assert not (world.facts / "models" / "theirs.yaml").exists()
+
+
+# Later, when a cell is made
+
+
+def test_bytes_that_changed_since_the_import_are_refused(world, submit, dots):
+    done = submit("dots", dots)
+    (file,) = done.submission.release.files
+    path = world.folder / "raw" / file.path
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    plan = world.plan("theirs")
+    cell = next(one for one in plan.cells if one.cell.model == "theirs")
+    lock = cell.predictions.inputs["external"].lock
+    refuse(path.name, runner.fetch, plan, plan.raw_of(lock))
+    path.unlink()
+    refuse("import the predictions again", runner.fetch, plan, plan.raw_of(lock))
+
+
+def test_cells_name_the_prepared_data_that_no_longer_show_what_was_predicted(
+    world, submit, dots, monkeypatch
+):
+    submit("dots", 0.9 * dots)  # nobody else has these bytes, so the cell is yet to be made
+    monkeypatch.setattr("stp.predict.imported.shown", lambda frames: "f" * 16)
+    refuse("made from other windows than those of", made, world)
+
+
+def test_the_core_needs_no_torch(world, submit, dots):
+    submit("dots", dots)
+    plan = world.plan("theirs")
+    cell = next(one for one in plan.cells if one.cell.model == "theirs")
+    modules = cell.predictions.code.modules
+    assert "stp.predict.imported" in modules
+    folder = Path(__file__).parents[2]
+    texts = [folder.joinpath(*m.split(".")).with_suffix(".py") for m in modules]
+    assert not any("import torch" in path.read_text() for path in texts if path.exists())
