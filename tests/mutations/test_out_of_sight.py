@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from reach import ROOT, read
+from reach import ROOT, everything
 
-from stp import config
 from stp.cells import ROOTS, Plan
 from stp.fingerprint import closure
 
@@ -46,7 +45,7 @@ def path_of(module: str) -> Path:
 
 def fingerprinted() -> dict[str, ast.Module]:
     """All modules that are in some fingerprint, parsed."""
-    plan = Plan(config.load(read("everything.yaml")))
+    plan = Plan(everything())
     modules = {m for artefact in plan.artefacts.values() for m in artefact.code.modules}
     modules |= set(closure(ROOTS["collect"]))
     for path in (ROOT / "stp" / "fetch" / "generators").glob("*.py"):
