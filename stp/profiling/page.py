@@ -117,7 +117,8 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
     """Every model: name, title, kind, how it is fitted, reference."""
     known = notes(config)
     for name, model in config.models.items():
-        kind = known[name].kind if name in known else "reference line"
+        kind = "external" if model.fit == "external" else "reference line"
+        kind = known[name].kind if name in known else kind
         yield name, model.title, kind, FITS[model.fit], model.reference
 
 
