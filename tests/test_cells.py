@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from stp import config
-from stp.cells import Plan, setting_name, setting_of
+from stp.cells import Plan
 from stp.errors import StpError
+from stp.setting import setting_name, setting_of
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
