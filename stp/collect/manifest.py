@@ -83,6 +83,16 @@ def cell_key(cell: Cell) -> tuple[Any, ...]:
     return tuple(cell["key"][name] for name in CELL_KEYS)
 
 
+def predictions_of(cell: Cell) -> Path:
+    """Return the folder of ``predictions.zarr`` and ``index.parquet``, of all test clips or some.
+
+    That of the predictions; of cells that are scored while they are predicted that of the scores,
+    which holds a few (``kept`` of the cell): a row of the index belongs to a row of the array in
+    both cases, and tells its clip.
+    """
+    return Path(cell["predictions"] or cell["scores"])
+
+
 def describe(cell: Cell) -> str:
     """Name a cell for people: the parts of its key that are set."""
     return ", ".join(

@@ -65,6 +65,22 @@ class Members:
             return metric._replace(reason="single samples have no value: there is no best member")
         return metric
 
+    def single(self, predicted: np.ndarray) -> np.ndarray:
+        """The forecast of each sample that stands for all where sets of clips are compared.
+
+        It is the mean of the members where that is what is scored, and else the first: any other
+        one is drawn from the same distribution.
+
+        Args:
+            predicted: (n, M, T, C, H, W).
+
+        Returns:
+            (n, T, C, H, W).
+        """
+        if self.statistic == "ensemble_mean":
+            return np.asarray(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
+        return predicted[:, 0]
+
     def statistics(
         self,
         name: str,
@@ -94,7 +110,7 @@ class Members:
         if metric.ensemble:
             return of(predicted)
         if self.statistic == "ensemble_mean":
-            return of(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
+            return of(self.single(predicted))
         each = np.stack([of(predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
             return _best(each, higher=self.higher_is_better[name])

@@ -54,7 +54,7 @@ class ScoreOptions:
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
-        threads: conventions that are computed at the same time.
+        threads: of the networks that conventions look through.
         statistic: how several forecasts of a sample are scored by metrics of one forecast; see
             `stp.score.members`. None where there is one.
         higher_is_better: by convention; for the best of several forecasts only.

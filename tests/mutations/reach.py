@@ -75,7 +75,8 @@ def things(made: Made) -> list[tuple[Thing, Any]]:
     found: list[tuple[Thing, Any]] = []
     if made.model is not None:
         found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
-    found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
+    if made.predictions is not None:
+        found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
     found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))
     return found
 
