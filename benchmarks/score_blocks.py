@@ -163,9 +163,7 @@ def difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> floa
     )
 
 
-def cell(
-    name: str, samples: int, folder: Path
-) -> tuple[dict[str, Metric], np.ndarray, np.ndarray]:
+def cell(name: str, samples: int, folder: Path) -> tuple[dict[str, Metric], np.ndarray, np.ndarray]:
     """The conventions that are scored on video or weather, and frames to score."""
     context, leads, *frame = SHAPES[name]
     rng = np.random.default_rng(0)

@@ -180,9 +180,7 @@ class Workload:
             made = self._predict(artefact)
             written += min(recipe.get("keep", 0), clips) * values * FLOAT
             return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
-        return Work(
-            "score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown
-        )
+        return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
 
 
 def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:

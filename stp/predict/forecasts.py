@@ -150,10 +150,11 @@ def create_predictions(out: Path, forecasts: Forecasts, numbers: np.ndarray) -> 
     )
     _, members, leads, *frame = forecasts.shape
     coordinates = {"sample": numbers, "lead": np.arange(1, leads + 1)}
-    dims, shape = ("lead", "channel", "y", "x"), (leads, *frame)
+    outer: tuple[str, ...] = ("lead",)
+    shape = (leads, *frame)
     if members > 1:
         coordinates["member"] = np.arange(members)
-        dims, shape = ("member", *dims), (members, *shape)
+        outer, shape = ("member", "lead"), (members, *shape)
     for name, values in coordinates.items():
         array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
         array[:] = values
@@ -162,7 +163,7 @@ def create_predictions(out: Path, forecasts: Forecasts, numbers: np.ndarray) -> 
         "predictions",
         (len(numbers), *shape),
         np.float32,
-        ("sample", *dims),
+        ("sample", *outer, "channel", "y", "x"),
         (1, *shape),
     )
     stored.attrs["units"] = attrs.get("units", "")

@@ -62,7 +62,8 @@ class Checkpoint:
         beside = path.with_suffix(".part")
         try:
             with beside.open("wb") as file:
-                np.savez(file, **{RECIPE: np.array(self.recipe)}, **part)
+                arrays: dict[str, Any] = {RECIPE: np.array(self.recipe), **part}
+                np.savez(file, **arrays)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)

@@ -1,8 +1,9 @@
 """Score: compare predictions with what happened.
 
 Predictions and truth are read in blocks of samples and dropped again (predictions that are not
-stored are made block by block: `stp.score.rollout`); kept are the statistics of each sample, a few numbers per convention and lead time, and their sums over clusters. All values
-and intervals are made from these, so they do not depend on the blocks.
+stored are made block by block: `stp.score.rollout`); kept are the statistics of each sample, a few
+numbers per convention and lead time, and their sums over clusters. All values and intervals are
+made from these, so they do not depend on the blocks.
 """
 
 from typing import Any
@@ -49,7 +50,13 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def score(
-    job: Job, options: ScoreOptions, data: Prepared, predictions: Samples, *, where: str, threads: int
+    job: Job,
+    options: ScoreOptions,
+    data: Prepared,
+    predictions: Samples,
+    *,
+    where: str,
+    threads: int,
 ) -> dict[str, Any]:
     """Score forecasts wherever they come from; see `run`.
 
