@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.errors import StpError
+from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
 from stp.setting import split_threshold
 
@@ -86,14 +87,20 @@ def cell_key(cell: Cell) -> tuple[Any, ...]:
     return tuple(cell["key"][name] for name in CELL_KEYS)
 
 
-def predictions_of(cell: Cell) -> Path:
-    """Return the folder of ``predictions.zarr`` and ``index.parquet``, of all test clips or some.
+def forecast_recipe(cell: Cell) -> dict[str, Any]:
+    """Return the recipe of a cell's forecasts: shape, context, horizon of training, lead times.
 
-    That of the predictions; of cells that are scored while they are predicted that of the scores,
-    which holds a few (``kept`` of the cell): a row of the index belongs to a row of the array in
-    both cases, and tells its clip.
+    It is that of its predictions, or part of that of its scores where forecasts are scored while
+    they are made (``cell["predictions"]`` is None; ``kept`` of them lie beside the scores).
+
+    Raises:
+        StpError: there is no receipt.
     """
-    return Path(cell["predictions"] or cell["scores"])
+    if cell["predictions"]:
+        found: dict[str, Any] = require_receipt(Path(cell["predictions"]))["recipe"]
+    else:
+        found = require_receipt(Path(cell["scores"]))["recipe"]["rollout"]
+    return found
 
 
 def describe(cell: Cell) -> str:

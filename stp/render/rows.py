@@ -257,6 +257,16 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         yield "LEAKY SPLIT: test samples overlap with training data"
     if cell.get("subset_note"):
         yield cell["subset_note"]
+    if cell.get("samples", 1) > 1:
+        yield _SAMPLED[cell["statistic"]].format(cell["samples"])
+
+
+_SAMPLED = {
+    "mean_of_members": "{} samples of each clip, the mean of their scores",
+    "ensemble_mean": "{} samples of each clip, the score of their mean",
+    "best_of_members": "{} samples of each clip, best of",
+}
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
 
 
 def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
