@@ -255,6 +255,10 @@ class Weights(Strict):
         return Release(source="own", files=(file,), raw_gb=0.2)
 
 
+Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
+
+
 class Submission(Strict):
     """Predictions that were made elsewhere, of one cell (written by `stp import-predictions`).
 
@@ -282,7 +286,7 @@ class Submission(Strict):
     bytes: int = Field(ge=1)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     members: int = Field(default=1, ge=1)
-    statistic: Literal["mean_of_members", "ensemble_mean", "best_of_members"] | None = None
+    statistic: Statistic | None = None
     imported: str = ""
 
     @property
@@ -310,16 +314,23 @@ class PerDataset(Strict):
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    statistic: Statistic | None = None
     size: Size = Size()
     weights: Weights | None = None
 
 
 class ModelSettings(Strict):
-    """What a scale may override in a model."""
+    """What a scale may override in a model.
+
+    Attributes:
+        statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
+            mean_of_members unless set.
+    """
 
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    statistic: Statistic | None = None
     size: Size = Size()
     weights: Weights | None = None
     datasets: dict[str, PerDataset] = {}
@@ -332,6 +343,8 @@ class Model(ModelSettings):
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds), calibrate (a search over parameters) or external (it
             lives elsewhere, and joins by its predictions).
+        is_sampled: it draws its forecasts, so that there can be several of a clip
+            (``predict: {samples: 10}``).
         datasets: what the paper set for each dataset.
         training: of an external model: what it was trained on, in the submitter's words.
         submissions: of an external model: its predictions.
@@ -341,15 +354,24 @@ class Model(ModelSettings):
     reference: str
     published_name: str | None = None
     fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
+    is_sampled: bool = False
     training: str = ""
     submissions: tuple[Submission, ...] = ()
 
 
 class Evaluation(Strict):
-    """Which scores go into which columns (config/evaluation/predbench.yaml)."""
+    """Which scores go into which columns (config/evaluation/predbench.yaml).
+
+    Attributes:
+        columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
+        also: group -> further conventions that are scored.
+        ensembles: group -> conventions that are scored besides of several forecasts of a clip.
+        datasets: dataset -> its group.
+    """
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
+    ensembles: dict[str, tuple[str, ...]] = {}
     datasets: dict[str, str]
 
 
@@ -357,7 +379,10 @@ class Metric(Strict):
     """What is known about a metric and its conventions (config/conventions/<name>.yaml).
 
     Attributes:
-        higher_is_better: the direction of its conventions, except those in `opposite`.
+        higher_is_better: the direction of its conventions, except those in `opposite`; null if
+            neither higher nor lower is better.
+        best_at: the value at which a convention is best, such as 1 for a ratio; the closer the
+            better.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         weights: the network of config/weights.yaml that a convention looks through; where its
@@ -367,16 +392,19 @@ class Metric(Strict):
 
     title: str
     unit: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     opposite: tuple[str, ...] = ()
+    best_at: dict[str, float] = {}
     available: bool = True
     perceptual: bool = False
     weights: dict[str, str] = {}
     reason: str = ""
     conventions: dict[str, str]
 
-    def is_higher_better(self, choice: str) -> bool:
-        """The direction of one convention."""
+    def is_higher_better(self, choice: str) -> bool | None:
+        """The direction of one convention; None if it is best at a value, or has none."""
+        if self.higher_is_better is None or choice in self.best_at:
+            return None
         return self.higher_is_better != (choice in self.opposite)
 
 
@@ -400,6 +428,8 @@ class Case(Strict):
         tested_on: the dataset of the test; that of training unless set.
         train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
+        keep: store this many forecasts, for pictures, and score all while they are made: for those
+            that are too large to be stored. Unless set, all are stored first. Scores are the same.
     """
 
     trained_on: str
@@ -407,6 +437,7 @@ class Case(Strict):
     tested_on: str | None = None
     subset: str = "test"
     setting: Setting = Setting()
+    keep: int | None = Field(default=None, ge=1)
 
 
 class Wanted(Strict):

@@ -11,7 +11,7 @@ from stp import config as configuration
 from stp.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
 from stp.config import Json, Model
 from stp.recipes import Recipes
-from stp.setting import setting_of
+from stp.setting import setting_of, split_threshold
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -31,7 +31,8 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     named = {name for made in cells for name in (made.cell.trained_on, made.cell.tested_on)}
     models = list(dict.fromkeys(made.cell.model for made in cells))
     columns = {name: plan.recipes.columns(name) for name in datasets}
-    conventions = sorted({c for name in datasets for c in plan.recipes.conventions(name)})
+    tested = {(made.cell.tested_on, plan.members(made.cell)[0]) for made in cells}
+    conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
     described = {convention: _describe(plan, convention) for convention in conventions}
     published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
     entries = _Entries(plan, paper or Paper())
@@ -47,9 +48,9 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             dimension: {
                 "columns": columns,
                 "higher_is_better": {
-                    column: described[convention]["higher_is_better"]
+                    column: described[split_threshold(shown)[0]]["higher_is_better"]
                     for row in columns.values()
-                    for column, convention in row.items()
+                    for column, shown in row.items()
                 },
             }
         },
@@ -91,7 +92,7 @@ class Paper:
     def __init__(self) -> None:
         config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
         self.recipes = Recipes(config)
-        self.evaluations = {_evaluation(cell) for cell in enumerate_cells(config)}
+        self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
         """Is this an evaluation of the paper, with its recipe from data to predictions?
@@ -133,6 +134,7 @@ def _describe(plan: Plan, convention: str) -> Json:
         "title": metric.title,
         "unit": metric.unit,
         "higher_is_better": metric.is_higher_better(choice),
+        "best_at": metric.best_at.get(choice),
         "available": not reason,
         "reason": reason,
         "description": metric.conventions[choice],
@@ -164,7 +166,7 @@ class _Entries:
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
 
-        entry = {
+        entry: Json = {
             "key": dict(vars(cell)),
             "source": release.source,
             "release": dataset.release,
@@ -175,9 +177,14 @@ class _Entries:
             "subset_note": release.note,
             "data": folder(made.data),
             "model": folder(made.model) if made.model else None,
-            "predictions": folder(made.predictions),
+            "predictions": folder(made.predictions) if made.predictions else None,
             "scores": folder(made.scores),
         }
+        samples, statistic = plan.members(cell)
+        if samples > 1:
+            entry |= {"samples": samples, "statistic": statistic}
+        if made.keep is not None:
+            entry |= {"kept": made.keep}
         if model.fit == EXTERNAL:
             entry |= {
                 "protocol": EXTERNAL,

@@ -11,7 +11,7 @@ from stp.config import Case, Config, Json, Metric, Submission, Weights, check_kn
 from stp.errors import StpError
 from stp.fingerprint import digest
 from stp.predict.options import PredictOptions
-from stp.setting import setting_name, setting_of
+from stp.setting import setting_name, setting_of, split_threshold
 from stp.train.options import TrainOptions
 
 
@@ -32,7 +32,9 @@ class Recipes:
         self._prepare: dict[str, Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str], Json] = {}
-        self._conventions: dict[str, list[str]] = {}
+        self._conventions: dict[tuple[str, bool], list[str]] = {}
+        self._scored: dict[tuple[str, bool, bool], list[str]] = {}
+        self._members: dict[tuple[str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str) -> Json:
         """Resolve what a model sets for a dataset: options, train or predict.
@@ -131,11 +133,14 @@ class Recipes:
             subset: split or subset of the tested dataset.
             setting: horizon, and interval where it is one.
         """
+        predict = self.settings(model, trained_on, "predict")
+        if predict.get("samples") == 1:  # one is what everybody else has who says nothing
+            predict = {key: value for key, value in predict.items() if key != "samples"}
         recipe = {
             **self._network(model, trained_on),
             "lead_times": setting["horizon"],
             "split": subset,
-            "predict": self.settings(model, trained_on, "predict"),
+            "predict": predict,
         }
         if "interval" in setting:
             recipe["interval"] = setting["interval"]
@@ -175,37 +180,79 @@ class Recipes:
             "context": dataset.context,
             "lead_times": setting["horizon"],
             "split": submission.subset,
-            "submission": {"windows": submission.windows, "members": submission.members},
+            "predict": {"samples": submission.members} if submission.members > 1 else {},
+            "submission": {"windows": submission.windows},
         }
         if "interval" in setting:
             recipe["interval"] = setting["interval"]
         return recipe
 
-    def conventions(self, dataset: str) -> list[str]:
+    def members(self, model: str, trained_on: str) -> tuple[int, str | None]:
+        """How many forecasts of each clip there are, and what is scored of several.
+
+        Raises:
+            StpError: several are wanted of a model that draws none.
+        """
+        found = self._members.get((model, trained_on))
+        if found is None:
+            samples = int(self.settings(model, trained_on, "predict").get("samples", 1))
+            if samples > 1 and not self.config.models[model].is_sampled:
+                raise StpError(
+                    f"prediction of {model} on {trained_on}: {samples} samples of each forecast "
+                    "are asked for, but it always forecasts the same",
+                    expected="samples of models that draw forecasts (is_sampled in config/models)",
+                    remedy="take predict.samples out, or set it for such a model only",
+                )
+            statistic = self._statistic(model, trained_on) if samples > 1 else None
+            found = self._members[model, trained_on] = samples, statistic
+        return found
+
+    def _statistic(self, model: str, trained_on: str) -> str:
+        """The scale wins over the model's own entry, and the particular over the general."""
+        for settings in (self.config.scale.models.get(model), self.config.models[model]):
+            if settings is not None:
+                own = settings.datasets.get(trained_on)
+                found = (own and own.statistic) or settings.statistic
+                if found is not None:
+                    return found
+        return "mean_of_members"
+
+    def conventions(self, dataset: str, samples: int = 1) -> list[str]:
         """List the conventions that are scored on a dataset, the table's columns first.
+
+        Args:
+            dataset: of the test.
+            samples: forecasts of each clip.
 
         Raises:
             StpError: a convention is not declared in config/conventions.
         """
-        if dataset in self._conventions:
-            return self._conventions[dataset]
+        if (dataset, samples > 1) in self._conventions:
+            return self._conventions[dataset, samples > 1]
         row = self.config.evaluation.datasets.get(dataset, "")
+        where = (
+            "config/evaluation/predbench.yaml"
+            if row
+            else f"config/datasets/{dataset}.yaml: metrics"
+        )
         wanted = [
-            *self.columns(dataset).values(),
+            *(_convention(shown, where) for shown in self.columns(dataset).values()),
             *self.config.evaluation.also.get(row, ()),
+            *(self.config.evaluation.ensembles.get(row, ()) if samples > 1 else ()),
         ]
-        own = f"config/datasets/{dataset}.yaml: metrics"
         for convention in wanted:
             metric, _, choice = convention.partition(".")
-            where = "config/evaluation/predbench.yaml" if row else own
             check_known(metric, self.config.metrics, "metric", where)
             known = self.config.metrics[metric].conventions
             check_known(choice, known, f"convention of {metric}", where)
-        self._conventions[dataset] = list(dict.fromkeys(wanted))
-        return self._conventions[dataset]
+        self._conventions[dataset, samples > 1] = list(dict.fromkeys(wanted))
+        return self._conventions[dataset, samples > 1]
 
     def columns(self, dataset: str) -> dict[str, str]:
-        """Column of a dataset's table -> convention; on your own data they are called alike."""
+        """Column of a dataset's table -> convention, or convention@threshold.
+
+        On your own data they are called alike.
+        """
         row = self.config.evaluation.datasets.get(dataset)
         if row is None:
             return {name: name for name in self.config.datasets[dataset].metrics}
@@ -214,6 +261,9 @@ class Recipes:
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
         return self.config.metrics[convention.partition(".")[0]]
+
+    def _is_higher_better(self, convention: str) -> bool | None:
+        return self.metric(convention).is_higher_better(convention.partition(".")[2])
 
     def network(self, convention: str) -> str | None:
         """The network that a convention looks through, if it does."""
@@ -228,18 +278,22 @@ class Recipes:
             return f"the weights of {network} are not there (see `stp weights`)"
         return ""
 
-    def scored(self, dataset: str, perceptual: bool) -> list[str]:
+    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
         """List the conventions of one of a cell's two score jobs.
 
         Args:
             dataset: of the test.
             perceptual: those that a GPU computes, or all others.
+            samples: forecasts of each clip.
         """
-        return [
-            name
-            for name in self.conventions(dataset)
-            if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
-        ]
+        key = dataset, perceptual, samples > 1
+        if key not in self._scored:
+            self._scored[key] = [
+                name
+                for name in self.conventions(dataset, samples)
+                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
+            ]
+        return self._scored[key]
 
     def score(
         self,
@@ -254,20 +308,19 @@ class Recipes:
             cell: its keys.
             setting: horizon, and interval where it is one.
             conventions: to compute.
-            statistic: what metrics of one forecast make of several, where there are several.
+            statistic: what is scored of several forecasts of a clip.
         """
-        several: Json = {"statistic": statistic} if statistic else {}
-        if statistic == "best_of_members":
-            several["higher_is_better"] = {
-                name: self.metric(name).is_higher_better(name.partition(".")[2])
-                for name in conventions
-            }
         networks = sorted({network for name in conventions if (network := self.network(name))})
         weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
-            **several,
             **({"weights": weights} if weights else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
+            **({"statistic": statistic} if statistic else {}),
+            **(
+                {"higher_is_better": {name: self._is_higher_better(name) for name in conventions}}
+                if statistic == "best_of_members"
+                else {}
+            ),
             "cell": cell,
             # The order of a table's columns is no matter of the scores.
             "conventions": sorted(conventions),
@@ -275,6 +328,18 @@ class Recipes:
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,
         }
+
+
+def _convention(shown: str, where: str) -> str:
+    """The convention that a column shows, maybe at one threshold."""
+    try:
+        return split_threshold(shown)[0]
+    except ValueError:
+        raise StpError(
+            f"{where}: {shown!r} is no convention",
+            expected="<metric>.<choice>, or <metric>.<choice>@<threshold> such as csi.mean@16",
+            remedy="write the threshold as a number",
+        ) from None
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:

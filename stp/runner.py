@@ -32,9 +32,11 @@ CORES = {
     "prepare": "stp.prepare.{reader}",
     "train": "stp.train.run",
     "predict": "stp.predict.run",
-    "imported": "stp.predict.imported",
     "score": "stp.score.run",
 }
+ROLLOUT = "stp.score.rollout"
+IMPORTED = "stp.predict.imported"
+"""Makes scores of forecasts that are not stored."""
 FAILURE = "failure.json"
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -69,7 +71,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         if store.adopt(final):
             lines.finish(adopted=True)
             return final
-        resumable = artefact.recipe.get("fit") == "sgd"
+        resumable = artefact.is_resumable
         stop = Stop()
         try:
             with (
@@ -246,11 +248,13 @@ def core_name(artefact: Artefact) -> str:
     Raises:
         StpError: the model or the reader has no code yet.
     """
-    is_imported = "submission" in artefact.recipe
-    name = CORES["imported" if is_imported else artefact.stage].format(**artefact.recipe)
+    core = ROLLOUT if artefact.is_rollout else CORES[artefact.stage]
+    core = IMPORTED if "submission" in artefact.recipe else core
+    name = core.format(**artefact.recipe)
     named = [name]
-    if "model" in artefact.recipe:
-        named.append(f"stp.models.{artefact.recipe['model']}")
+    model = (artefact.forecast or artefact.recipe).get("model")
+    if model is not None:
+        named.append(f"stp.models.{model}")
     for module in named:
         if artefact.code.modules.get(module) == "missing":
             raise StpError(

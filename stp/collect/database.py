@@ -105,6 +105,8 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             row["scale"] = plan["scale"]
             row["subset_note"] = cell.get("subset_note", "")
             row["external"] = bool(cell.get("external"))
+            row["samples"] = cell.get("samples", 1)
+            row |= {name: cell.get(name) for name in ("statistic", "kept")}
             for stage in STAGES:
                 folder = cell.get(stage)
                 row[f"{stage}_folder"] = folder
@@ -201,7 +203,7 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     known: dict[str, dict[str, Any]] = {}
     for plan in plans:
         known.update(plan.get("conventions", {}))
-    fields = ("title", "description", "unit", "higher_is_better", "available", "reason")
+    fields = ("title", "description", "unit", "higher_is_better", "best_at", "available", "reason")
     return [
         {"metric": name.split(".")[0], "convention": name}
         | {field: known[name].get(field) for field in fields}

@@ -22,9 +22,10 @@ def run(job: Job) -> dict[str, Any]:
 
     Args:
         job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, perhaps
-            ``interval``, and ``submission``: identity of the ``windows``, and ``members``. Inputs
-            are ``data`` and ``external``, the lock of one .npy file: float32, (sample, [member,]
-            lead, C, H, W), in the dataset's units.
+            ``interval``, ``submission``: identity of the ``windows``, and ``predict``: how many
+            ``samples`` of each forecast there are, 1 unless set. Inputs are ``data`` and
+            ``external``, the lock of one .npy file: float32, (sample, [member,] lead, C, H, W), in
+            the dataset's units.
 
     Returns:
         Samples, members and lead times.
@@ -69,7 +70,7 @@ def run(job: Job) -> dict[str, Any]:
     clips.index.to_parquet(job.out / "index.parquet", index=False)
     return {
         "samples": len(clips),
-        "members": recipe["submission"]["members"],
+        "members": recipe["predict"].get("samples", 1),
         "lead_times": recipe["lead_times"],
     }
 
@@ -84,7 +85,7 @@ def _open(path: Path, recipe: dict[str, Any], data: Prepared, clips: Clips) -> n
             expected="a .npy file as `stp import-predictions` writes it",
             remedy="import the predictions again",
         ) from error
-    members = recipe["submission"]["members"]
+    members = recipe["predict"].get("samples", 1)
     several = (members,) if members > 1 else ()
     shape = (len(clips), *several, recipe["lead_times"], *data.shape)
     if forecasts.shape != shape or forecasts.dtype != np.float32:

@@ -26,7 +26,7 @@ from reach import (
 from stp import config
 from stp.cells import ROOTS, Plan
 from stp.fingerprint import closure, source_hash
-from stp.runner import CORES
+from stp.runner import CORES, IMPORTED, ROLLOUT
 
 FILE = read("expectations.yaml")
 NAMED = [module for entry in FILE["expectations"] for module in entry["modules"]]
@@ -227,6 +227,7 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
 
 def test_the_core_that_runs_is_a_root_of_the_fingerprint():
     assert all(core in ROOTS[stage] for stage, core in CORES.items())
+    assert ROLLOUT in ROOTS["rollout"] and IMPORTED in ROOTS["imported"]
 
 
 def test_nothing_of_the_shell_is_in_a_fingerprint():
