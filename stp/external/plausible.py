@@ -12,6 +12,8 @@ import numpy as np
 
 SIDE = 8
 MOST_CHANNELS = 4
+CLOSE, DISTANT = 0.4, 4.0
+"""Distances of distributions (`_distance`): as of a mistake, and as of nothing that is right."""
 FAR = 8.0
 """Standard deviations of the data between a forecast's mean and that of the frame before it."""
 BEYOND = 10.0
@@ -166,7 +168,8 @@ def units(tables: Tables, names: list[str]) -> Problem | None:
             there = one.scale * centre + one.offset, np.abs(one.scale) * spread
             other = _distance(mean, std, *there, channel)
             errors = tables.errors[:, :, channel].mean(axis=1)
-            if own > 1 and other < own / 2 and errors[number] < errors[0] / 1.5:
+            closer = own > 1 and other < own / 2 and (other < CLOSE or own > DISTANT)
+            if closer and errors[number] < errors[0] / 1.5:
                 found.append((other, number))
         if found:
             number = min(found)[1]
@@ -183,10 +186,9 @@ def _impossible(tables: Tables, names: list[str], spread: np.ndarray) -> Problem
     """Find a sample whose values are nowhere near the data."""
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
-    floor = 1e-6 * np.maximum(np.abs(highest), 1e-6)
-    far = np.abs(tables.mean - tables.before) > FAR * np.maximum(spread, floor)
-    far &= spread > floor
-    far |= (tables.low < lowest - room - floor) | (tables.high > highest + room + floor)
+    far = np.abs(tables.mean - tables.before) > FAR * spread
+    far |= (tables.low < lowest - room) | (tables.high > highest + room)
+    far &= spread > 1e-6 * np.maximum(np.abs(highest), 1e-6)  # nothing is known of constants
     if not far.any():
         return None
     sample = int(far.any(axis=1).argmax())
