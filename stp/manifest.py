@@ -59,6 +59,11 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
         },
         "published": str(published),
         "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
+        "published_clips": {
+            name: plan.config.datasets[name].counts.published.test
+            for name in sorted(named)
+            if plan.config.datasets[name].counts.published.test
+        },
         "published_names": {
             "models": {
                 name: model.published_name or model.title

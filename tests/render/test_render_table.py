@@ -10,6 +10,7 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.errors import StpError
 from stp.render.table import render_partial, render_table
+from stp.render.tidy import HEADER
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def build_database(store: SmallStore, manifest: Path) -> Path:
 
 
 def render(store: SmallStore) -> Path:
-    """Collect and render; return the folder of the three files."""
+    """Collect and render; return the folder of its files."""
     manifest = store.write()
     database = build_database(store, manifest)
     out = store.folder / "tables" / "short_term.csv"
@@ -62,19 +63,58 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
         f'0.88,0.929,,,0.0734,,,,,"{marker}; {lpips}"\n'
         f'synthetic,demo,demo,NO,ICAR-ENSO,ConvLSTM,1,7,,,,,,,0.625,0.4158,,"{marker}"\n'
     )
-    assert (folder / "short_term_intervals.csv").read_text() == (
-        "source,scale,dataset,model,column,convention,value,ci95_low,ci95_high,clusters,seeds,"
-        "seed_sd,reason\n"
-        "synthetic,demo,Moving-MNIST,Persistence,SSIM,ssim.range2,0.5,,,,,,not scored\n"
-        "synthetic,demo,Moving-MNIST,Persistence,LPIPS,lpips.alex,,,,,,,metric not available yet\n"
-        "synthetic,demo,Moving-MNIST,ConvLSTM,SSIM,ssim.range2,0.88,0.87,0.9,12,2,0.01414213562,\n"
-        "synthetic,demo,Moving-MNIST,ConvLSTM,LPIPS,lpips.alex,,,,,2,,metric not available yet\n"
-        "synthetic,demo,ICAR-ENSO,ConvLSTM,RMSE,rmse.per_frame,0.625,,,,1,,not scored\n"
-    )
+    tidy = read(folder / "short_term_tidy.csv")
+    assert list(tidy[0]) == list(HEADER)
+    ssim, lpips_, rmse = tidy[2:]
+    assert ssim == {
+        "source": "synthetic",
+        "scale": "demo",
+        "protocol": "demo",
+        "comparable": "NO",
+        "suite": "predbench",
+        "dimension": "short_term",
+        "model": "convlstm",
+        "variant": "default",
+        "trained_on": "moving_mnist",
+        "train_subset": "all",
+        "tested_on": "moving_mnist",
+        "subset": "test",
+        "setting": "horizon-10",
+        "dataset_title": "Moving-MNIST",
+        "model_title": "ConvLSTM",
+        "column": "SSIM",
+        "convention": "ssim.range2",
+        "variable": "",
+        "threshold": "",
+        "value": "0.88",
+        "ci95_low": "0.87",
+        "ci95_high": "0.9",
+        "clusters": "12",
+        "n": "40",
+        "seeds": "2",
+        "seed_sd": "0.01414213562",
+        "samples": "1",
+        "statistic": "",
+        "rank": "1",
+        "best": "ConvLSTM",
+        "p": "",
+        "p_corrected": "",
+        "p_reason": "",
+        "published": "0.929",
+        "difference": "",
+        "reason": "",
+    }
+    assert (lpips_["value"], lpips_["reason"]) == ("", "metric not available yet")
+    assert (rmse["value"], rmse["rank"], rmse["reason"]) == ("0.625", "", "not scored")
+    # Persistence is the other rival; this store has no sums to resample.
+    assert (tidy[0]["rank"], tidy[0]["best"], tidy[0]["p"]) == ("2", "ConvLSTM", "")
+    assert tidy[0]["p_reason"] == "no sums over clusters of clips to resample"
     assert sorted(path.name for path in folder.iterdir()) == [
         "short_term.csv",
+        "short_term.html",
         "short_term.md",
-        "short_term_intervals.csv",
+        "short_term.tex",
+        "short_term_tidy.csv",
     ]
 
 
@@ -132,7 +172,7 @@ def test_null_keeps_its_reason(store: SmallStore) -> None:
     assert first["RMSE"] == ""
     assert first["notes"].endswith("; RMSE: clip too short")
     assert second["notes"] == "NOT COMPARABLE: synthetic bytes, demo protocol"
-    intervals = read(folder / "short_term_intervals.csv")
+    intervals = read(folder / "short_term_tidy.csv")
     assert [row["reason"] for row in intervals] == ["clip too short", few]
     assert [row["clusters"] for row in intervals] == ["", "4"]
 
@@ -167,7 +207,7 @@ def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
     folder = render(store)
     (row,) = read(folder / "short_term.csv")
     assert row["RMSE"] == "0.5"
-    (interval,) = read(folder / "short_term_intervals.csv")
+    (interval,) = read(folder / "short_term_tidy.csv")
     assert (interval["ci95_low"], interval["ci95_high"]) == ("0.4", "0.6")
 
 
@@ -189,19 +229,45 @@ def test_markdown_of_a_small_table(store: SmallStore) -> None:
     assert "PARTIAL" not in text
     mnist = lines.index("## Moving-MNIST")
     enso = lines.index("## ICAR-ENSO")
-    assert lines[mnist + 2] == (
-        "| source | scale | protocol | comparable | model | seeds | n | SSIM ↑ | (published) "
-        "| LPIPS ↓ | (published) | notes |"
-    )
+    # What all rows have in common is said once.
+    everything = "source synthetic, scale demo, protocol demo, comparable NO, n 200."
+    assert lines[mnist + 2] == f"All rows: {everything}"
     # Four significant digits; 0.9 is the better SSIM; the paper prints 0.9290.
-    assert "| **NO** | Persistence | – | 200 | 0.5124 |  | – |  |" in lines[mnist + 4]
-    assert (
-        "| **NO** | ConvLSTM | 1 | 200 | **0.9000** | (0.9290) | – | (0.0734) |" in lines[mnist + 5]
-    )
+    assert lines[mnist + 4 : mnist + 8] == [
+        "| model | seeds | SSIM ↑ | LPIPS ↓ |",
+        "| --- | ---: | ---: | ---: |",
+        "| Persistence | – | 0.5124 | – |",
+        "| ConvLSTM | 1 | **0.9000** (0.9290) | – (0.0734) |",
+    ]
     # A single row is no contest: not bold. The paper prints 0.4158; 12345.6 - 0.4158 = 12345.18.
-    assert "| yes | ConvLSTM | 1 | 200 | 12346 | (0.4158; +12345) |  |" in lines[enso + 4]
+    assert "| ConvLSTM | 1 | 12346 (0.4158; +12345) |" in lines[enso:]
+    assert "- All rows: LPIPS: metric not available yet" in lines[mnist:enso]
     assert "- SSIM ↑: `ssim.range2`, Structural similarity: data range 2" in lines
     assert "- RMSE ↓: `rmse.per_frame`" in lines
+
+
+def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
+    rmse = {"rmse.per_frame": {"mean": 1.0}}
+    store.add("convlstm", "enso", rmse, seed=0, official=True)
+    store.add("persistence", "enso", rmse)["subset_note"] = "first 40 | clips"
+    text = (render(store) / "short_term.md").read_text()
+    assert "All rows: scale demo, n 200." in text
+    assert "| model | source | protocol | comparable | seeds | RMSE ↓ |" in text
+    assert "| Persistence [1,2] | synthetic | demo | NO | – | 1.000 |" in text
+    assert "- \\[1\\] NOT COMPARABLE: synthetic bytes, demo protocol\n" in text
+    assert "- \\[2\\] first 40 \\| clips\n" in text
+
+
+def test_all_formats_say_the_same(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.51239}})
+    store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
+    folder = render(store)
+    latex, html = ((folder / f"short_term.{kind}").read_text() for kind in ("tex", "html"))
+    assert r"ConvLSTM & 1 & \textbf{0.9000} (0.9290) & -- (0.0734) \\" in latex
+    assert "<strong>0.9000</strong>" in html
+    for text in (latex, html):
+        assert "WARNING: 2 of 2 rows are NOT COMPARABLE" in text
+        assert "source synthetic, scale demo" in text
 
 
 def test_bold_goes_to_the_best_of_comparable_rows_only(store: SmallStore) -> None:
@@ -280,7 +346,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
     text = (out / "short_term.md").read_text()
     assert text.startswith("# Partial table short_term, scale demo\n")
     assert "> **PARTIAL: some cells are missing; see the notes.**" in text
-    assert len(read(out / "short_term_intervals.csv")) == 6
+    assert len(read(out / "short_term_tidy.csv")) == 6
 
 
 def test_partial_table_of_nothing(store: SmallStore) -> None:
