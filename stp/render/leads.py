@@ -1,6 +1,6 @@
 """Values at each lead time, as rows of a table: how a long forecast gets worse."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -51,13 +51,28 @@ def read_leads(
     found = {}
     for lead in sorted(pc.unique(kept["lead"].drop_null()).to_pylist()):
         at_lead = overall(kept, lead)
-        found[lead] = make_rows(manifest, table, at_lead, [], absent)
-    steps = {}
+        found[lead] = _existing(make_rows(manifest, table, at_lead, [], absent))
+    steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
     for row in rows:
-        if row.dataset not in steps:
-            steps[row.dataset] = seconds_per_step(row.cells[0]) if row.cells else None
+        if row.cells and steps[row.dataset] is None:
+            steps[row.dataset] = seconds_per_step(row.cells[0])
     ranked = {lead: standings(manifest, those, tested=False) for lead, those in found.items()}
     return Leads(found, ranked, steps)
+
+
+def _existing(rows: list[Row]) -> list[Row]:
+    """Leave out columns that no row of a dataset has at a lead time: distances between sets have
+    one value for all, and forecasts of another dataset may be longer."""
+    scored = {
+        (row.dataset, column)
+        for row in rows
+        for column, entry in row.entries.items()
+        if entry.n is not None
+    }
+    return [
+        replace(row, entries={c: e for c, e in row.entries.items() if (row.dataset, c) in scored})
+        for row in rows
+    ]
 
 
 def chosen_leads(available: list[int]) -> list[int]:

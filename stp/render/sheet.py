@@ -127,7 +127,7 @@ def _numbered(notes: list[list[str]]) -> _Notes:
             *(f"All rows: {text}" for text in of_all),
             *(f"[{number}] {text}" for text, number in numbers.items()),
         ],
-        [[numbers[text] for text in of_row if text in numbers] for of_row in notes],
+        [sorted((numbers[t] for t in of_row if t in numbers), key=int) for of_row in notes],
     )
 
 

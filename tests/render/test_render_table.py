@@ -1,10 +1,14 @@
 """Tables: exact text of small cases, markers, gaps."""
 
 import csv
+import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_store import SmallStore
+from toy_scored import write_scored
 
 from stp.collect.database import build
 from stp.collect.scores import collect
@@ -378,3 +382,138 @@ def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
     store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
     with pytest.raises(StpError, match=r"no overall value of CSI-74 \(csi\.mean\)"):
         render(store)
+
+
+def test_samples_of_a_clip_are_told(store: SmallStore) -> None:
+    """The best of ten is no rival of a single forecast, and says what it is."""
+    single = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    best = store.add("mcvd", "enso", {"rmse.per_frame": {"mean": 0.5}}, seed=0)
+    mean = store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.75}}, seed=0)
+    best |= {"samples": 10, "statistic": "best_of_members"}
+    mean |= {"samples": 5, "statistic": "mean_of_members"}
+    assert "samples" not in single
+    folder = render(store)
+    text = (folder / "short_term.md").read_text()
+    assert "| mcvd [1] | 1 | 0.5000 |" in text
+    assert "| ConvLSTM [2] | 1 | **0.7500** (0.4158) |" in text
+    assert "- \\[1\\] 10 samples of each clip, best of\n" in text
+    assert "- \\[2\\] 5 samples of each clip, the mean of their scores\n" in text
+    tidy = read(folder / "short_term_tidy.csv")
+    assert [(row["samples"], row["statistic"], row["rank"]) for row in tidy] == [
+        ("1", "", "2"),
+        ("10", "best_of_members", ""),
+        ("5", "mean_of_members", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "printed"),
+    [
+        ((256, 256), 256, "| 33.50 (67) |"),
+        ((256, 256), 10000, "| 33.50 (67; N = 256) |"),
+        ((256, 128), 256, "| 33.50 (67; N = 128) |"),
+    ],
+)
+def test_the_number_of_clips_is_printed_where_it_differs(
+    store: SmallStore, ours: tuple[int, int], theirs: int, printed: str
+) -> None:
+    """A distance between sets depends on it; published are 67 for ConvLSTM on Moving-MNIST."""
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"FVD": "fvd.with_context"}
+    store.manifest["conventions"]["fvd.with_context"] = {"higher_is_better": False}
+    store.manifest["published_clips"] = {"moving_mnist": theirs}
+    for model, seed, n in (("persistence", None, ours[0]), ("convlstm", 0, ours[1])):
+        fvd = {"fvd.with_context": {"mean": 33.5 if seed == 0 else 20.0, "n": n}}
+        mse = {"mse.pixel_sum": {"mean": 1.0}}
+        store.add(model, "moving_mnist", mse, perceptual=fvd, seed=seed)
+    folder = render(store)
+    assert printed in (folder / "short_term.md").read_text()
+    tidy = read(folder / "short_term_tidy.csv")
+    assert [int(row["n"]) for row in tidy] == list(ours)
+    # At unequal N neither is better.
+    assert [row["rank"] for row in tidy] == (["1", "2"] if ours[0] == ours[1] else ["", ""])
+
+
+@pytest.fixture
+def long_term(store: SmallStore) -> SmallStore:
+    """Two models at eight lead times; the skill of the second column begins at lead time 3."""
+    store.manifest["dimension"] = "long_term"
+    store.manifest["tables"] = {
+        "long_term": {
+            "columns": {
+                "enso": {
+                    "RMSE": "rmse.per_frame",
+                    "skill": "nino34.correlation",
+                    "FVD": "fvd.with_context",
+                }
+            }
+        }
+    }
+    store.manifest["conventions"]["nino34.correlation"] = {"higher_is_better": True}
+    for model, seed, worse in (("persistence", None, 0.0), ("convlstm", 0, 0.5)):
+        values = {
+            "rmse.per_frame": {"mean": 4.5 + worse, "leads": [lead + worse for lead in range(8)]},
+            "nino34.correlation": {
+                "mean": 0.5,
+                "leads": [None, None, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4],
+            },
+            "fvd.with_context": {"mean": 20.0},
+        }
+        store.add(model, "enso", values, seed=seed, dimension="long_term")
+    return store
+
+
+def render_leads(store: SmallStore) -> Path:
+    manifest = store.write()
+    out = store.folder / "tables" / "long_term.csv"
+    render_table(manifest, build_database(store, manifest), out)
+    return out.parent
+
+
+def test_long_term_has_values_at_each_lead_time(long_term: SmallStore) -> None:
+    folder = render_leads(long_term)
+    leads = read(folder / "long_term_leads.csv")
+    rmse = [row for row in leads if row["column"] == "RMSE" and row["model"] == "convlstm"]
+    assert [int(row["lead"]) for row in rmse] == list(range(1, 9))
+    assert [float(row["value"]) for row in rmse] == [lead + 0.5 for lead in range(8)]
+    assert {row["rank"] for row in rmse} == {"2"} and {row["seconds"] for row in rmse} == {""}
+    skill = {row["lead"] for row in leads if row["column"] == "skill"}
+    assert skill == {"3", "4", "5", "6", "7", "8"}
+    assert "FVD" not in {row["column"] for row in leads}, "it has one value for all lead times"
+    text = (folder / "long_term.md").read_text()
+    section = text.partition("## ICAR-ENSO: RMSE ↓ by lead time")[2].splitlines()
+    assert section[4:8] == [
+        "| model | lead 1 | lead 2 | lead 4 | lead 6 | lead 8 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| Persistence | **0.000** | **1.000** | **3.000** | **5.000** | **7.000** |",
+        "| ConvLSTM | 0.5000 | 1.500 | 3.500 | 5.500 | 7.500 |",
+    ]
+    assert "source synthetic, scale demo, protocol demo" in section[2]
+    assert "| model | lead 3 | lead 4 | lead 6 | lead 8 |" in text
+
+
+def test_lead_times_are_given_in_time_where_the_data_tell_it(
+    long_term: SmallStore, tmp_path: Path
+) -> None:
+    """Five frames per second: lead time 8 is 1.6 seconds."""
+    clips = np.zeros((3, 9, 1, 4, 4), np.float32)
+    toy = write_scored(tmp_path, clips, clips[:, 1:])
+    group = toy.root / "data" / "frames.zarr" / "zarr.json"
+    described = json.loads(group.read_text())
+    described["attributes"]["fps"] = 5
+    group.write_text(json.dumps(described))
+    # Both cells are of one dataset.
+    shutil.copytree(toy.root / "data", long_term.cells[0]["data"], dirs_exist_ok=True)
+    folder = render_leads(long_term)
+    text = (folder / "long_term.md").read_text()
+    assert "| model | lead 1 (0.2 seconds) | lead 2 (0.4 seconds) | lead 4 (0.8 seconds)" in text
+    leads = read(folder / "long_term_leads.csv")
+    assert {row["seconds"] for row in leads if row["lead"] == "8"} == {"1.6"}
+
+
+def test_a_partial_long_term_table_has_lead_times_too(long_term: SmallStore) -> None:
+    long_term.add("mcvd", "enso", {}, seed=0, scored=False, dimension="long_term")
+    out = long_term.folder / "partial"
+    assert len(render_partial(long_term.write(), {}, out)) == 1
+    leads = read(out / "long_term_leads.csv")
+    assert {row["reason"] for row in leads if row["model"] == "mcvd"} == {"missing"}
+    assert "| mcvd | – | – | – | – | – |" in (out / "long_term.md").read_text()
