@@ -207,4 +207,4 @@ def render(
         render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
-        say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
+        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
