@@ -204,8 +204,8 @@ _EVALUATED = {
     "n": "Samples behind the value; NULL for published ones.",
     "fair": "False where values of this place cannot be compared; the remark says why.",
     "remark": "Why there is no value or no comparison; what is doubtful about a printed one.",
-    "bytes": "Origin of the bytes and protocol of our value.",
-    "comparable": "True only if bytes and recipe of our value are the paper's.",
+    "bytes": "Origin of the bytes and protocol of our values at this place.",
+    "comparable": "True only if bytes and recipe of all our values at this place are the paper's.",
 }
 PAPER_VALUES_COLUMNS = {
     **_EVALUATED,
@@ -214,6 +214,10 @@ PAPER_VALUES_COLUMNS = {
     "models": "Models of the paper.",
     "rank_at_best": "Rank among them if every missing value were worse; 1 is best, ties share.",
     "rank_at_worst": "Rank among them if every missing value were better.",
+    "is_best": "Is it the best of them? NULL where missing values could tell otherwise.",
+    "leader": "The best of the models that have a value.",
+    "leader_value": "Its value.",
+    "gap": "Why it is not known whether it is the best.",
 }
 PAPER_CHANGES_COLUMNS = {
     **_EVALUATED,

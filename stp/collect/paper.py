@@ -155,10 +155,22 @@ SELECT
     concat_ws(' ', variable, metric) AS metric, higher_is_better, convention, value, n, models,
     CASE WHEN equal_n AND value IS NOT NULL THEN rank ELSE 1 END AS rank_at_best,
     CASE WHEN equal_n AND value IS NOT NULL THEN rank + lacking ELSE models END AS rank_at_worst,
+    CASE WHEN rank_at_worst = 1 THEN true WHEN rank_at_best > 1 THEN false END AS is_best,
+    first_value(CASE WHEN value IS NOT NULL THEN model END) OVER ranks AS leader,
+    first_value(value) OVER ranks AS leader_value,
     equal_n AS fair,
-    CASE WHEN equal_n THEN remark ELSE 'not comparable: unequal numbers of clips' END AS remark,
-    bytes, comparable
+    CASE
+        WHEN NOT equal_n THEN 'not comparable: FVD of unequal numbers of clips'
+        WHEN is_best IS NULL THEN 'no value of '
+            || string_agg(CASE WHEN value IS NULL THEN model END, ', ' ORDER BY model) OVER place
+    END AS gap,
+    remark,
+    string_agg(DISTINCT bytes, '; ' ORDER BY bytes) OVER place AS bytes,
+    bool_and(comparable) OVER place AS comparable
 FROM ranked
+WINDOW
+    place AS (PARTITION BY side, {_PLACES}),
+    ranks AS (PARTITION BY side, {_PLACES} ORDER BY rank, model)
 """
 
 PAPER_CHANGES = """
