@@ -58,7 +58,8 @@ said AS (
 evidence AS (
     SELECT
         l.side, s.part, s.needed, l.model, l.tested, l.metric, l.value, l.against, l.other,
-        l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark, l.bytes, l.comparable
+        l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark,
+        l.bytes, l.comparable
     FROM said s
     JOIN leads l ON l.model = s.model AND l.dimension = s.dimension
         AND l.tested = CASE l.dimension

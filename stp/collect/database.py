@@ -262,7 +262,7 @@ def _create_view(database: duckdb.DuckDBPyConnection, name: str, sql: str) -> No
     comment, columns = about[name]
     database.execute(f"CREATE VIEW {name} AS {sql}")
     database.execute(f"COMMENT ON VIEW {name} IS {_text(comment)}")
-    for (column, *_) in database.execute(f"DESCRIBE {name}").fetchall():
+    for column, *_ in database.execute(f"DESCRIBE {name}").fetchall():
         _comment(database, name, column, columns[column])
 
 

@@ -183,6 +183,7 @@ PAPER_COLUMNS = Table(
         ("dataset", "VARCHAR", "Dataset of the test."),
         ("metric", "VARCHAR", "Column heading of the paper."),
         ("variable", "VARCHAR", "Variable of the column; NULL if it names none."),
+        ("threshold", "DOUBLE", "Threshold of the column; NULL if it names none."),
         ("convention", "VARCHAR", "Exact definition, <metric>.<choice>, as in scores."),
     ),
 )

@@ -63,7 +63,7 @@ _CACHE = pa.schema(
 )
 
 Report = Callable[[str], None]
-Known = dict[tuple[str, str, int, str], tuple[float, float]]
+Known = dict[tuple[str, str, int | None, str], tuple[float, float]]
 """(fingerprint of scores, convention, n, fingerprint of code) -> value and its sd."""
 
 

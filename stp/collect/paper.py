@@ -11,6 +11,7 @@ from typing import Any
 
 from stp.collect.manifest import Manifest, variable_of
 from stp.score.options import CELL_KEYS
+from stp.setting import split_threshold
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
@@ -18,13 +19,15 @@ def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
     for plan in plans:
         table = plan["tables"].get(plan["dimension"], {})
         for dataset, columns in table.get("columns", {}).items():
-            for column, convention in columns.items():
+            for column, shown in columns.items():
                 variable = variable_of(column)
+                convention, threshold = split_threshold(shown)
                 yield {
                     "dimension": plan["dimension"],
                     "dataset": dataset,
                     "metric": column.removeprefix(f"{variable} "),
                     "variable": variable,
+                    "threshold": threshold,
                     "convention": convention,
                 }
 
@@ -71,8 +74,8 @@ models AS (
     SELECT DISTINCT model FROM printed WHERE dimension = 'short_term'
 ),
 overall AS (
-    -- One row stands for all lead times: that of a variable; else that of all variables together,
-    -- or the only one.
+    -- One row stands for all lead times: that of a variable or threshold; else that of all of
+    -- them together, or the only one.
     SELECT
         s.*, c.metric AS heading, c.variable AS of_variable,
         count(*) OVER (PARTITION BY {_CELL}, s.convention, c.metric, c.variable) AS alike
@@ -80,11 +83,13 @@ overall AS (
     JOIN paper_columns c
         ON c.dimension = s.dimension AND c.dataset = s.tested_on AND c.convention = s.convention
         AND (c.variable IS NULL OR c.variable = s.variable)
+        AND (c.threshold IS NULL OR c.threshold = s.threshold)
     WHERE s.lead IS NULL AND s.statistic = 'mean' AND s.variant = 'default'
         AND s.train_subset = 'all'
     QUALIFY alike = 1 OR (
-        s.level IS NULL AND s.threshold IS NULL
-        AND (c.variable IS NOT NULL OR s.variable IS NULL)
+        s.level IS NULL
+        AND s.threshold IS NOT DISTINCT FROM c.threshold
+        AND s.variable IS NOT DISTINCT FROM c.variable
     )
 ),
 by_setting AS (
@@ -161,6 +166,7 @@ SELECT
     equal_n AS fair,
     CASE
         WHEN NOT equal_n THEN 'not comparable: FVD of unequal numbers of clips'
+        WHEN lacking = models THEN 'no value of any model'
         WHEN is_best IS NULL THEN 'no value of '
             || string_agg(CASE WHEN value IS NULL THEN model END, ', ' ORDER BY model) OVER place
     END AS gap,
