@@ -21,7 +21,9 @@
 --   only of the short-term test, other windows (BridgeData: about 3,970 clips instead of 815):
 --   of its numbers, BridgeData and nuScenes are compared from x2 to x3 alone, nuScenes without
 --   FVD, whose numbers of clips differ (3,411 and 3,386 windows in the released list). Its
---   windows of WeatherBench are of the same two years at all intervals, so they are compared.
+--   windows of WeatherBench are of the same two years at all intervals, so they are compared. A
+--   model that is bad at x1 has little to lose (PhyDNet on WeatherBench declines least of all),
+--   so "robust" takes both: to lead, and to decline least.
 
 WITH v AS (
     SELECT *, base AS against, base_value AS other

@@ -119,14 +119,21 @@ ours AS (
 filled AS (
     SELECT
         'ours' AS side, m.model, p.*, o.convention, o.value, o.n,
-        CASE WHEN o.model IS NULL THEN 'not evaluated' ELSE o.reason END AS remark,
+        CASE
+            WHEN o.model IS NULL THEN 'not evaluated'
+            WHEN o.value IS NULL THEN coalesce(o.reason, 'no value')
+        END AS remark,
         o.bytes, o.comparable
     FROM places p CROSS JOIN models m
     LEFT JOIN ours o ON o.model = m.model AND {_AT_PLACE}
     UNION ALL
     SELECT
         'published', m.model, p.*, NULL, o.value, NULL,
-        CASE WHEN o.model IS NULL THEN 'not printed' ELSE nullif(o.note, '') END,
+        CASE
+            WHEN p.dimension = 'long_term' THEN 'printed as a figure only'
+            WHEN o.model IS NULL THEN 'not printed'
+            ELSE nullif(o.note, '')
+        END,
         NULL, NULL
     FROM places p CROSS JOIN models m
     LEFT JOIN printed o ON o.model = m.model AND {_AT_PLACE}
@@ -166,7 +173,7 @@ SELECT
     equal_n AS fair,
     CASE
         WHEN NOT equal_n THEN 'not comparable: FVD of unequal numbers of clips'
-        WHEN lacking = models THEN 'no value of any model'
+        WHEN lacking = models THEN 'no value of any model (' || max(remark) OVER place || ')'
         WHEN is_best IS NULL THEN 'no value of '
             || string_agg(CASE WHEN value IS NULL THEN model END, ', ' ORDER BY model) OVER place
     END AS gap,
