@@ -17,13 +17,11 @@ from typing import Any, NamedTuple
 import duckdb
 import yaml
 
-from stp.config import CONFIG_FOLDER
 from stp.errors import StpError, nearest
 from stp.render.files import write_all
 from stp.render.formats import texts
 from stp.render.grid import Grid, Item, Section
 
-FOLDER = CONFIG_FOLDER / "findings"
 NAME = "findings"
 OURS, PUBLISHED = "ours", "published"
 SIDES = {OURS: "data at hand", PUBLISHED: "published numbers"}
@@ -107,8 +105,11 @@ class Finding:
     parts: dict[str, list[Part]]
 
 
-def read_questions(folder: Path = FOLDER) -> dict[int, Question]:
+def read_questions(folder: Path) -> dict[int, Question]:
     """Read the saved findings by number.
+
+    Args:
+        folder: config/findings.
 
     Raises:
         StpError: a file is not named ``<number>_<name>.sql``, or its comments are no such YAML.
@@ -297,7 +298,7 @@ def _few(entries: list[str]) -> str:
     return ", ".join(entries[:FEW]) + (f" and {more} more" if more > 0 else "")
 
 
-def render_findings(database: Path, out: Path, folder: Path = FOLDER) -> None:
+def render_findings(database: Path, folder: Path, out: Path) -> None:
     """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.tex``, ``.html``.
 
     Raises:

@@ -32,18 +32,20 @@ def findings(
     """Judge the paper's findings by the results at hand and by its published numbers."""
     from stp.collect.everything import build_database
     from stp.collect.query import written
+    from stp.config import CONFIG_FOLDER
     from stp.errors import StpError
     from stp.render import findings as render
 
+    folder = CONFIG_FOLDER / "findings"
     if out is not None:
         if number is not None:
             raise StpError("--out writes all findings", remedy="leave the number out")
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
-        render.render_findings(database, out)
+        render.render_findings(database, folder, out)
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
         return
-    questions = render.read_questions()
+    questions = render.read_questions(folder)
     if number is None:
         judged = render.judge(database, questions.values())
         print(written(*render.summary(judged), format), end="")

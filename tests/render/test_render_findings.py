@@ -19,9 +19,10 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.errors import StpError
 from stp.render import findings
-from stp.render.findings import FOLDER, judge, pick, read_questions, render_findings
+from stp.render.findings import judge, pick, read_questions, render_findings
 
-QUESTIONS = read_questions()
+FOLDER = config.CONFIG_FOLDER / "findings"
+QUESTIONS = read_questions(FOLDER)
 LOADED = config.load(Path(__file__).parents[2] / "config" / "paper.yaml")
 MODELS = {name: m.published_name or m.title for name, m in LOADED.models.items()}
 DATASETS = {n: d.published_name for n, d in LOADED.datasets.items() if d.published_name}
@@ -454,7 +455,7 @@ def test_unknown_numbers_and_old_databases_are_refused(tmp_path: Path) -> None:
 
 
 def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Path) -> None:
-    render_findings(base, tmp_path / "findings.csv")
+    render_findings(base, FOLDER, tmp_path / "findings.csv")
     with (tmp_path / "findings.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {int(row["finding"]) for row in rows} == set(QUESTIONS)
@@ -468,7 +469,7 @@ def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Pa
 
 
 def test_made_up_bytes_are_warned_of(store: Store, tmp_path: Path) -> None:
-    render_findings(store.path, tmp_path / "findings.csv")
+    render_findings(store.path, FOLDER, tmp_path / "findings.csv")
     page = (tmp_path / "findings.md").read_text()
     assert "> **The data at hand are not the paper's (synthetic bytes, demo protocol)" in page
 
