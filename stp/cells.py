@@ -34,6 +34,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.collect.database",
         "stp.render.table",
         "stp.render.reliability",
+        "stp.render.findings",
     ),
 }
 """The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that

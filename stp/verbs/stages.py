@@ -154,7 +154,9 @@ def collect(
         collect_dimension(manifest, out)
         say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        held, left_out = build_database(database.parent / "collected", database)
+        held, left_out = build_database(
+            database.parent / "collected", database, lambda line: say(log, line)
+        )
         say(log, f"built {database} with {', '.join(held)}")
         for dimension, reason in left_out.items():
             say(log, f"  without {dimension}: {reason}")
