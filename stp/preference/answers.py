@@ -64,7 +64,7 @@ class Answers:
     answers: list[Answer]
 
 
-class _Bad(Exception):
+class _LineError(Exception):
     """What is wrong with a line."""
 
 
@@ -95,17 +95,17 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
             try:
                 if fields[0] != key.study:
                     studies.add(fields[0])
-                    raise _Bad(f"study {fields[0]!r}, not {key.study!r}")
+                    raise _LineError(f"study {fields[0]!r}, not {key.study!r}")
                 rater, answer = reader.read(fields)
                 if whose.setdefault(rater.name, path) != path:
-                    raise _Bad(f"rater {rater.name} is in {whose[rater.name]} as well")
+                    raise _LineError(f"rater {rater.name} is in {whose[rater.name]} as well")
                 if raters.setdefault(rater.name, rater) != rater:
-                    raise _Bad(f"rater {rater.name} has another age or gender than above")
+                    raise _LineError(f"rater {rater.name} has another age or gender than above")
                 earlier = in_file.setdefault((rater.name, answer.question), number)
                 if earlier != number:
-                    raise _Bad(f"rater {rater.name} answered this question in line {earlier}")
+                    raise _LineError(f"rater {rater.name} answered this question in line {earlier}")
                 answers.append(answer)
-            except _Bad as error:
+            except _LineError as error:
                 problems.append(f"{path}, line {number}: {error}")
     if problems:
         _refuse(problems, studies, key_path)
@@ -128,25 +128,29 @@ class _Reader:
     def read(self, fields: Sequence[str]) -> tuple[Rater, Answer]:
         named = dict(zip(COLUMNS, fields, strict=True))
         if not re.fullmatch(r"[0-9a-f]{16}", named["rater"]):
-            raise _Bad(f"rater {named['rater']!r}, not 16 hexadecimal digits")
+            raise _LineError(f"rater {named['rater']!r}, not 16 hexadecimal digits")
         for column, known in (("age", self.key.age_groups), ("gender", self.key.genders)):
             if named[column] and named[column] not in known:
-                raise _Bad(f"{column} {named[column]!r}, not one of {', '.join(known) or 'none'}")
+                raise _LineError(
+                    f"{column} {named[column]!r}, not one of {', '.join(known) or 'none'}"
+                )
         if named["question"] not in self.numbers:
-            raise _Bad(f"unknown question {named['question']!r}")
+            raise _LineError(f"unknown question {named['question']!r}")
         number = self.numbers[named["question"]]
         choices = self.key.questions[number].choices
         shown = named["shown"].split(" ")
         if sorted(shown) != sorted(choices):
-            raise _Bad(f"shown {named['shown']!r}, not the {len(choices)} choices of the question")
+            raise _LineError(
+                f"shown {named['shown']!r}, not the {len(choices)} choices of the question"
+            )
         choice = named["choice"]
         if choice not in choices and not (choice == NONE and self.key.cannot_tell):
-            raise _Bad(f"unknown choice {choice!r}")
+            raise _LineError(f"unknown choice {choice!r}")
         position = named["position"]
         if not re.fullmatch(r"[0-9]{1,6}", position) or not (
             1 <= int(position) <= len(self.numbers)
         ):
-            raise _Bad(f"position {position!r}, not a number from 1 to {len(self.numbers)}")
+            raise _LineError(f"position {position!r}, not a number from 1 to {len(self.numbers)}")
         rater = Rater(named["rater"], named["age"], named["gender"])
         return rater, Answer(
             rater.name,
@@ -163,11 +167,13 @@ def _seconds(text: str, moment: str) -> float:
     except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
-        raise _Bad(f"seconds {text!r}, not a number from 0 on")
+        raise _LineError(f"seconds {text!r}, not a number from 0 on")
     try:
         datetime.fromisoformat(moment)
     except ValueError:
-        raise _Bad(f"answered_at {moment!r}, not a time such as 2026-01-31T12:00:00Z") from None
+        raise _LineError(
+            f"answered_at {moment!r}, not a time such as 2026-01-31T12:00:00Z"
+        ) from None
     return seconds
 
 

@@ -10,6 +10,9 @@ from stp.errors import StpError
 NONE = "none"
 """The choice of a rater who cannot tell."""
 
+LETTERS = "ABCDEFGHIJ"
+"""What predictions are called on the page."""
+
 REMEDY = "name the key.json that was written with the questionnaire"
 
 

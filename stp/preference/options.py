@@ -8,13 +8,12 @@ from pydantic import Field, field_validator
 
 from stp.config import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.errors import StpError
+from stp.preference.key import LETTERS
 
 FILE = CONFIG_FOLDER / "human_study.yaml"
 
 # Words go into CSV files of raters as they are.
 Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n]+$", max_length=40)]
-LETTERS = "ABCDEFGHIJ"
-"""What predictions are called on the page."""
 
 
 class Study(Strict):
@@ -40,8 +39,8 @@ class Study(Strict):
     max_megabytes: float = Field(default=25, gt=0)
     consent: str = Field(min_length=1)
     return_to: str = ""
-    age_groups: list[Word] = []
-    genders: list[Word] = []
+    age_groups: list[Word] = Field(default_factory=list)
+    genders: list[Word] = Field(default_factory=list)
     seed: int = Field(ge=0)
     clips: dict[str, Annotated[int, Field(ge=1)]] = Field(min_length=1)
     models: list[str] = Field(min_length=2, max_length=len(LETTERS))

@@ -271,7 +271,8 @@
   });
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
-    try { localStorage.removeItem(STORAGE); } catch { /* nothing is kept */ }
+    state = newState(); // a page that is left keeps what it has
+    keep();
     location.reload();
   });
   byId("play").addEventListener("click", () => play(!playing));

@@ -22,8 +22,8 @@ from stp.disk import beside, write_text, writing
 from stp.errors import StpError
 from stp.job import Report, silent
 from stp.preference import sprites
-from stp.preference.key import Asked, Key, Source, kept_path
-from stp.preference.options import FILE, LETTERS, Study, demand, load_study
+from stp.preference.key import LETTERS, Asked, Key, Source, kept_path
+from stp.preference.options import FILE, Study, demand, load_study
 from stp.preference.sampling import draw
 from stp.score.predictions import Predictions
 

@@ -14,7 +14,7 @@ command = functools.partial(app.command, rich_help_panel="Results")
 @command(
     epilog=examples(
         "snakemake --profile local results/human_study/questionnaire.html",
-        "stp questionnaire results/plan/short_term.json --out results/human_study/questionnaire.html",
+        "stp questionnaire results/plan/short_term.json --out trial/questionnaire.html",
     )
 )
 def questionnaire(

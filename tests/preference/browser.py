@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through chromedriver's own protocol (W3C WebDriver, JSON over HTTP)."""
+"""A headless Chromium, driven through chromedriver (W3C WebDriver: JSON over HTTP)."""
 
 import base64
 import json
