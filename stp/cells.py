@@ -35,6 +35,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.render.table",
         "stp.render.reliability",
         "stp.render.findings",
+        "stp.preference.table",
     ),
 }
 """The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that

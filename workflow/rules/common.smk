@@ -1,6 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.preference import options as human_study
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
@@ -120,3 +121,34 @@ def repeated_runs(wildcards):
         [(name, seeds) for name in trained], f"the scale {PLAN.config.scale.scale}"
     )
     return manifest
+
+
+def manifest_of_short_term(wildcards):
+    """The manifest of the short-term table, if the scale has that dimension."""
+    return manifest_of(SimpleNamespace(dimension="short_term"))
+
+
+def study_predictions(wildcards):
+    """The receipts of the predictions that raters shall see, if the scale has them all."""
+    manifest_of_short_term(wildcards)
+    study = human_study.load_study(PLAN.config.scale.scale)
+    made = {}
+    for one in PLAN.cells:
+        cell = one.cell
+        if cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
+            made.setdefault((cell.model, cell.tested_on), one)
+    human_study.demand(study, PLAN.config.scale.scale, made)
+    needed = [made[model, dataset] for dataset in study.clips for model in study.models]
+    return [f"{STORE}/{one.predictions.receipt}" for one in needed]
+
+
+def answers_of_raters(wildcards):
+    """The files of answers, if somebody answered."""
+    found = sorted(map(str, Path("results/human_study/answers").glob("*.csv")))
+    if not found:
+        raise StpError(
+            "results/human_study/answers: no answers",
+            expected="files that the questionnaire saved, *.csv",
+            remedy="put the files of raters there; docs/human_study.md says how to get some",
+        )
+    return found
