@@ -9,6 +9,16 @@ from stp.search import targets as search_targets
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
 
+
+def in_all_formats(name):
+    """The outputs of a table besides its CSV file."""
+    return {
+        "markdown": f"results/tables/{name}.md",
+        "latex": f"results/tables/{name}.tex",
+        "html": f"results/tables/{name}.html",
+    }
+
+
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
     "suite",
@@ -120,3 +130,12 @@ def repeated_runs(wildcards):
         [(name, seeds) for name in trained], f"the scale {PLAN.config.scale.scale}"
     )
     return manifest
+
+
+def can_repeat():
+    """Whether models of the scale are trained with enough seeds for the reliability study."""
+    try:
+        repeated_runs(None)
+    except StpError:
+        return False
+    return True
