@@ -128,10 +128,11 @@ def write_table_input(
         for folder in FACTS:
             for file in sorted((configuration.CONFIG_FOLDER / folder).iterdir()):
                 facts.update(f"{file.name}\n".encode() + file.read_bytes())
+        scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         described = {
             "code": code_of(roots, plan.config.equivalent).fingerprint,
             "facts": facts.hexdigest(),
-            "scale": write_config(plan, results).name,
+            "scale": digest(scale),
         }
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
