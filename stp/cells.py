@@ -33,6 +33,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.collect.database",
         "stp.render.table",
         "stp.render.reliability",
+        "stp.render.reproduction",
     ),
 }
 """The root modules of each stage. Modules that are chosen by name (models, readers, metrics,

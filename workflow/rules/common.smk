@@ -1,6 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.render import reproduced
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
@@ -39,6 +40,10 @@ PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 def needed_by(receipt):
     """Ask the plan which receipts and lock files an artefact waits for."""
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
+
+
+# stands for the wildcards of a rule that has none
+SHORT_TERM = SimpleNamespace(dimension="short_term")
 
 
 def manifest_of(wildcards):
@@ -122,7 +127,7 @@ def asks_search():
 
 def repeated_runs(wildcards):
     """The manifest of the short-term table, if its models are trained with enough seeds."""
-    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
+    manifest = manifest_of(SHORT_TERM)
     models = PLAN.config.scale.dimensions["short_term"].models
     trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
     seeds = len(PLAN.config.scale.seeds)
