@@ -36,6 +36,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.render.reliability",
         "stp.render.findings",
         "stp.preference.table",
+        "stp.render.reproduction",
     ),
 }
 """The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that

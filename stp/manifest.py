@@ -57,6 +57,11 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                 },
             }
         },
+        "reproduction": {
+            name: table.model_dump(mode="json")
+            for name, table in plan.config.evaluation.reproduction.items()
+            if dimension == "short_term"
+        },
         "names": {
             "models": {name: plan.config.models[name].title for name in models},
             "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},

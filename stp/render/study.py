@@ -103,7 +103,7 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
     for group in groups.values():
         group.sort(key=lambda cell: int(cell["key"]["seed"]))
 
-    rows = _read_rows(collected)
+    rows = read_collected(collected)
     scores = overall(rows)
     printed = _all_printed(plan, groups)
     plan = _plan_of_study(plan, groups, scores, printed)
@@ -121,7 +121,12 @@ def _name(cell: Cell) -> str:
     return f"{key['model']} on {key['tested_on']}"
 
 
-def _read_rows(path: Path) -> pa.Table:
+def read_collected(path: Path) -> pa.Table:
+    """Read the collected rows of a dimension (schema ``COLLECTED``).
+
+    Raises:
+        StpError: the file is missing or damaged.
+    """
     expected, remedy = "the collected rows of a dimension", "run the table command"
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy=remedy)

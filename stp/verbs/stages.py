@@ -173,6 +173,9 @@ def render(
     reliability: Annotated[
         bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
     ] = False,
+    reproduction: Annotated[
+        bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
+    ] = False,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
@@ -196,6 +199,12 @@ def render(
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
+    elif reproduction:
+        from stp.render.reproduction import render_reproduction
+
+        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
+        render_reproduction(manifest, rows, out)
+        say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif reliability:
         from stp.render.reliability import render_reliability
 
