@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -17,6 +18,8 @@ TEXT_WIDTH = 6.9
 COLUMN_WIDTH = 3.3
 """Inches: the width of one column of two."""
 DPI = 200
+LETTERS_PER_INCH = 22
+"""Of a note below a figure."""
 
 # Colours that people tell apart whatever their colour vision (Okabe and Ito, 2008), without yellow,
 # which is too light for lines; black is for the truth.
@@ -42,7 +45,8 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
         models: in the order of the manifest.
         baselines: those of them that nothing is trained for: grey.
     """
-    grey, found, others = set(baselines), {}, 0
+    grey, others = set(baselines), 0
+    found: dict[str, Style] = {}
     for number, model in enumerate(models):
         marker = _MARKERS[number % len(_MARKERS)]
         if model in grey:
@@ -57,8 +61,8 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[Cell]) -> set[str]:
-    """The models of cells without a trained model."""
-    return {cell["key"]["model"] for cell in cells if not cell.get("model")}
+    """The models of cells that nothing is trained for by gradient descent, so without a seed."""
+    return {cell["key"]["model"] for cell in cells if cell["key"]["seed"] is None}
 
 
 def paper_size() -> AbstractContextManager[Any]:
@@ -110,7 +114,8 @@ def save(figure: Figure, out: Path, note: str) -> None:
             alone.
         note: a line below the figure, see `whose`.
     """
-    figure.supxlabel(note, fontsize=6, color="#555555")
+    letters = int(figure.get_figwidth() * LETTERS_PER_INCH)
+    figure.supxlabel(fill(note, letters), fontsize=6, color="#555555")
     for path, meta in (
         (out.with_suffix(".svg"), {"Date": None}),
         (out, {"Software": None}),
