@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size, save, whose
+from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
 from stp.render.figures.friedman import (
     ALPHA,
     FEWEST_BLOCKS,
@@ -15,12 +15,12 @@ from stp.render.figures.friedman import (
     alike,
     compare,
 )
-from stp.render.figures.panels import in_words
+from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
 STEP = 0.17  # inches from label to label
-TOP = 0.75
+TOP = 0.6
 SIDE = 1.35  # for labels
 
 
@@ -30,7 +30,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure, notes = draw(scores, ranking)
-        save(figure, out, "; ".join([whose(scores.cells()), *notes, *ranking.left_out]))
+        finish(figure, out, [scores.about(), *notes, *ranking.left_out])
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
@@ -79,13 +79,13 @@ def diagram(models: list[str], mean_ranks: np.ndarray, found: Comparison, blocks
     groups = alike(mean_ranks, found.critical) if differs else [(0, count - 1)]
     below = 0.3 + 0.09 * len(groups)
     left = (count + 1) // 2
-    height = TOP + below + STEP * left + 0.35
+    height = TOP + below + STEP * left + 0.2
     figure = new_figure(TEXT_WIDTH, height)
     axes = figure.add_subplot()
     axes.set_axis_off()
     scale = (TEXT_WIDTH - 2 * SIDE) / (count - 1)  # inches of a rank
     axes.set_xlim(1 - SIDE / scale, count + SIDE / scale)
-    axes.set_ylim(-(below + STEP * left + 0.1), TOP)
+    axes.set_ylim(-(below + STEP * left), TOP)
     axes.plot((1, count), (0, 0), color="black", linewidth=1)
     for tick in range(1, count + 1):
         axes.plot((tick, tick), (0, 0.06), color="black", linewidth=1)

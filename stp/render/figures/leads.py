@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 from stp.errors import StpError
 from stp.receipts import require_receipt
-from stp.render.figure_style import paper_size, save, whose
-from stp.render.figures.panels import curve, in_words, legend, legend_height, panels
+from stp.render.figure_style import paper_size
+from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
 from stp.render.figures.reading import Scores, by_lead, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks
 
@@ -17,7 +17,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     scores = read(manifest, results)
     with paper_size():
         figure, absent = draw(scores, str(case))
-        save(figure, out, "; ".join([whose(scores.cells([str(case)])), *absent]))
+        finish(figure, out, [scores.about([str(case)]), *absent])
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -83,4 +83,5 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 def _unit(scores: Scores, case: str, column: str) -> str:
     about = scores.plan.get("conventions", {}).get(scores.columns(case)[column], {})
     unit = about.get("unit", "")
-    return "" if unit in ("", "1") else str(unit)
+    # Other texts say that it depends on the variable.
+    return "" if unit == "1" or " " in unit else str(unit)

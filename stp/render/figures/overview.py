@@ -7,8 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, paper_size, save, whose
-from stp.render.figures.panels import in_words, legend, legend_height
+from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, paper_size
+from stp.render.figures.panels import finish, in_words, legend, legend_height
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
@@ -27,14 +27,14 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure, notes = draw(scores, ranking)
-        save(figure, out, "; ".join([whose(scores.cells()), *notes, *ranking.left_out]))
+        finish(figure, out, [scores.about(), *notes, *ranking.left_out])
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     """Draw one axis for each case and column.
 
-    An axis reaches from the worst to the best value of the trained models (of all where fewer than
-    two are trained), which stand at its ends; a value that is worse is drawn below the axis.
+    An axis reaches from the worst value of the trained models (of all where fewer than two are
+    trained) to the best of all, which stand at its ends; a value that is worse is drawn below it.
 
     Returns:
         the figure, and what must be said below it.
@@ -52,14 +52,16 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         if model in scores.baselines
     }
     named = [model for model in ranking.models if shown[model] is not OTHER]
-    height = 1.75 * len(rows) + 0.3 + legend_height(len(named))
+    height = 1.8 * len(rows) + 0.3 + legend_height(len(named))
     figure = new_figure(TEXT_WIDTH, height)
     widest = max(len(row) for row in rows)
     places = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
     for axes, row in zip(places, rows, strict=True):
         _row(axes, scores, row, shown, widest)
     legend(figure, shown, named)
-    notes = ["each axis from the worst to the best trained model; what is worse lies below it"]
+    notes = [
+        "each axis from the worst trained model to the best of all; what is worse lies below it"
+    ]
     grey = [model for model in others if shown[model] is OTHER]
     notes += [f"thin and grey: {', '.join(grey)}"] if grey else []
     return figure, notes
@@ -95,7 +97,7 @@ def _row(
         }
         trained = [m for m in good if m not in scores.baselines]
         among = trained if len(trained) > 1 else list(good)
-        worst, best = min(among, key=good.__getitem__), max(among, key=good.__getitem__)
+        worst, best = min(among, key=good.__getitem__), max(good, key=good.__getitem__)
         span = good[best] - good[worst]
         for model, goodness in good.items():
             share = (goodness - good[worst]) / span if span else float(goodness >= good[best])
@@ -103,12 +105,13 @@ def _row(
         axes.plot((x, x), (0, 1), color="#444444", linewidth=0.6, zorder=1, label="_axis")
         for y, model, at in ((1.03, best, "bottom"), (-0.14, worst, "top")):
             axes.text(x, y, f"{values[model]:.3g}", ha="center", va=at, fontsize=5.5)
-        axes.text(x, 1.16, scores.arrow(case, column), ha="center", va="bottom", fontsize=6)
+        name = scores.arrow(case, column).replace(" ", "\n", column.count(" "))
+        axes.text(x, 1.15, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
     for model, style in reversed(shown.items()):  # the best on top
         _line(axes, places, heights[model], style, model)
     _name_cases(axes, scores, places)
     axes.set_xlim(-0.6, widest - 0.4)
-    axes.set_ylim(-0.3, 1.55)
+    axes.set_ylim(-0.3, 1.65)
     axes.set_axis_off()
 
 
@@ -138,7 +141,7 @@ def _name_cases(axes: Axes, scores: Scores, places: list[tuple[str, str]]) -> No
     first = 0
     for case, of_case in groupby(places, key=lambda place: place[0]):
         count = len(list(of_case))
-        axes.plot((first - 0.4, first + count - 0.6), (1.33, 1.33), color="black", linewidth=0.6)
+        axes.plot((first - 0.4, first + count - 0.6), (1.43, 1.43), color="black", linewidth=0.6)
         middle = first + (count - 1) / 2
-        axes.text(middle, 1.37, scores.title(case), ha="center", va="bottom", fontsize=7)
+        axes.text(middle, 1.46, scores.title(case), ha="center", va="bottom", fontsize=7)
         first += count

@@ -1,14 +1,17 @@
 """What figures with panels share: their places, curves with bands, legends, words instead."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure
+from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, note_height, save
 
 
 def panels(
@@ -88,7 +91,7 @@ def legend(
         handles.append(Line2D([], [], label=name, **(line if lines else point(style))))
     figure.legend(
         handles=handles,
-        loc="outside lower center",
+        loc="lower center",
         ncols=min(5, len(handles)),
         frameon=False,
         handlelength=2.6,
@@ -101,8 +104,22 @@ def legend_height(models: int) -> float:
     return 0.15 * -(-models // 5) + 0.1
 
 
+def plain_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis as plain numbers: 1, 2, 5, 10, ..."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
 def in_words(text: str) -> Figure:
     """A figure that says in words why there is nothing to draw."""
-    figure = new_figure(TEXT_WIDTH, 1.3)
-    figure.text(0.5, 0.6, fill(text, 100), ha="center", va="center")
+    figure = new_figure(TEXT_WIDTH, 0.8)
+    figure.text(0.5, 0.55, fill(text, 100), ha="center", va="center")
     return figure
+
+
+def finish(figure: Figure, out: Path, notes: Iterable[str]) -> None:
+    """Write a figure, higher by what the notes below it need."""
+    note = "; ".join(notes)
+    figure.set_figheight(figure.get_figheight() + note_height(figure, note))
+    save(figure, out, note)

@@ -5,11 +5,12 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, rgb_to_hsv
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from stp.render.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size, save, whose
-from stp.render.figures.panels import in_words
+from stp.render.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
@@ -22,8 +23,8 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     scores = read(manifest, results)
     ranking = rank(scores)
     with paper_size():
-        notes = [whose(scores.cells()), *ranking.left_out]
-        save(draw(scores, ranking), out, "; ".join(notes))
+        notes = [scores.about(), *ranking.left_out]
+        finish(draw(scores, ranking), out, notes)
 
 
 def draw(scores: Scores, ranking: Ranking) -> Figure:
@@ -35,11 +36,10 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     figure = new_figure(width, 1.3 + ROW * (len(places) + 1.6))
     axes = figure.add_subplot()
     colours = mpl.colormaps["Blues_r"]
-    for column, model in enumerate(models):
-        _cell(axes, column, -1.6, ranking.means[column], len(models), f"{0:.1f}", colours)
+    for column in range(len(models)):
+        _cell(axes, column, -1.6, ranking.means[column], len(models), colours)
         for row in range(len(places)):
-            _cell(axes, column, row, ranking.ranks[column, row], len(models), "", colours)
-        del model
+            _cell(axes, column, row, ranking.ranks[column, row], len(models), colours)
     axes.set_xlim(-0.5, len(models) - 0.5)
     axes.set_ylim(len(places) - 0.5, -2.1)
     axes.set_xticks(range(len(models)), models, rotation=45, ha="left", rotation_mode="anchor")
@@ -53,15 +53,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     return figure
 
 
-def _cell(
-    axes: Axes,
-    x: float,
-    y: float,
-    value: float,
-    models: int,
-    style: str,
-    colours: mpl.colors.Colormap,
-) -> None:
+def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
     """Draw one place: its rank in a colour that says the same, or hatched."""
     corner = (x - 0.5, y - 0.5)
     if np.isnan(value):
@@ -74,8 +66,8 @@ def _cell(
     share = (value - 1) / (models - 1) if models > 1 else 0.0
     colour = colours(0.15 + 0.85 * share)  # the darkest blue hides black and white alike
     axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
-    text = f"{value:.1f}" if style or value % 1 else f"{value:.0f}"
-    light = mpl.colors.rgb_to_hsv(colour[:3])[2] < 0.8
+    text = f"{value:.1f}" if value % 1 or y < 0 else f"{value:.0f}"
+    light = rgb_to_hsv(colour[:3])[2] < 0.8
     axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if light else "black")
 
 

@@ -12,7 +12,7 @@ from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, load_mani
 from stp.collect.scores import read_collected
 from stp.errors import StpError, nearest
 from stp.render.cases import title_of
-from stp.render.figure_style import Style, styles
+from stp.render.figure_style import Style, styles, whose
 from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
 from stp.setting import case_name
 
@@ -65,6 +65,10 @@ class Scores:
     def title(self, case: str) -> str:
         """What was tested, for people."""
         return title_of(self.plan, self.cases[case][0].cells[0])
+
+    def about(self, cases: Iterable[str] | None = None) -> str:
+        """The dimension, and whose bytes and which protocol the numbers come from."""
+        return f"{self.plan['dimension'].replace('_', ' ')}: {whose(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, str]:
         """Column of the paper -> convention."""

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.errors import StpError
-from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size, save, whose
-from stp.render.figures.panels import curve, in_words, legend, legend_height
+from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import curve, finish, in_words, legend, legend_height
 from stp.render.figures.reading import Scores, read
 from stp.render.rows import Entry
 from stp.setting import setting_of
@@ -18,7 +18,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     scores = read(manifest, results)
     with paper_size():
         figure, absent = draw(scores)
-        save(figure, out, "; ".join([whose(scores.cells()), *absent]))
+        finish(figure, out, [scores.about(), *absent])
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -54,8 +54,8 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     if not drawn:
         return in_words("No column of any dataset has a value."), notes
     models = [line.model for case in scores.cases.values() for line in case]
-    widest = max(len(columns) for columns in drawn.values())
-    across = min(widest, 4 if widest != 6 else 3)
+    counts = {len(columns) for columns in drawn.values()}
+    across = min(max(counts), 4 if 4 in counts else 3)
     down = sum(-(-len(columns) // across) for columns in drawn.values())
     height = 1.55 * down + 0.4 + legend_height(len(set(models)))
     figure = new_figure(TEXT_WIDTH, height)

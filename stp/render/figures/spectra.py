@@ -9,13 +9,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from stp.collect.manifest import Cell, describe
 from stp.errors import StpError
 from stp.receipts import again, check_file, require_receipt
-from stp.render.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size, save, whose
+from stp.render.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
 from stp.render.figures.kinds import SPECTRA
-from stp.render.figures.panels import legend, legend_height
+from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
 from stp.render.figures.reading import Scores, read
 from stp.score.tables import CLUSTERS
 
@@ -33,7 +34,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     with paper_size():
         figure = draw(scores, str(case))
         note = "power of frames as normalised for training, mean over test samples and channels"
-        save(figure, out, f"{whose(scores.cells([str(case)]))}; {note}")
+        finish(figure, out, [scores.about([str(case)]), note])
 
 
 def draw(scores: Scores, case: str) -> Figure:
@@ -55,7 +56,7 @@ def draw(scores: Scores, case: str) -> Figure:
     )
     wavenumbers = np.arange(1, count + 1)
     for lead, power, ratio in zip(leads, upper, lower, strict=True):
-        power.set_title(f"lead time {lead}", pad=26)
+        power.set_title(f"lead time {lead}")
         power.plot(
             wavenumbers, truth[:, lead - 1], color=TRUTH, linewidth=1.8, label="truth", zorder=1.5
         )
@@ -81,9 +82,12 @@ def _scales(power: Axes, ratio: Axes, side: int) -> None:
     for axes in (power, ratio):
         axes.set_xscale("log")
         axes.set_yscale("log")
+    ratio.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ratio.set_xlabel("wavenumber [cycles across the shorter side]")
     wavelength = power.secondary_xaxis("top", functions=(lambda k: _over(side, k),) * 2)
     wavelength.set_xlabel("wavelength [pixels]")
+    for axis in (wavelength.xaxis, ratio.xaxis):
+        plain_ticks(axis)
 
 
 def _over(side: int, k: np.ndarray) -> np.ndarray:

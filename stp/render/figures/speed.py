@@ -9,12 +9,23 @@ from matplotlib.figure import Figure
 
 from stp.collect.manifest import Cell
 from stp.receipts import require_receipt
-from stp.render.figure_style import paper_size, save, whose
-from stp.render.figures.panels import in_words, legend, legend_height, panels, point
+from stp.render.figure_style import paper_size
+from stp.render.figures.panels import (
+    finish,
+    in_words,
+    legend,
+    legend_height,
+    panels,
+    plain_ticks,
+    point,
+)
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read
 
-NOTE = "durations of whole jobs, which include start, reading and writing"
+NOTE = (
+    "durations of whole jobs, which include start, reading and writing; in rings, joined by a line:"
+    " models that no other one beats in both"
+)
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -23,7 +34,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure = draw(scores, ranking)
-        save(figure, out, "; ".join([whose(scores.cells()), NOTE, *ranking.left_out]))
+        finish(figure, out, [scores.about(), NOTE, *ranking.left_out])
 
 
 def draw(scores: Scores, ranking: Ranking) -> Figure:
@@ -70,6 +81,9 @@ def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]
         [points[m][1] for m in best],
         color="#999999",
         linewidth=0.9,
+        marker="o",
+        markersize=12,
+        markerfacecolor="none",
         label="front",
         zorder=1,
     )
@@ -77,6 +91,7 @@ def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]
         style = scores.styles[model]
         axes.plot(speed, mean, label=model, **point(style))
     axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
     axes.margins(0.12)
     axes.invert_yaxis()
 
