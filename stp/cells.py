@@ -282,7 +282,13 @@ class Plan:
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
-        self._needed = set(self._artefacts)
+        counted = self.dimensions
+        self._needed = {
+            artefact.folder
+            for made in self.cells
+            if made.cell.dimension in counted
+            for artefact in made.artefacts
+        }
         for name in config.scale.prepared:
             self.data(name)
 
@@ -527,16 +533,24 @@ class Plan:
             if scores is not None
         ]
 
+    @property
+    def dimensions(self) -> list[str]:
+        """The dimensions that were asked for: all, or those in ``runtime: {counted: [...]}``."""
+        counted = self.config.scale.runtime.get("counted")
+        names = self.config.scale.dimensions
+        return [name for name in names if counted is None or name in counted]
+
     def is_wanted(self, artefact: Artefact) -> bool:
-        """Does it count as work of this scale?
+        """Does it count as work of this run?
 
         Data that no cell needs (`prepared` in the scale file) do when somebody has begun to prepare
         them.
         """
-        if artefact.stage == "prepare" and artefact.folder not in self._needed:
-            state = self.store / "state" / artefact.folder
-            return (self.store / artefact.receipt).exists() or state.exists()
-        return True
+        if artefact.folder in self._needed:
+            return True
+        state = self.store / "state" / artefact.folder
+        begun = (self.store / artefact.receipt).exists() or state.exists()
+        return artefact.stage == "prepare" and begun
 
     def threads(self, artefact: Artefact) -> int:
         """Threads of a training or prediction, part of its recipe; processes that prepare data."""

@@ -292,7 +292,13 @@ class Model(ModelSettings):
 
 
 class Evaluation(Strict):
-    """Which scores go into which columns (config/evaluation/predbench.yaml)."""
+    """Which scores go into which columns (config/evaluation/predbench.yaml).
+
+    Attributes:
+        columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
+        also: group -> further conventions that are scored.
+        datasets: dataset -> its group.
+    """
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
@@ -303,7 +309,10 @@ class Metric(Strict):
     """What is known about a metric and its conventions (config/conventions/<name>.yaml).
 
     Attributes:
-        higher_is_better: the direction of its conventions, except those in `opposite`.
+        higher_is_better: the direction of its conventions, except those in `opposite`; null if
+            neither higher nor lower is better.
+        best_at: the value at which a convention is best, such as 1 for a ratio; the closer the
+            better.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         weights: the network of config/weights.yaml that a convention looks through; where its
@@ -313,16 +322,19 @@ class Metric(Strict):
 
     title: str
     unit: str
-    higher_is_better: bool
+    higher_is_better: bool | None
     opposite: tuple[str, ...] = ()
+    best_at: dict[str, float] = {}
     available: bool = True
     perceptual: bool = False
     weights: dict[str, str] = {}
     reason: str = ""
     conventions: dict[str, str]
 
-    def is_higher_better(self, choice: str) -> bool:
-        """The direction of one convention."""
+    def is_higher_better(self, choice: str) -> bool | None:
+        """The direction of one convention; None if it is best at a value, or has none."""
+        if self.higher_is_better is None or choice in self.best_at:
+            return None
         return self.higher_is_better != (choice in self.opposite)
 
 

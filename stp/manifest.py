@@ -11,7 +11,7 @@ from stp import config as configuration
 from stp.cells import Artefact, Cell, Made, Plan, enumerate_cells
 from stp.config import Json
 from stp.recipes import Recipes
-from stp.setting import setting_of
+from stp.setting import setting_of, split_threshold
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -47,9 +47,9 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             dimension: {
                 "columns": columns,
                 "higher_is_better": {
-                    column: described[convention]["higher_is_better"]
+                    column: described[split_threshold(shown)[0]]["higher_is_better"]
                     for row in columns.values()
-                    for column, convention in row.items()
+                    for column, shown in row.items()
                 },
             }
         },
@@ -132,6 +132,7 @@ def _describe(plan: Plan, convention: str) -> Json:
         "title": metric.title,
         "unit": metric.unit,
         "higher_is_better": metric.is_higher_better(choice),
+        "best_at": metric.best_at.get(choice),
         "available": not reason,
         "reason": reason,
         "description": metric.conventions[choice],

@@ -10,6 +10,7 @@ from typing import Any
 from stp.config import Config, Json, Metric, Weights, check_known, merge
 from stp.errors import StpError
 from stp.predict.options import PredictOptions
+from stp.setting import split_threshold
 from stp.train.options import TrainOptions
 
 
@@ -147,14 +148,17 @@ class Recipes:
         if dataset in self._conventions:
             return self._conventions[dataset]
         row = self.config.evaluation.datasets.get(dataset, "")
+        where = (
+            "config/evaluation/predbench.yaml"
+            if row
+            else f"config/datasets/{dataset}.yaml: metrics"
+        )
         wanted = [
-            *self.columns(dataset).values(),
+            *(_convention(shown, where) for shown in self.columns(dataset).values()),
             *self.config.evaluation.also.get(row, ()),
         ]
-        own = f"config/datasets/{dataset}.yaml: metrics"
         for convention in wanted:
             metric, _, choice = convention.partition(".")
-            where = "config/evaluation/predbench.yaml" if row else own
             check_known(metric, self.config.metrics, "metric", where)
             known = self.config.metrics[metric].conventions
             check_known(choice, known, f"convention of {metric}", where)
@@ -162,7 +166,10 @@ class Recipes:
         return self._conventions[dataset]
 
     def columns(self, dataset: str) -> dict[str, str]:
-        """Column of a dataset's table -> convention; on your own data they are called alike."""
+        """Column of a dataset's table -> convention, or convention@threshold.
+
+        On your own data they are called alike.
+        """
         row = self.config.evaluation.datasets.get(dataset)
         if row is None:
             return {name: name for name in self.config.datasets[dataset].metrics}
@@ -218,6 +225,18 @@ class Recipes:
             "bootstrap": self.config.scale.bootstrap.model_dump(),
             "threads": 1,
         }
+
+
+def _convention(shown: str, where: str) -> str:
+    """The convention that a column shows, maybe at one threshold."""
+    try:
+        return split_threshold(shown)[0]
+    except ValueError:
+        raise StpError(
+            f"{where}: {shown!r} is no convention",
+            expected="<metric>.<choice>, or <metric>.<choice>@<threshold> such as csi.mean@16",
+            remedy="write the threshold as a number",
+        ) from None
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:

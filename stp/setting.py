@@ -1,4 +1,4 @@
-"""What distinguishes evaluations of one model on one dataset: horizon and frame interval."""
+"""What distinguishes evaluations of one model on one dataset, and what columns show of them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +15,16 @@ def setting_name(setting: Mapping[str, int]) -> str:
 def setting_of(name: str) -> dict[str, int]:
     """Read the name of a setting."""
     return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
+
+
+def split_threshold(shown: str) -> tuple[str, float | None]:
+    """Read what a column shows, ``csi.mean`` or ``csi.mean@16``: convention and threshold.
+
+    Raises:
+        ValueError: what stands behind the sign is no number.
+    """
+    convention, at, threshold = shown.partition("@")
+    return convention, float(threshold) if at else None
 
 
 def case_name(key: Mapping[str, Any]) -> str:

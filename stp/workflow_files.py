@@ -6,6 +6,8 @@ named by its content or written by the main process only.
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from stp import config as configuration
@@ -22,9 +24,33 @@ RESULTS = Path("results")
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
     """Write the effective configuration, so that every verb makes the very same plan."""
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
+    which = counted(results)
+    if which is not None:
+        content["runtime"] = {**content.get("runtime", {}), "counted": which}
     path = results / "plan" / f"config-{digest(content)}.json"
     write_text_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return path
+
+
+def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
+    """Note which dimensions the targets of a run need, so that progress counts these.
+
+    A target names them: ``results/tables/short_term.csv``. Targets that name none need all.
+    """
+    words = [set(re.split(r"[/.]", target)) for target in targets]
+    named = [name for name in plan.config.scale.dimensions if any(name in word for word in words)]
+    every = not words or any(not word & set(named) for word in words)
+    text = json.dumps(None if every else named) + "\n"
+    write_text_if_changed(results / "plan" / "counted.json", text)
+
+
+def counted(results: Path = RESULTS) -> list[str] | None:
+    """The dimensions that the current run needs; None for all."""
+    try:
+        found: list[str] | None = json.loads((results / "plan" / "counted.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return found
 
 
 def write_data_list(plan: Plan, write: bool = True, results: Path = RESULTS) -> Path:

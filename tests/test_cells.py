@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config
+from stp import config, workflow_files
 from stp.cells import Plan, setting_name, setting_of
 from stp.errors import StpError
 
@@ -18,7 +18,10 @@ DEMO = ROOT / "config" / "demo.yaml"
 
 
 def demo(**changes):
-    return config.merge(yaml.safe_load(DEMO.read_text()), changes)
+    """The short-term part of the demo."""
+    scale = yaml.safe_load(DEMO.read_text())
+    scale["dimensions"] = {"short_term": scale["dimensions"]["short_term"]}
+    return config.merge(scale, changes)
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +202,8 @@ def test_a_training_serves_all_dimensions(paper):
 
 def test_perceptual_scores_are_a_second_job_where_their_weights_are(monkeypatch, tmp_path):
     monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
-    assert all(made.perceptual is None for made in Plan.load(DEMO).cells)
-    before = {made.scores.folder for made in Plan.load(DEMO).cells}
+    assert all(made.perceptual is None for made in Plan(config.load(demo())).cells)
+    before = {made.scores.folder for made in Plan(config.load(demo())).cells}
     (tmp_path / "alexnet_features.pth").touch()
     plan = Plan(config.load(demo(runtime={"gpus": 4})))
     by_dataset = {made.cell.tested_on: made for made in plan.cells}
@@ -274,10 +277,10 @@ def edit(checkout: Path, module: str, addition: str = "\nCHANGED = 1\n") -> None
     path.write_text(path.read_text() + addition)
 
 
-def changed(checkout: Path, scale=DEMO) -> set[tuple[str, str]]:
+def changed(checkout: Path, scale=None) -> set[tuple[str, str]]:
     """The (stage, dataset/model) of every artefact whose path differs from today's."""
-    before = {a.folder for a in Plan(config.load(DEMO)).artefacts.values()}
-    plan = Plan(config.load(scale), checkout)
+    before = {a.folder for a in Plan(config.load(demo())).artefacts.values()}
+    plan = Plan(config.load(scale or demo()), checkout)
     found = set()
     for artefact in plan.artefacts.values():
         if artefact.folder not in before:
@@ -416,3 +419,34 @@ def test_datasets_are_prepared_though_no_cell_needs_them():
     assert all(data.folder in plan.artefacts for data in plan.prepared)
     with pytest.raises(StpError, match="unknown dataset 'seviir'"):
         Plan.load(demo(prepared=["seviir"]))
+
+
+def test_progress_counts_the_dimensions_that_were_asked_for(tmp_path):
+    scale = yaml.safe_load(DEMO.read_text())
+    counted = config.merge(scale, {"runtime": {"counted": ["short_term"]}})
+    plan = Plan(config.load(counted))
+    wanted = {a.folder for a in plan.artefacts.values() if plan.is_wanted(a)}
+    assert plan.dimensions == ["short_term"] != Plan(config.load(scale)).dimensions
+    needed = {a.folder for made in plan.cells[:15] for a in made.artefacts}
+    assert wanted == needed < set(plan.artefacts)
+
+
+@pytest.mark.parametrize(
+    ("targets", "dimensions"),
+    [
+        (["results/tables/short_term.csv"], ["short_term"]),
+        (
+            ["results/figures/robustness/slopes.png", "results/tables/long_term.csv"],
+            ["long_term", "robustness"],
+        ),
+        (["results/tables/all"], None),
+        (["results/tables/short_term.csv", "results/figures/all"], None),
+        ([], None),
+    ],
+)
+def test_targets_say_which_dimensions_a_run_needs(tmp_path, targets, dimensions):
+    plan = Plan.load(DEMO)
+    workflow_files.write_counted(plan, targets, tmp_path)
+    assert workflow_files.counted(tmp_path) == dimensions
+    text = workflow_files.write_config(plan, tmp_path).read_text()
+    assert ('"counted":' in text) == (dimensions is not None)

@@ -7,6 +7,7 @@ import yaml
 
 from stp import config
 from stp.errors import StpError
+from stp.recipes import Recipes
 
 DEMO = config.CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
@@ -111,3 +112,20 @@ def test_every_table_row_of_the_evaluation_exists():
     for row in loaded.evaluation.datasets.values():
         assert row in loaded.evaluation.columns
         assert row in loaded.evaluation.also
+
+
+def test_a_column_names_its_threshold_as_a_number():
+    mine = {
+        "metrics": ["csi.mean@16", "csi.mean"],
+        "title": "Mine",
+        "shape": [1, 8, 8],
+        "context": 2,
+        "horizon": 2,
+        "release": "a",
+        "releases": {"a": {"source": "own"}},
+    }
+    scale = {"scale": "t", "dimensions": {}, "datasets": {"mine": mine}}
+    assert Recipes(config.load(scale)).conventions("mine") == ["csi.mean"]
+    scale["datasets"]["mine"]["metrics"] = ["csi.mean@low"]
+    with pytest.raises(StpError, match=r"'csi\.mean@low' is no convention"):
+        Recipes(config.load(scale)).conventions("mine")

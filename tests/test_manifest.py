@@ -103,6 +103,9 @@ def test_columns_keep_the_papers_order_and_directions(paper):
     # nino34 is a skill, but its RMSE is an error
     assert made["conventions"]["nino34.correlation"]["higher_is_better"]
     assert not made["conventions"]["nino34.rmse"]["higher_is_better"]
+    # Too many rain events are as wrong as too few.
+    bias = made["conventions"]["frequency_bias.mean"]
+    assert bias["higher_is_better"] is None and bias["best_at"] == 1
     absent = "the weights of alexnet are not there (see `stp weights`)"
     assert made["unavailable"]["lpips.alex"] == absent
 

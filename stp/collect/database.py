@@ -200,7 +200,7 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     known: dict[str, dict[str, Any]] = {}
     for plan in plans:
         known.update(plan.get("conventions", {}))
-    fields = ("title", "description", "unit", "higher_is_better", "available", "reason")
+    fields = ("title", "description", "unit", "higher_is_better", "best_at", "available", "reason")
     return [
         {"metric": name.split(".")[0], "convention": name}
         | {field: known[name].get(field) for field in fields}

@@ -137,7 +137,12 @@ CONVENTIONS = Table(
         ("title", "VARCHAR", "Short name for people."),
         ("description", "VARCHAR", "Definition."),
         ("unit", "VARCHAR", "Unit of the value."),
-        ("higher_is_better", "BOOLEAN", "Direction; NULL if neither is better."),
+        (
+            "higher_is_better",
+            "BOOLEAN",
+            "Direction; NULL if neither is better, or best_at says what is best.",
+        ),
+        ("best_at", "DOUBLE", "The best value, such as 1 for a ratio; NULL if there is none."),
         ("available", "BOOLEAN", "False if it cannot be computed yet."),
         ("reason", "VARCHAR", "Why it is not available."),
     ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from stp.errors import StpError
 from stp.score.options import CELL_KEYS
+from stp.setting import split_threshold
 
 NEEDED = (
     "dimension",
@@ -32,6 +33,8 @@ NEEDED_OF_CELL = (
 
 Manifest = dict[str, Any]
 Cell = dict[str, Any]
+Part = str | float | None
+"""A variable, a threshold, or None: all together."""
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -96,8 +99,37 @@ def variable_of(column: str) -> str | None:
     return variable if space else None
 
 
+def part_of(column: str, shown: str) -> Part:
+    """Return the part of a convention's values that a column is restricted to.
+
+    Args:
+        column: heading; ``t2m WRMSE`` names a variable.
+        shown: what the manifest says it shows; ``csi.mean@16`` names a threshold.
+    """
+    threshold = split_threshold(shown)[1]
+    return variable_of(column) if threshold is None else threshold
+
+
+def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str, Part]]:
+    """Return paper column -> convention and part, for a cell; see `columns_of`."""
+    return {
+        column: (split_threshold(shown)[0], part_of(column, shown))
+        for column, shown in shown_of(manifest, table, cell).items()
+    }
+
+
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     """Return paper column -> convention for a cell; empty if its dataset is not in the table.
+
+    Raises:
+        StpError: there is no such table.
+    """
+    shown = shown_of(manifest, table, cell)
+    return {column: split_threshold(name)[0] for column, name in shown.items()}
+
+
+def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
+    """Return paper column -> what it shows, as the manifest says it: ``csi.mean@16``.
 
     Raises:
         StpError: there is no such table.
@@ -108,5 +140,5 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
             expected=f"one of {', '.join(sorted(manifest['tables']))}",
             remedy="add the table to the configuration, or name another one",
         )
-    columns: dict[str, str] = manifest["tables"][table]["columns"].get(cell["key"]["tested_on"], {})
-    return columns
+    shown: dict[str, str] = manifest["tables"][table]["columns"].get(cell["key"]["tested_on"], {})
+    return shown

@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 from stp.collect.manifest import (
     Cell,
     Manifest,
-    columns_of,
     describe,
     load_manifest,
-    variable_of,
+    parts_of,
 )
 from stp.disk import beside
 from stp.errors import StpError
@@ -195,20 +194,17 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
     """Make a NULL row for each table column whose convention is unavailable."""
-    wanted = {
-        (convention, variable_of(column))
-        for table in plan["tables"]
-        for column, convention in columns_of(plan, table, cell).items()
-    }
+    wanted = {place for table in plan["tables"] for place in parts_of(plan, table, cell).values()}
     return [
         {
             **cell["key"],
             "metric": convention.split(".")[0],
             "convention": convention,
-            "variable": variable,
+            "variable": part if isinstance(part, str) else None,
+            "threshold": part if isinstance(part, float) else None,
             "statistic": "mean",
             "reason": plan["unavailable"][convention],
         }
-        for convention, variable in wanted
+        for convention, part in wanted
         if convention in plan["unavailable"] and convention not in scored
     ]

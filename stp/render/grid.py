@@ -1,6 +1,8 @@
 """A table for people, before it has a format: sections of rows, with what stands out.
 
-Markdown, LaTeX and HTML are made from the same grid, so that they say the same.
+Markdown, LaTeX and HTML are made from the same grid, so that they say the same. Texts are plain;
+each format escapes what it must. In lines of prose (intro, warnings, notes, legend) `backticks`
+set a name or a command in the type of a machine.
 """
 
 from dataclasses import dataclass, field
@@ -30,14 +32,18 @@ class Section:
     Attributes:
         title: heading; empty for the only section.
         columns: headings of columns.
-        rows: a text or an `Item` for each column.
+        rows: a text or an `Item` for each column; the first one names the row.
         numeric: for each column, whether it is aligned at the right.
+        intro: paragraphs before these rows: what holds for all of them.
+        notes: lines below these rows.
     """
 
     title: str
     columns: list[str]
     rows: list[list[str | Item]]
     numeric: list[bool]
+    intro: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Grid:
         warnings: what must be read before any number.
         sections: its parts.
         legend: a line for each column or sign that needs explaining.
+        made_from: a line for who finds the file later: which results, which command.
     """
 
     name: str
@@ -59,3 +66,4 @@ class Grid:
     sections: list[Section]
     warnings: list[str] = field(default_factory=list)
     legend: list[str] = field(default_factory=list)
+    made_from: str = ""

@@ -56,8 +56,10 @@ def page(config: Config) -> str:
 
 
 def better(metric: Metric, choice: str) -> str:
-    """Say which direction is better."""
-    return "higher" if metric.is_higher_better(choice) else "lower"
+    """Say which direction is better, or which value is best."""
+    if choice in metric.best_at:
+        return f"{metric.best_at[choice]:g} is best"
+    return {True: "higher", False: "lower", None: "–"}[metric.is_higher_better(choice)]
 
 
 def _metrics(config: Config) -> Iterator[str]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from stp.collect.manifest import Manifest
 from stp.disk import beside
+from stp.render.direction import Direction, heading
 from stp.render.repeated import PAPER_P, PAPER_STD, meaning
 from stp.render.strip_plot import strip_plot
-from stp.render.study import TABLE, Column, Study, read_studies
+from stp.render.study import Column, Study, read_studies
 
 HEADER = (
     "source",
@@ -218,10 +219,7 @@ def _spread_table(plan: Manifest, study: Study) -> Iterable[str]:
 
 def _heading(plan: Manifest, column: Column) -> str:
     """Add an arrow that points to better."""
-    higher = plan["tables"][TABLE]["higher_is_better"]
-    if column.name not in higher:
-        return column.name
-    return f"{column.name} {'↑' if higher[column.name] else '↓'}"
+    return heading(column.name, Direction.of(plan, column.convention))
 
 
 def _digits(value: float | None, std: float | None) -> str:

@@ -9,13 +9,22 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, describe, variable_of
+from stp.collect.manifest import (
+    Cell,
+    Manifest,
+    Part,
+    cell_key,
+    columns_of,
+    describe,
+    parts_of,
+    variable_of,
+)
 from stp.score.options import CELL_KEYS
 from stp.setting import ROBUSTNESS, setting_of
 
 Key = tuple[Any, ...]
-Place = tuple[Key, str, str | None, str]
-"""Cell key, convention, variable (None: all together) and statistic."""
+Place = tuple[Key, str, Part, str]
+"""Cell key, convention, variable or threshold (None: all together) and statistic."""
 Overall = dict[Place, dict[str, Any]]
 """The row over all lead times, by place."""
 
@@ -77,19 +86,21 @@ class Row:
     notes: list[str]
 
 
-def overall(scores: pa.Table) -> Overall:
-    """Pick the rows that stand for all lead times, by place.
+def overall(scores: pa.Table, lead: int | None = None) -> Overall:
+    """Pick the rows that stand for all lead times, or for one, by place.
 
-    For a variable, that is its row without level and threshold. For all variables together it is
-    the row without variable; where there is none, the only row there is. Several rows, such as
-    one for each variable, have no overall value.
+    For a variable, that is its row without level and threshold; for a threshold, its row without
+    level and variable. For all together it is the row with none of them; where there is none, the
+    only row there is. Several rows, such as one for each variable, have no overall value.
     """
     chosen: Overall = {}
     alone: dict[Place, list[dict[str, Any]]] = {}
-    for row in scores.filter(pc.is_null(scores["lead"])).to_pylist():
+    here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
+    for row in scores.filter(here).to_pylist():
         key = tuple(row[name] for name in CELL_KEYS)
-        if row["level"] is None and row["threshold"] is None:
-            chosen[(key, row["convention"], row["variable"], row["statistic"])] = row
+        if row["level"] is None and (row["threshold"] is None or row["variable"] is None):
+            part = row["variable"] if row["threshold"] is None else row["threshold"]
+            chosen[(key, row["convention"], part, row["statistic"])] = row
         alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
     for place, rows in alone.items():
         if len(rows) == 1:
@@ -107,15 +118,15 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     found = []
     for cell in manifest["cells"]:
-        columns = columns_of(manifest, table, cell)
+        columns = parts_of(manifest, table, cell)
         folders = [cell[kind] for kind in ("scores", "perceptual") if columns and cell.get(kind)]
         if any(Path(folder).name not in fingerprints for folder in folders):
             found.append(f"{describe(cell)}: no rows")
             continue
         lacking = [
             f"{column} ({convention})"
-            for column, convention in columns.items()
-            if (cell_key(cell), convention, variable_of(column), "mean") not in scores
+            for column, (convention, part) in columns.items()
+            if (cell_key(cell), convention, part, "mean") not in scores
         ]
         if lacking:
             found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
@@ -196,23 +207,23 @@ def _row(
     comparable = all(cell["official_paper_protocol"] for cell in cells)
     leaky = any(cell["leaky"] for cell in cells)
     present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
+    parts = parts_of(manifest, table, first)
     entries = {
         column: _entry(
             present,
             convention,
-            variable_of(column),
+            part,
             scores,
             _published(manifest, first, column, published),
             comparable,
         )
-        for column, convention in columns_of(manifest, table, first).items()
+        for column, (convention, part) in parts.items()
     }
     counts = [
         row["n"]
         for key in present
-        for column, entry in entries.items()
-        if (row := scores.get((key, entry.convention, variable_of(column), "mean")))
-        and row["n"] is not None
+        for place in parts.values()
+        if (row := scores.get((key, *place, "mean"))) and row["n"] is not None
     ]
     seeded = any(cell["key"]["seed"] is not None for cell in cells)
     return Row(
@@ -281,7 +292,7 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
 def _entry(
     keys: list[Key],
     convention: str,
-    variable: str | None,
+    part: Part,
     scores: Overall,
     published: Published | None,
     comparable: bool,
@@ -289,7 +300,7 @@ def _entry(
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
     def rows(statistic: str) -> list[dict[str, Any]]:
-        return [scores.get((key, convention, variable, statistic), _NOT_SCORED) for key in keys]
+        return [scores.get((key, convention, part, statistic), _NOT_SCORED) for key in keys]
 
     means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
     value, low, high = _mean(means), _mean(lows), _mean(highs)

@@ -15,15 +15,16 @@ from stp.collect.manifest import (
     Cell,
     Manifest,
     cell_key,
-    columns_of,
     load_manifest,
-    variable_of,
+    parts_of,
+    shown_of,
 )
 from stp.collect.scores import read_collected
 from stp.errors import StpError
 from stp.render.groups import demand_runs
 from stp.render.repeated import describe_runs
 from stp.render.rows import Key, Overall, Row, gaps, make_rows, overall
+from stp.setting import split_threshold
 
 TABLE = "reliability"
 BESIDES = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
@@ -109,7 +110,7 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
     # make_rows groups cells by the same key, in the order of their first appearance.
     made = make_rows(plan, TABLE, scores, [], {})
     return plan, [
-        _study(row, group, scores, printed[key])
+        _study(plan, row, group, scores, printed[key])
         for row, (key, group) in zip(made, groups.items(), strict=True)
     ]
 
@@ -137,7 +138,7 @@ def _plan_of_study(
         cells = [cell for key in keys for cell in groups[key]]
         known: dict[str, str] = {}
         for table in plan["tables"]:
-            known |= columns_of(plan, table, cells[0])
+            known |= shown_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
             places = [(cell_key(cell), convention, None, "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
@@ -148,8 +149,8 @@ def _plan_of_study(
     higher = {
         name: about[convention]["higher_is_better"]
         for row in columns.values()
-        for name, convention in row.items()
-        if convention in about
+        for name, shown in row.items()
+        if (convention := split_threshold(shown)[0]) in about
     }
     return {
         **plan,
@@ -170,11 +171,16 @@ def _demand_complete(plan: Manifest, rows: pa.Table, scores: Overall, path: Path
 
 
 def _study(
-    row: Row, group: Sequence[Cell], scores: Overall, printed: Mapping[str, Printed]
+    plan: Manifest,
+    row: Row,
+    group: Sequence[Cell],
+    scores: Overall,
+    printed: Mapping[str, Printed],
 ) -> Study:
     columns = []
     for name, entry in row.entries.items():
-        places = [(cell_key(cell), entry.convention, variable_of(name), "mean") for cell in group]
+        place = parts_of(plan, TABLE, group[0])[name]
+        places = [(cell_key(cell), *place, "mean") for cell in group]
         values: list[float | None] = [scores[place]["value"] for place in places]
         runs = [value for value in values if value is not None]
         columns.append(

@@ -183,7 +183,9 @@ def render(
         planned = load_plan(configfile)
         runner.restore_receipts(planned)
         folder = Path("results/partial")
-        for dimension, path in workflow_files.write_manifests(planned).items():
+        manifests = workflow_files.write_manifests(planned)
+        for dimension in planned.dimensions:
+            path = manifests[dimension]
             final = Path("results/tables") / f"{dimension}.csv"
             is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
             if is_made:

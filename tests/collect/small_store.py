@@ -52,7 +52,8 @@ def write_receipt(folder: Path, stage: str, **more: Any) -> None:
 def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
     """Make score rows: convention -> {"mean": v, "low": v, "high": v, "reason": text, ...}.
 
-    ``leads`` gives values per lead time, from lead 1; ``clusters`` counts the independent clips.
+    ``leads`` gives values per lead time, from lead 1; ``thresholds`` those at thresholds;
+    ``clusters`` counts the independent clips.
     """
     rows = []
     for convention, given in values.items():
@@ -67,6 +68,9 @@ def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
         rows.append({**common, "statistic": "mean", "value": given["mean"], "n": n})
         for lead, value in enumerate(given.get("leads", []), start=1):
             rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
+        for threshold, value in given.get("thresholds", {}).items():
+            row = {**common, "statistic": "mean", "value": value, "n": n}
+            rows.append(row | {"threshold": threshold})
         if "low" in given:
             clusters = given.get("clusters", 20)
             for name in ("low", "high"):
@@ -110,10 +114,13 @@ class SmallStore:
                     "title": "Structural similarity",
                     "unit": "1",
                     "higher_is_better": True,
+                    "best_at": None,
                     "description": "data range 2",
                     "available": True,
                     "reason": "",
                 },
+                "lpips.alex": {"higher_is_better": False},
+                "rmse.per_frame": {"higher_is_better": False},
             },
             "tables": {
                 "short_term": {

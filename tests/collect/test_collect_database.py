@@ -97,9 +97,14 @@ def test_published_values_carry_our_names(store: SmallStore) -> None:
 
 
 def test_conventions_explain_the_scores(store: SmallStore) -> None:
-    assert ask(built(store), "SELECT metric, convention, title FROM conventions") == [
-        ("ssim", "ssim.range2", "Structural similarity")
-    ]
+    store.manifest["conventions"]["frequency_bias.mean"] = {
+        "higher_is_better": None,
+        "best_at": 1.0,
+    }
+    question = "SELECT convention, title, higher_is_better, best_at FROM conventions"
+    found = {row[0]: row[1:] for row in ask(built(store), question)}
+    assert found["ssim.range2"] == ("Structural similarity", True, None)
+    assert found["frequency_bias.mean"] == (None, None, 1.0)
 
 
 def test_sample_scores_work_from_another_folder(

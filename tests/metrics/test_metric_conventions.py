@@ -36,7 +36,11 @@ def test_entries_say_what_a_reader_needs(entry: str) -> None:
     facts = ENTRIES[entry]
     assert {"title", "unit", "higher_is_better", "conventions"} <= set(facts)
     assert facts["title"] and facts["unit"]
-    assert isinstance(facts["higher_is_better"], bool)
+    directed = isinstance(facts["higher_is_better"], bool)
+    assert directed or facts["higher_is_better"] is None
+    best_at = facts.get("best_at", {})
+    assert set(best_at) <= set(facts["conventions"])
+    assert not (directed and best_at), "give no direction where a value is best"
     assert facts["conventions"]
     assert all(isinstance(text, str) and text for text in facts["conventions"].values())
 

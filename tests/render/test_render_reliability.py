@@ -226,7 +226,7 @@ def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None
     text = render(store).with_suffix(".md").read_text()
     assert "|  |  | 1 | 2 | 3 | 4 | std | pvalue |" in text
     assert "| SSIM ↑ | ours | 0.50 | 0.75 | 0.50 | 0.25 | 0.177 | 1.0000 |" in text
-    assert "| LPIPS | ours | – | – | – | – | – | – |" in text
+    assert "| LPIPS ↓ | ours | – | – | – | – | – | – |" in text
     assert "WARNING: the runs of 1 of 1 studies are NOT COMPARABLE" in text
     assert "A p-value near 1 does not show reliability" in text
     assert "LPIPS: metric not available yet" in text

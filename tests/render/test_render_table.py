@@ -292,3 +292,23 @@ def test_partial_table_of_nothing(store: SmallStore) -> None:
     ]
     (row,) = read(out / "short_term.csv")
     assert row["notes"].endswith("; seed 0: failed: time limit")
+
+
+def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
+    """PredBench's Table 16 has a column for each threshold of one convention."""
+    store.manifest["tables"]["short_term"]["columns"]["sevir"] = {
+        "CSI-M": "csi.mean",
+        "CSI-16": "csi.mean@16",
+        "CSI-219": "csi.mean@219",
+    }
+    csi = {"mean": 0.4, "thresholds": {16: 0.75, 219: 0.05}}
+    store.add("convlstm", "sevir", {"csi.mean": csi})
+    (row,) = read(render(store) / "short_term.csv")
+    assert [row[column] for column in ("CSI-M", "CSI-16", "CSI-219")] == ["0.4", "0.75", "0.05"]
+
+
+def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
+    store.manifest["tables"]["short_term"]["columns"]["sevir"] = {"CSI-74": "csi.mean@74"}
+    store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
+    with pytest.raises(StpError, match=r"no overall value of CSI-74 \(csi\.mean\)"):
+        render(store)

@@ -1,0 +1,50 @@
+"""Which values are better: higher, lower, or close to one value."""
+
+from dataclasses import dataclass
+
+from stp.collect.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The direction of a convention; neither is known where both are None.
+
+    Attributes:
+        higher: whether higher is better.
+        best_at: the value that is best; the smaller the difference to it, the better.
+    """
+
+    higher: bool | None = None
+    best_at: float | None = None
+
+    @classmethod
+    def of(cls, manifest: Manifest, convention: str) -> "Direction":
+        """What the manifest says of a convention."""
+        about = manifest.get("conventions", {}).get(convention, {})
+        return cls(about.get("higher_is_better"), about.get("best_at"))
+
+    @property
+    def known(self) -> bool:
+        """Is anything better than anything else?"""
+        return self.higher is not None or self.best_at is not None
+
+    @property
+    def sign(self) -> str:
+        """An arrow that points to better; empty if there is none."""
+        if self.best_at is not None:
+            return f"→ {self.best_at:g}"
+        return {True: "↑", False: "↓", None: ""}[self.higher]
+
+    def loss(self, value: float) -> float:
+        """How bad a value is: a number whose smallest value is best.
+
+        Also for an array of values, in which case it is one.
+        """
+        if self.best_at is not None:
+            return abs(value - self.best_at)
+        return -value if self.higher else value
+
+
+def heading(column: str, direction: Direction) -> str:
+    """A column's heading with its direction."""
+    return f"{column} {direction.sign}".rstrip()

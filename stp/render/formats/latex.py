@@ -1,0 +1,178 @@
+r"""A grid as LaTeX: a ``table`` with a booktabs ``tabular`` for each section.
+
+``\input`` it in a document with ``\usepackage{booktabs,graphicx}``; anything that pdfLaTeX reads
+without further packages. Best is bold, second best underlined.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from stp.render.grid import Grid, Item, Section
+
+WIDEST = 85
+"""Characters of a line that fit between the margins; wider tables are scaled down."""
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": r"\textasciigrave{}",
+    # Behind the end of a row, these would be read as its options.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "’": "'",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "→": r"$\rightarrow$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "≈": r"$\approx$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "−": "$-$",
+    "°": r"$^{\circ}$",
+    "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
+    "µ": r"$\mu$",
+    "μ": r"$\mu$",
+    "σ": r"$\sigma$",
+    "Δ": r"$\Delta$",
+    "∞": r"$\infty$",
+}
+
+
+def text(grid: Grid) -> str:
+    """Write a table as LaTeX to be read by ``\\input``."""
+    lines = [f"% {_comment(grid.title)}"]
+    lines += [f"% Made from {_comment(grid.made_from)}"] if grid.made_from else []
+    lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]
+    for number, section in enumerate(grid.sections):
+        lines += [*_table(grid, section, number), ""]
+    return "\n".join(lines)
+
+
+def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
+    """One float: caption with warnings, tabular, notes."""
+    yield r"\begin{table}[htbp]"
+    yield r"\centering"
+    title = f"{grid.title}: {section.title}" if section.title else grid.title
+    caption = [rf"\textbf{{{_prose(warning)}}}" for warning in grid.warnings]
+    yield rf"\caption{{{' '.join([_escape(title).rstrip('.') + '.', *caption])}}}"
+    label = _label(grid.name)
+    if section.title:
+        label += f"-{_label(section.title) or number + 1}"
+    yield rf"\label{{tab:{label}}}"
+    above = [*(grid.intro if number == 0 else []), *section.intro]
+    for paragraph in above:
+        yield rf"{{\footnotesize\raggedright {_prose(paragraph)}\par}}"
+    wide = _width(section) > WIDEST
+    yield rf"\{'footnotesize' if wide else 'small'}"
+    if wide:
+        yield r"\resizebox{\textwidth}{!}{%"
+    yield from _tabular(section)
+    if wide:
+        yield "}"
+    for note in [*section.notes, *grid.legend]:
+        yield rf"\par{{\footnotesize\raggedright {_prose(note)}\par}}"
+    yield r"\end{table}"
+
+
+def _tabular(section: Section) -> Iterable[str]:
+    yield rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in section.numeric)}}}"
+    yield r"\toprule"
+    yield _line(_escape(column) for column in section.columns)
+    yield r"\midrule"
+    for row in section.rows:
+        yield _line(_item(item) for item in row)
+    yield r"\bottomrule"
+    yield r"\end{tabular}%"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _item(item: str | Item) -> str:
+    if isinstance(item, str):
+        return _escape(item)
+    shown = _escape(item.text)
+    if item.text and item.rank:
+        shown = rf"\{'textbf' if item.rank == 1 else 'underline'}{{{shown}}}"
+    shown += rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else ""
+    return f"{shown} ({_escape(item.aside)})" if item.aside else shown
+
+
+def _width(section: Section) -> int:
+    """Characters of the widest line, about."""
+    rows = [section.columns, *([_plain(item) for item in row] for row in section.rows)]
+    return sum(max(len(cell) for cell in cells) + 2 for cells in zip(*rows, strict=True))
+
+
+def _plain(item: str | Item) -> str:
+    if isinstance(item, str):
+        return item
+    return item.text + item.mark + (f" ({item.aside})" if item.aside else "")
+
+
+def _escape(plain: str) -> str:
+    """Take their meaning from signs; a letter that pdfLaTeX does not know loses its accent."""
+    return "".join(_SIGNS.get(sign) or _letter(sign) for sign in " ".join(plain.split()))
+
+
+def _letter(sign: str) -> str:
+    if not sign.isprintable():
+        return ""
+    if ord(sign) < 0x180:  # ASCII and the letters of Latin scripts
+        return sign
+    ascii_only = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
+    return "".join(_SIGNS.get(part, part) for part in ascii_only) or "?"
+
+
+def _prose(line: str) -> str:
+    r"""Escape a line; what lies between backticks is set by ``\texttt``."""
+    parts = line.split("`")
+    if len(parts) % 2 == 0:
+        return _escape(line)
+    shown = (_blank_ends(part) if i % 2 == 0 else _code(part) for i, part in enumerate(parts))
+    return "".join(shown)
+
+
+def _code(name: str) -> str:
+    r"""A long name may be broken behind a dot, a slash or an underscore."""
+    broken = re.sub(r"(\\_|[./])", r"\1\\allowbreak{}", _escape(name))
+    return rf"\texttt{{{broken}}}"
+
+
+def _blank_ends(part: str) -> str:
+    inside = _escape(part)
+    before = " " if part[:1].isspace() else ""
+    after = " " if part[-1:].isspace() and part.strip() else ""
+    return before + inside + after
+
+
+def _comment(line: str) -> str:
+    """A comment ends with its line."""
+    return " ".join(line.replace("`", "").split())
+
+
+def _label(name: str) -> str:
+    """Signs that a label may have everywhere."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()

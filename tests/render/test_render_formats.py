@@ -1,0 +1,181 @@
+"""A grid in three formats: nothing of a text is taken for a sign of the format."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from stp.errors import StpError
+from stp.render.files import write_all
+from stp.render.formats import html, latex, markdown, texts
+from stp.render.grid import Grid, Item, Section
+
+NASTY = r"50% & <b> a_b {x} $y$ #1 ~ ^ \ | * [z] `"
+
+GRID = Grid(
+    name="long_term",
+    title="Table of A & B",
+    intro=["Values of `csi.at_16` are means."],
+    warnings=["NOT COMPARABLE with anything."],
+    sections=[
+        Section(
+            title="KITTI -> Caltech_x",
+            columns=["model", "SSIM ↑", "notes"],
+            rows=[
+                ["SimVP", Item("0.91", rank=1, aside="0.95; -0.04"), NASTY],
+                [Item("ConvLSTM", mark="1"), Item("0.90", rank=2, mark="†"), "|"],
+                ["*starred", Item("–"), ""],
+            ],
+            numeric=[False, True, False],
+            intro=["Source: synthetic."],
+            notes=["1: one seed is missing"],
+        )
+    ],
+    legend=["SSIM ↑: `ssim.range2`, higher is better"],
+    made_from="results/results.duckdb",
+)
+
+
+def test_markdown_marks_the_best_and_the_second_best() -> None:
+    page = markdown.text(GRID)
+    assert "| model | SSIM ↑ | notes |\n| --- | ---: | --- |" in page
+    assert "| SimVP | **0.91** (0.95; -0.04) |" in page
+    assert "| ConvLSTM [1] | *0.90*† |" in page
+    assert "Values of `csi.at_16` are means." in page
+    assert "> **NOT COMPARABLE with anything.**" in page
+
+
+def test_markdown_keeps_its_columns_whatever_the_texts_are() -> None:
+    lines = [line for line in markdown.text(GRID).splitlines() if line.startswith("| ")]
+    # A bar ends a cell unless a backslash, itself not escaped, stands before it.
+    assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines} == {4}
+    assert r"a_b" in lines[2] and r"\*starred" in lines[4]
+
+
+def latex_problems(source: str) -> list[str]:
+    """What would stop LaTeX: open braces and environments, signs without escape, odd rows."""
+    found: list[str] = []
+    body = "\n".join(re.sub(r"(?<!\\)%.*", "", line) for line in source.splitlines())
+    open_environments: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", body):
+        if kind == "begin":
+            open_environments.append(name)
+        elif not open_environments or open_environments.pop() != name:
+            found.append(f"{name} ends before it begins")
+    found += [f"{name} does not end" for name in open_environments]
+    plain = re.sub(r"\\([\\{}$&#%_]|[a-zA-Z]+|,)", " ", body)  # commands and escaped signs
+    depth = 0
+    for sign in plain:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            found.append("a brace closes nothing")
+            depth = 0
+    found += ["a brace stays open"] if depth else []
+    found += ["a dollar stays open"] if plain.count("$") % 2 else []
+    found += [f"sign {sign!r}" for sign in re.sub(r"\$[^$]*\$", "", plain) if sign in "#^_~"]
+    found += [f"letter {sign!r}" for sign in body if ord(sign) >= 0x180]
+    for spec, rows in re.findall(
+        r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", body, flags=re.DOTALL
+    ):
+        for row in re.split(r"\\\\(?![a-zA-Z])\n", rows):
+            cells = len(re.findall(r"(?<!\\)&", row)) + 1
+            if re.sub(r"\\(toprule|midrule|bottomrule)", "", row).strip() and cells != len(spec):
+                found.append(f"{cells} cells instead of {len(spec)}: {row}")
+            if re.match(r"\s*[\[*]", row):
+                found.append(f"an option of the row before: {row}")
+    return found
+
+
+def test_latex_has_nothing_that_stops_a_compiler() -> None:
+    assert latex_problems(latex.text(GRID)) == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "problem"),
+    [
+        (r"\begin{table}", "table does not end"),
+        (r"a_b", "sign '_'"),
+        (r"{", "a brace stays open"),
+        (r"$x", "a dollar stays open"),
+        ("↑", "letter '↑'"),
+        ("\\begin{tabular}{lr}\na & b & c \\\\\n\\end{tabular}", "3 cells instead of 2"),
+    ],
+)
+def test_the_check_of_latex_finds_problems(broken: str, problem: str) -> None:
+    assert problem in "\n".join(latex_problems(broken))
+
+
+def test_latex_shows_what_stands_out() -> None:
+    source = latex.text(GRID)
+    assert r"\textbf{0.91} (0.95; -0.04)" in source
+    assert r"\underline{0.90}\textsuperscript{\textdagger{}}" in source
+    assert r"\label{tab:long-term-kitti-caltech-x}" in source
+    assert "% Made from results/results.duckdb" in source
+    assert r"\caption{Table of A \& B: KITTI -\textgreater{} Caltech\_x." in source
+    assert r"\texttt{csi.\allowbreak{}at\_\allowbreak{}16}" in source
+
+
+def test_only_wide_tables_are_scaled_down() -> None:
+    narrow = Section("", ["model", "a"], [["x", "1"]], [False, True])
+    wide = Section("", ["model", "a"], [["x" * 90, "1"]], [False, True])
+    assert r"\resizebox" not in latex.text(Grid("n", "N", [], [narrow]))
+    assert r"\resizebox{\textwidth}{!}{%" in latex.text(Grid("w", "W", [], [wide]))
+
+
+class Reader(HTMLParser):
+    """Collects elements, and complains of any that is not closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.cells: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag in ("td", "th"):
+            self.cells.append("")
+        if tag != "meta":
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.stack and {"td", "th"} & set(self.stack):
+            self.cells[-1] += data
+
+
+def test_html_is_one_file_for_everybody() -> None:
+    page = html.text(GRID)
+    reader = Reader()
+    reader.feed(page)
+    assert reader.stack == []
+    tags = [tag for tag, _ in reader.seen]
+    assert not {"script", "link", "img", "iframe"} & set(tags)
+    assert "url(" not in page and "@import" not in page
+    assert tags.count("caption") == 1
+    scopes = [attributes.get("scope") for tag, attributes in reader.seen if tag == "th"]
+    assert scopes == ["col"] * 3 + ["row"] * 3
+    assert NASTY in reader.cells
+    assert {"strong", "em", "sup"} <= set(tags)
+    assert "prefers-color-scheme: dark" in page and "width=device-width" in page
+
+
+def test_all_formats_of_a_table_go_to_one_folder(tmp_path: Path) -> None:
+    found = texts(GRID, tmp_path)
+    assert [path.name for path in found] == ["long_term.md", "long_term.tex", "long_term.html"]
+    write_all(found)
+    assert all(path.read_text() == text for path, text in found.items())
+
+
+def test_what_stands_for_all_is_put_in_place_last(tmp_path: Path) -> None:
+    """A folder in the place of the last file keeps the first from being replaced."""
+    first, last = tmp_path / "a.csv", tmp_path / "a.md"
+    first.write_text("old")
+    last.mkdir()
+    with pytest.raises(StpError, match=r"cannot write .*a\.md"):
+        write_all({first: "new", last: "new"})
+    assert first.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.md"]
