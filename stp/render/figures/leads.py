@@ -44,8 +44,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         if any(entry.value is not None for entry in entries):
             drawn.append(column)
         else:
-            reasons = [line.row.entries[column].reason for line in lines]
-            absent.append(f"{column} left out: {reasons[0] or 'it has no value per lead time'}")
+            whole = [line.row.entries[column] for line in lines]
+            known = any(entry.value is not None for entry in whole)
+            reason = "it has no value per lead time" if known else whole[0].reason
+            absent.append(f"{column} left out: {reason}")
     if not drawn:
         text = f"{scores.title(case)}: no column has values per lead time"
         return in_words(text), absent
@@ -55,7 +57,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     trained = require_receipt(Path(lines[0].cells[0]["predictions"]))["recipe"].get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), seconds_per_step(lines[0].cells[0]))
     for place, column in zip(axes, drawn, strict=True):
-        place.set_title(scores.arrow(case, column))
+        place.set_title(scores.heading(case, column))
         for model in models:
             at = {
                 lead: by[column]

@@ -92,20 +92,19 @@ def _row(
             for line in scores.cases[case]
             if (entry := line.row.entries[column]).value is not None
         }
-        good = {
-            m: g for m, v in values.items() if (g := scores.goodness(case, column, v)) is not None
-        }
-        trained = [m for m in good if m not in scores.baselines]
-        among = trained if len(trained) > 1 else list(good)
-        worst, best = min(among, key=good.__getitem__), max(good, key=good.__getitem__)
-        span = good[best] - good[worst]
-        for model, goodness in good.items():
-            share = (goodness - good[worst]) / span if span else float(goodness >= good[best])
+        direction = scores.direction(case, column)
+        loss = {model: direction.loss(value) for model, value in values.items()}
+        trained = [m for m in loss if m not in scores.baselines]
+        among = trained if len(trained) > 1 else list(loss)
+        worst, best = max(among, key=loss.__getitem__), min(loss, key=loss.__getitem__)
+        span = loss[worst] - loss[best]
+        for model, its in loss.items():
+            share = (loss[worst] - its) / span if span else float(its <= loss[best])
             heights[model][x] = share if share >= 0 else BELOW
         axes.plot((x, x), (0, 1), color="#444444", linewidth=0.6, zorder=1, label="_axis")
         for y, model, at in ((1.03, best, "bottom"), (-0.14, worst, "top")):
             axes.text(x, y, f"{values[model]:.3g}", ha="center", va=at, fontsize=5.5)
-        name = scores.arrow(case, column).replace(" ", "\n", column.count(" "))
+        name = scores.heading(case, column).replace(" ", "\n", column.count(" "))
         axes.text(x, 1.15, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
     for model, style in reversed(shown.items()):  # the best on top
         _line(axes, places, heights[model], style, model)

@@ -53,21 +53,23 @@ def rank(scores: Scores) -> Ranking:
     left_out: dict[str, list[str]] = {}
     for case, lines in scores.cases.items():
         for column in scores.columns(case):
-            goodness = np.full(len(models), np.nan)
-            reason = ""
+            direction = scores.direction(case, column)
+            losses = np.full(len(models), np.nan)
+            reasons = [] if direction.known else ["no value is better than another"]
             for line in lines:
                 entry = line.row.entries[column]
-                reason = reason or entry.reason
-                if entry.value is not None:
-                    good = scores.goodness(case, column, entry.value)
-                    reason = reason if good is not None else "no value is better than another"
-                    goodness[models.index(line.model)] = np.nan if good is None else good
-            if np.isnan(goodness).all():
-                left_out.setdefault(f"{column} left out: {reason}", []).append(scores.title(case))
+                if entry.value is None:
+                    reasons.append(entry.reason)
+                elif direction.known:
+                    losses[models.index(line.model)] = direction.loss(entry.value)
+            if np.isnan(losses).all():
+                left_out.setdefault(f"{column} left out: {reasons[0]}", []).append(
+                    scores.title(case)
+                )
                 continue
             places.append((case, column))
             # NaN keeps its place and is ranked by nobody.
-            ranks.append(stats.rankdata(-goodness, nan_policy="omit"))
+            ranks.append(stats.rankdata(losses, nan_policy="omit"))
     table = np.stack(ranks, axis=1) if ranks else np.empty((len(models), 0))
     cases = list(dict.fromkeys(case for case, _ in places))
     by_case = [_mean(table[:, [c == case for c, _ in places]]) for case in cases]

@@ -44,7 +44,7 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
     axes.set_ylim(len(places) - 0.5, -2.1)
     axes.set_xticks(range(len(models)), models, rotation=45, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
-    shown = ["mean rank", *(scores.arrow(*place) for place in places)]
+    shown = ["mean rank", *(scores.heading(*place) for place in places)]
     axes.set_yticks([-1.6, *range(len(places))], shown)
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -12,6 +12,7 @@ from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, load_mani
 from stp.collect.scores import read_collected
 from stp.errors import StpError, nearest
 from stp.render.cases import title_of
+from stp.render.direction import Direction, heading
 from stp.render.figure_style import Style, styles, whose
 from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
 from stp.setting import case_name
@@ -74,30 +75,13 @@ class Scores:
         """Column of the paper -> convention."""
         return columns_of(self.plan, self.plan["dimension"], self.cases[case][0].cells[0])
 
-    def is_higher_better(self, case: str, column: str) -> bool | None:
-        """The direction of a column; None where neither is better."""
-        convention = self.columns(case)[column]
-        found = self.plan.get("conventions", {}).get(convention, {})
-        tables = self.plan["tables"][self.plan["dimension"]].get("higher_is_better", {})
-        known: bool | None = found.get("higher_is_better", tables.get(column))
-        return known
+    def direction(self, case: str, column: str) -> Direction:
+        """Which values of a column are better."""
+        return Direction.of(self.plan, self.columns(case)[column])
 
-    def goodness(self, case: str, column: str, value: float) -> float | None:
-        """A number that is larger the better the value is; None where no value is better."""
-        about = self.plan.get("conventions", {}).get(self.columns(case)[column], {})
-        best_at = about.get("best_at")
-        if best_at is not None:
-            return -abs(value - float(best_at))
-        higher = self.is_higher_better(case, column)
-        return None if higher is None else value if higher else -value
-
-    def arrow(self, case: str, column: str) -> str:
-        """The column's name, with an arrow that points to better."""
-        about = self.plan.get("conventions", {}).get(self.columns(case)[column], {})
-        if about.get("best_at") is not None:
-            return f"{column} (best at {about['best_at']:g})"
-        higher = self.is_higher_better(case, column)
-        return column if higher is None else f"{column} {'↑' if higher else '↓'}"
+    def heading(self, case: str, column: str) -> str:
+        """The column's name, with a sign that points to better."""
+        return heading(column, self.direction(case, column))
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
         """All cells of some cases, or of all."""
@@ -149,8 +133,7 @@ def read(manifest: Path, results: Path) -> Scores:
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
     """Values at each lead time: model -> lead -> column -> value, in steps from 1.
 
-    A model has no entry of a lead where a column has no row of it; an entry without a value has
-    its reason.
+    An entry without a value has its reason; a column may lack values of some leads, or of all.
     """
     lines = scores.lines(case)
     plan = {**scores.plan, "cells": scores.cells([case])}
@@ -164,18 +147,7 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
     rows = rows.filter(pc.is_in(rows["scores_fingerprint"], pa.array(sorted(folders))))
     found: dict[str, dict[int, dict[str, Entry]]] = {line.model: {} for line in lines}
     for lead in sorted(pc.unique(rows["lead"].drop_null()).to_pylist()):
-        here = rows.filter(pc.equal(rows["lead"], lead))
-        # As if they stood for all lead times: `overall` then picks the same rows of each.
-        nothing = pa.nulls(len(here), pa.int64())
-        here = here.set_column(here.schema.get_field_index("lead"), "lead", nothing)
-        made = make_rows(plan, plan["dimension"], overall(here), [], {})
+        made = make_rows(plan, plan["dimension"], overall(rows, lead), [], {})
         for line, row in zip(lines, made, strict=True):
-            found[line.model][lead] = {
-                column: entry
-                for column, entry in row.entries.items()
-                if entry.reason != NOT_SCORED or entry.value is not None
-            }
+            found[line.model][lead] = row.entries
     return found
-
-
-NOT_SCORED = "not scored"

@@ -9,7 +9,6 @@ from stp.errors import StpError
 from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
 from stp.render.figures.panels import curve, finish, in_words, legend, legend_height
 from stp.render.figures.reading import Scores, read
-from stp.render.rows import Entry
 from stp.setting import setting_of
 
 
@@ -70,14 +69,23 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
             _panel(axes, scores, datasets[title], column)
             axes.set_title(f"{title}: {axes.get_title()}" if number == 0 else axes.get_title())
         row += -(-len(columns) // across)
-    if any(entry.difference is not None for entry in _entries(scores)):
-        notes.append("hollow: as published")
+    notes += _about_published(scores)
     legend(figure, scores.styles, models)
     return figure, notes
 
 
-def _entries(scores: Scores) -> list[Entry]:
-    return [e for case in scores.cases.values() for line in case for e in line.row.entries.values()]
+def _about_published(scores: Scores) -> list[str]:
+    """Say which marks are published values, and why some are doubtful."""
+    published = [
+        entry.published
+        for lines in scores.cases.values()
+        for line in lines
+        for entry in line.row.entries.values()
+        if line.row.comparable and entry.published
+    ]
+    doubts = dict.fromkeys(value.note for value in published if value.note)
+    text = "hollow: as published" + "".join(f" (doubtful: {doubt})" for doubt in doubts)
+    return [text] if published else []
 
 
 def _by_interval(scores: Scores) -> dict[str, dict[int, str]]:
@@ -95,7 +103,7 @@ def _by_interval(scores: Scores) -> dict[str, dict[int, str]]:
 
 def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> None:
     first = next(iter(cases.values()))
-    axes.set_title(scores.arrow(first, column))
+    axes.set_title(scores.heading(first, column))
     models = dict.fromkeys(line.model for case in cases.values() for line in scores.cases[case])
     for model in models:
         at = {
@@ -103,6 +111,12 @@ def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> No
             for interval, case in cases.items()
             for line in scores.cases[case]
             if line.model == model and line.row.entries[column].value is not None
+        }
+        comparable = {
+            interval: line.row.comparable
+            for interval, case in cases.items()
+            for line in scores.cases[case]
+            if line.model == model
         }
         values = [e.value for e in at.values() if e.value is not None]
         ends = [None if e.low is None or e.high is None else (e.low, e.high) for e in at.values()]
@@ -112,7 +126,7 @@ def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> No
         published = {
             interval: e.published.value
             for interval, e in at.items()
-            if e.published and e.difference is not None
+            if e.published and comparable[interval]
         }
         if published:
             axes.plot(
