@@ -52,8 +52,8 @@ def write_receipt(folder: Path, stage: str, **more: Any) -> None:
 def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
     """Make score rows: convention -> {"mean": v, "low": v, "high": v, "reason": text, ...}.
 
-    ``leads`` gives values per lead time, from lead 1, ``lead_ends`` their intervals; ``thresholds`` those at thresholds;
-    ``clusters`` counts the independent clips.
+    ``leads`` gives values per lead time, from lead 1, ``lead_ends`` their intervals;
+    ``thresholds`` gives those at thresholds; ``clusters`` counts the independent clips.
     """
     rows = []
     for convention, given in values.items():
