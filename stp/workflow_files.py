@@ -16,6 +16,7 @@ from stp.disk import write_text_if_changed
 from stp.fingerprint import code_of, digest
 from stp.manifest import Paper, as_text, manifest
 from stp.profiling import networks
+from stp.render.figures.kinds import KINDS
 
 RESULTS = Path("results")
 FACTS = ("datasets", "models", "published")
@@ -134,5 +135,18 @@ def write_table_input(
             "facts": facts.hexdigest(),
             "scale": digest(scale),
         }
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path
+
+
+def write_figures_input(write: bool = True, results: Path = RESULTS) -> Path:
+    """Write what draws the figures, where it differs: the code of all kinds of figures.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / "figures.json"
+    if write:
+        described = {"code": code_of([kind.module for kind in KINDS.values()]).fingerprint}
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
