@@ -79,6 +79,22 @@ def write_profile_input(
     return path
 
 
+def write_pictures_input(write: bool = True, results: Path = RESULTS) -> Path:
+    """Write the fingerprint of the code that draws predictions, where it differs.
+
+    No table is made again when it changes, only these pictures.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / "pictures.json"
+    if write:
+        roots = ["stp.render.pictures"]
+        described = {"code": code_of(roots).fingerprint}
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path
+
+
 def write_model_size_input(write: bool = True, results: Path = RESULTS) -> Path:
     """Write what the table of model sizes is made from besides measurements, where it differs.
 
