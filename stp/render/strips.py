@@ -17,7 +17,7 @@ from stp.render.forecasts import Forecast, SampleForecasts, Variable
 
 ERROR_COLOURS = "gist_heat_r"  # white where there is no error
 PAGE = 8.4  # inches: the height that strips should keep to, without notes
-FEWEST_FRAMES, MOST_FRAMES = 4, 10
+FEW_FRAMES, MOST_FRAMES = 4, 10
 SMALLEST, LARGEST = 0.3, 1.5  # inches: the width of a panel
 MOST_BLOCKS = 6
 GAP = 0.03
@@ -105,10 +105,10 @@ def plan(
         over: inches of a page that are neither pictures nor notes, as times, names and colour bars.
         is_map: whether there are degrees on the left of the page.
     """
-    best: tuple[bool, float, Plan] | None = None
+    best: tuple[tuple[bool, bool, float], Plan] | None = None
     for blocks in range(1, max(1, min(models, MOST_BLOCKS // variables)) + 1):
         per_block = -(-models // blocks)
-        for columns in range(min(leads, FEWEST_FRAMES), min(leads, MOST_FRAMES) + 1):
+        for columns in range(min(leads, 2), min(leads, MOST_FRAMES) + 1):
             room = TEXT_WIDTH - 0.1 - (DEGREES if is_map else 0)
             room -= variables * blocks * (NAMES + BETWEEN) + GAP
             across = room / (variables * blocks * columns) - GAP
@@ -117,12 +117,15 @@ def plan(
             if width <= 0:
                 continue
             found = Plan(blocks, columns, width, width / aspect, per_block)
-            fits = width >= SMALLEST and _height(per_block, found.height, over) <= PAGE + 1e-6
-            area = columns * width * found.height
-            if best is None or (fits, area if fits else width) > best[:2]:
-                best = (fits, area if fits else width, found)
+            height = _height(per_block, found.height, over)
+            fits = width >= SMALLEST and height <= PAGE + 1e-6
+            # The area of all pictures; where no page has room for them, the shortest page.
+            merit = columns * width * found.height if fits else -height
+            rank = (fits, columns >= min(leads, FEW_FRAMES), merit)
+            if best is None or rank > best[0]:
+                best = (rank, found)
     assert best is not None, "a page has room for something"
-    return best[2]
+    return best[1]
 
 
 def _height(per_block: int, panel: float, over: float) -> float:
