@@ -1,5 +1,6 @@
 """What the models of a case predict for one sample, beside what happened."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,7 +221,11 @@ def compare(
     if not len(common):
         raise StpError(f"{case}: models keep different samples", remedy="name one model")
     scores = [Path(cell["scores"]) for cell in cells]
-    sample = choose_sample(scores, wanted, common, _criterion_variable(variables))
+    # Scores write z500 where data write z_500.
+    written = (variables[0].name, variables[0].name.replace("_", ""))
+    sample = choose_sample(
+        scores, wanted, common, [name for name in dict.fromkeys(written) if name]
+    )
     first = next(iter(there.values()))
     clips = data.clips(cells[0]["key"]["subset"], interval=first.interval)
     row = np.array([sample.sample])
@@ -247,7 +252,7 @@ def compare(
         lat=lat,
         lon=lon,
         notes=[
-            f"Drawn: {sample.why}.",
+            f"Drawn: sample {sample.sample}, counted from 0: {sample.why}.",
             *_missing(labelled, shown),
             f"{bytes_[0].upper()}{bytes_[1:]}.",
         ],
@@ -297,12 +302,18 @@ def _variables(
         chosen = [plain.index(name) for name in in_tables if name]
     else:
         chosen = choose(names, wanted, None)
-    return [Variable(names[i], units[i], (i,)) for i in chosen]
+    return [
+        Variable(plain[i] if plain[i] in in_tables else names[i], _readable(units[i]), (i,))
+        for i in chosen
+    ]
 
 
-def _criterion_variable(variables: Sequence[Variable]) -> str | None:
-    """The name, as scores write it, of the variable whose error orders samples: the first."""
-    return variables[0].name.replace("_", "") or None
+def _readable(units: str) -> str:
+    """``m**2 s**-2`` as people write it."""
+    return re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), units)
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:

@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    folders: Sequence[Path], wanted: str, kept: np.ndarray, variable: str | None = None
+    folders: Sequence[Path], wanted: str, kept: np.ndarray, variables: Sequence[str] = ()
 ) -> Chosen:
     """Choose a sample.
 
@@ -41,14 +41,14 @@ def choose(
         folders: score artefacts of all models that were tested on the same samples.
         wanted: one of ``RULES``, or the number of a sample.
         kept: numbers of the samples that can be drawn, ascending, at least one.
-        variable: whose error counts where errors are of single variables.
+        variables: names of the one whose error counts, where errors are of single variables.
 
     Raises:
         StpError: there is no such rule or sample, or no sample with an error.
     """
     if wanted not in RULES:
         return _numbered(wanted, kept)
-    criterion, errors = errors_of(folders, variable)
+    criterion, errors = errors_of(folders, variables)
     if criterion is None:
         # Not every set of metrics of one's own has an error of single samples.
         middle = int(kept[(len(kept) - 1) // 2])
@@ -91,7 +91,7 @@ def _numbered(wanted: str, kept: np.ndarray) -> Chosen:
     return Chosen(f"sample-{int(wanted)}", int(wanted), "chosen by hand")
 
 
-def errors_of(folders: Sequence[Path], variable: str | None) -> tuple[str | None, np.ndarray]:
+def errors_of(folders: Sequence[Path], variables: Sequence[str]) -> tuple[str | None, np.ndarray]:
     """The error of each sample.
 
     Returns:
@@ -102,7 +102,7 @@ def errors_of(folders: Sequence[Path], variable: str | None) -> tuple[str | None
         StpError: a file is missing or damaged, or models were tested on different samples.
     """
     names = [_columns(folder) for folder in folders]
-    wanted = [name for c in CRITERIA for name in ([c, f"{c}.{variable}"] if variable else [c])]
+    wanted = [name for c in CRITERIA for name in (c, *(f"{c}.{v}" for v in variables))]
     common = [name for name in wanted if all(name in columns for columns in names)]
     if not common:
         return None, np.empty(0)

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from stp.datasets import drawing
 from stp.datasets.sheet import Group, Panel, Scale, Sheet
@@ -23,6 +24,7 @@ MOST_BLOCKS = 6
 GAP = 0.03
 APART = 0.06  # between models
 NAMES = 0.36  # inches on the left of a block, for the names of its rows
+LETTER = 0.056  # of a name
 BETWEEN = 0.1  # blocks
 DEGREES = 0.24  # inches, for degrees of latitude on the left of the page
 HEADER = 0.22  # for the title
@@ -202,12 +204,16 @@ def draw(shown: SampleForecasts) -> Figure:
 
 
 def _about_colours(shown: SampleForecasts) -> str:
-    text = "Colours of values have the limits of context and truth (without the outermost percent)"
+    errors = "Errors are |prediction − truth|"
     if shown.is_picture:
-        text = "Predictions are drawn within 0..1, their errors are those of unclipped values"
+        errors += " of unclipped values"
         colours = len(shown.variables[0].channels) > 1
-        text += ", the mean over red, green and blue" if colours else ""
-    return f"{text}; all errors of a variable share one scale."
+        errors += ", the mean over red, green and blue" if colours else ""
+        return f"{errors}; predictions are drawn within 0..1."
+    return (
+        "Colours of values have the limits of context and truth, without the outermost percent. "
+        f"{errors}."
+    )
 
 
 def _sheet(shown: SampleForecasts) -> Sheet:
@@ -286,6 +292,8 @@ class _Page:
                 if isinstance(drawn, QuadMesh):  # as vectors a map would take megabytes
                     for artist in (*axes.collections, *axes.lines):
                         artist.set_rasterized(True)
+                    for coast in axes.lines:
+                        coast.set_linewidth(min(0.5, 0.35 * width))
                 colour = drawing.CONTEXT if row.kind == "context" else drawing.HORIZON
                 drawing.frame_of(axes, colour if row.kind in ("context", "truth") else "black")
                 for spine in axes.spines.values():
@@ -310,10 +318,13 @@ class _Page:
         if row.kind in ("context", "truth"):
             self.text(x + NAMES - 0.05, y + height / 2, row.kind, size=6.5, **inner)
             return height + GAP
-        self.text(x + NAMES - 0.03, y + height / 2, row.kind, size=5, **inner)
+        kind = "pred." if row.kind == "prediction" and height < 0.45 else row.kind
+        self.text(x + NAMES - 0.03, y + height / 2, kind, size=5, **inner)
         if row.kind == "prediction":
-            name = textwrap.fill(row.name, max(9, int(2 * height / 0.055)))
-            self.text(x + 0.12, y + height + GAP / 2, name, size=6.5, **outer)
+            room = (2 * height + GAP) / LETTER  # letters of a line
+            lines = textwrap.wrap(row.name, max(1, int(room)), break_long_words=False)
+            size = 6.5 * min(1.0, room / max(map(len, lines)))
+            self.text(x + 0.12, y + height + GAP / 2, "\n".join(lines), size=size, **outer)
             return height + GAP
         return height + GAP + APART
 
@@ -335,12 +346,14 @@ class _Page:
         """Draw the colours of values, unless these are brightness, and of errors."""
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
-        name = group.name or "brightness"
         places = [x] if group.is_picture else [x, x + half + 0.25]
         if not group.is_picture:
             bar = self.axes(places[0], y, half, 0.07)
             drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
         bar = self.axes(places[-1], y, half, 0.07)
-        units = "0..1" if group.is_picture else group.units
-        error = Group(f"|prediction − truth|, {name}", units, False, [])
+        units = "brightness, 0..1" if group.is_picture else group.units
+        error = Group("error", units, False, [])
         drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
+        if half < 1.2:
+            for axes in self.figure.axes[-len(places) :]:
+                axes.xaxis.set_major_locator(MaxNLocator(2))

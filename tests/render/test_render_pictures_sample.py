@@ -58,14 +58,14 @@ def test_the_rule_says_what_it_is(tmp_path: Path) -> None:
 def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) -> None:
     more = {"rmse.per_frame": pa.array([[1.0], [2.0]])}
     one = write(tmp_path / "a", np.array([[9.0], [0.0]]), **more)
-    assert errors_of([one], None)[0] == "mse.pixel_mean"
+    assert errors_of([one], [])[0] == "mse.pixel_mean"
     two = write(tmp_path / "b", np.array([[4.0], [6.0]]), "rmse.per_frame")
-    name, errors = errors_of([one, two], None)
+    name, errors = errors_of([one, two], [])
     assert name == "rmse.per_frame" and errors.tolist() == [2.5, 4.0]
     weather = write(tmp_path / "c", np.array([[1.0], [2.0]]), "wrmse.per_frame.t2m")
-    assert errors_of([weather], "t2m")[0] == "wrmse.per_frame.t2m"
-    assert errors_of([weather], "z500")[0] is None
-    middle = choose([weather], "median", np.arange(2), "z500")
+    assert errors_of([weather], ["t_2m", "t2m"])[0] == "wrmse.per_frame.t2m"
+    assert errors_of([weather], ["z500"])[0] is None
+    middle = choose([weather], "median", np.arange(2), ["z500"])
     assert middle.sample == 0 and "no errors of single samples" in middle.why
 
 
