@@ -21,6 +21,7 @@ from stp.verbs import (  # noqa: F401
     results,
     findings,
     figures,
+    pictures,
     preferences,
     datasets,
     models,

@@ -6,6 +6,7 @@ from stp.render import reproduced
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
+from stp.setting import case_name
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
@@ -36,6 +37,12 @@ _KEYS = (
 _CELL = str(Path(*[f"{{{key}}}" for key in _KEYS]))
 CELL = f"{_CELL}/{{fingerprint}}"
 PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
+
+
+def cases_of(dimension):
+    """Names of what is tested in a dimension, each with figures of its own."""
+    keys = [vars(made.cell) for made in PLAN.cells if made.cell.dimension == dimension]
+    return list(dict.fromkeys(case_name(key) for key in keys))
 
 
 def needed_by(receipt):
@@ -151,7 +158,11 @@ def study_predictions(wildcards):
     for one in PLAN.cells:
         cell = one.cell
         kept = one.predictions is not None
-        if kept and cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
+        if (
+            kept
+            and cell.dimension == "short_term"
+            and cell.trained_on == cell.tested_on
+        ):
             made.setdefault((cell.model, cell.tested_on), one)
     human_study.demand(study, PLAN.config.scale.scale, made)
     needed = [made[model, dataset] for dataset in study.clips for model in study.models]
@@ -168,6 +179,8 @@ def answers_of_raters(wildcards):
             remedy="put the files of raters there; docs/human_study.md says how to get some",
         )
     return found
+
+
 def can_repeat():
     """Whether models of the scale are trained with enough seeds for the reliability study."""
     try:
