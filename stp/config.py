@@ -359,6 +359,34 @@ class Model(ModelSettings):
     submissions: tuple[Submission, ...] = ()
 
 
+class ReproducedColumn(Strict):
+    """What a column of a reproduction table is.
+
+    Attributes:
+        convention: or ``<convention>@<threshold>``.
+        factor: that our value is multiplied by, to be in the units of the column.
+        unit: of the column, in words, where they are not those of the convention.
+        doubt: why it is not certain; such a column gets no difference.
+    """
+
+    convention: str
+    factor: float = 1.0
+    unit: str = ""
+    doubt: str = ""
+
+
+class Reproduction(Strict):
+    """A table of what the paper reproduced on one dataset with the original code.
+
+    Attributes:
+        table: its name among the published values.
+        columns: its columns, in the order of the paper.
+    """
+
+    table: str
+    columns: dict[str, ReproducedColumn]
+
+
 class Evaluation(Strict):
     """Which scores go into which columns (config/evaluation/predbench.yaml).
 
@@ -367,12 +395,14 @@ class Evaluation(Strict):
         also: group -> further conventions that are scored.
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
+        reproduction: dataset -> its table of what was reproduced.
     """
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
     ensembles: dict[str, tuple[str, ...]] = {}
     datasets: dict[str, str]
+    reproduction: dict[str, Reproduction] = {}
 
 
 class Metric(Strict):

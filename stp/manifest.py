@@ -54,12 +54,22 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                 },
             }
         },
+        "reproduction": {
+            name: table.model_dump(mode="json")
+            for name, table in plan.config.evaluation.reproduction.items()
+            if dimension == "short_term"
+        },
         "names": {
             "models": {name: _title(plan.config.models[name]) for name in models},
             "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
         },
         "published": str(published),
         "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
+        "published_clips": {
+            name: plan.config.datasets[name].counts.published.test
+            for name in sorted(named)
+            if plan.config.datasets[name].counts.published.test
+        },
         "published_names": {
             "models": {
                 name: model.published_name or model.title

@@ -15,7 +15,7 @@ from stp.data.prepared import Prepared
 from stp.job import Job
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric, Series
-from stp.score import aggregate, conventions, learned, sets, tables
+from stp.score import aggregate, conventions, features, learned, sets, tables
 from stp.score.accumulate import Accumulated, accumulate
 from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
 from stp.score.members import Members
@@ -95,7 +95,7 @@ def score(
         rows[name] = [row._replace(variable=variable) for row in sets.rows(name, distance, seen)]
     clips = [str(clip) for clip in predictions.index["clip"]]
     if seen.features:
-        sets.write_features(job.out / sets.FEATURES, clips, seen.features)
+        features.write_features(job.out / features.FEATURES, clips, seen.features)
     clusters = [str(name) for name in names]
     tables.write_scores(job.out / "scores.parquet", options.cell, rows)
     tables.write_samples(
