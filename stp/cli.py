@@ -14,7 +14,18 @@ from stp.verbs.app import app
 
 # isort: off
 # In the order of `stp --help`.
-from stp.verbs import stages, search, progress, results, datasets, models, perceptual, store  # noqa: F401
+from stp.verbs import (  # noqa: F401
+    stages,
+    search,
+    progress,
+    results,
+    findings,
+    preferences,
+    datasets,
+    models,
+    perceptual,
+    store,
+)
 
 
 def main() -> None:

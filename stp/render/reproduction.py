@@ -145,7 +145,7 @@ def _plan_of_tables(plan: Manifest, cells: list[Cell]) -> Manifest:
 def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> Reproduced:
     columns = plan[TABLE][dataset]["columns"]
     names = plan["published_names"]["models"]
-    titles = {names[model]: title for model, title in plan["names"]["models"].items()}
+    titles = {names.get(model): title for model, title in plan["names"]["models"].items()}
     ours: dict[str, Row] = {}
     for method in printed:
         cells = [

@@ -154,7 +154,9 @@ def collect(
         collect_dimension(manifest, out)
         say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        held, left_out = build_database(database.parent / "collected", database)
+        held, left_out = build_database(
+            database.parent / "collected", database, lambda line: say(log, line)
+        )
         say(log, f"built {database} with {', '.join(held)}")
         for dimension, reason in left_out.items():
             say(log, f"  without {dimension}: {reason}")
@@ -216,4 +218,4 @@ def render(
         render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
-        say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
+        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")

@@ -1,6 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.preference import options as human_study
 from stp.render import reproduced
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
@@ -40,10 +41,6 @@ PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 def needed_by(receipt):
     """Ask the plan which receipts and lock files an artefact waits for."""
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
-
-
-# stands for the wildcards of a rule that has none
-SHORT_TERM = SimpleNamespace(dimension="short_term")
 
 
 def manifest_of(wildcards):
@@ -127,7 +124,7 @@ def asks_search():
 
 def repeated_runs(wildcards):
     """The manifest of the short-term table, if its models are trained with enough seeds."""
-    manifest = manifest_of(SHORT_TERM)
+    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
     models = PLAN.config.scale.dimensions["short_term"].models
     trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
     seeds = len(PLAN.config.scale.seeds)
@@ -144,3 +141,34 @@ def can_repeat():
     except StpError:
         return False
     return True
+
+
+def manifest_of_short_term(wildcards):
+    """The manifest of the short-term table, if the scale has that dimension."""
+    return manifest_of(SimpleNamespace(dimension="short_term"))
+
+
+def study_predictions(wildcards):
+    """The receipts of the predictions that raters shall see, if the scale has them all."""
+    manifest_of_short_term(wildcards)
+    study = human_study.load_study(PLAN.config.scale.scale)
+    made = {}
+    for one in PLAN.cells:
+        cell = one.cell
+        if cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
+            made.setdefault((cell.model, cell.tested_on), one)
+    human_study.demand(study, PLAN.config.scale.scale, made)
+    needed = [made[model, dataset] for dataset in study.clips for model in study.models]
+    return [f"{STORE}/{one.predictions.receipt}" for one in needed]
+
+
+def answers_of_raters(wildcards):
+    """The files of answers, if somebody answered."""
+    found = sorted(map(str, Path("results/human_study/answers").glob("*.csv")))
+    if not found:
+        raise StpError(
+            "results/human_study/answers: no answers",
+            expected="files that the questionnaire saved, *.csv",
+            remedy="put the files of raters there; docs/human_study.md says how to get some",
+        )
+    return found

@@ -11,7 +11,7 @@ localrules:
 rule render_reproduction:
     input:
         # Its text changes only together with the rows.
-        manifest=ancient(lambda wildcards: manifest_of(SHORT_TERM)),
+        manifest=ancient(manifest_of_short_term),
         rows="results/collected/short_term.parquet",
     output:
         **in_all_formats("reproduction"),
