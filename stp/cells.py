@@ -34,9 +34,9 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.collect.database",
         "stp.render.table",
         "stp.render.reliability",
-        "stp.render.reproduction",
         "stp.render.findings",
         "stp.preference.table",
+        "stp.render.reproduction",
     ),
 }
 """The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that

@@ -155,7 +155,8 @@ def study_predictions(wildcards):
     made = {}
     for one in PLAN.cells:
         cell = one.cell
-        if cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
+        kept = one.predictions is not None
+        if kept and cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
             made.setdefault((cell.model, cell.tested_on), one)
     human_study.demand(study, PLAN.config.scale.scale, made)
     needed = [made[model, dataset] for dataset in study.clips for model in study.models]
