@@ -185,7 +185,7 @@ def trainings(config: Config, file: Path = FILE) -> list[Training]:
     papers, scale = Recipes(paper), Recipes(config)
     models = {model.published_name or model.title: name for name, model in paper.models.items()}
     datasets = {dataset.published_name: name for name, dataset in paper.datasets.items()}
-    trained = {(cell.model, cell.trained_on) for cell in enumerate_cells(config)}
+    trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
     found = []
     with file.open(newline="", encoding="utf-8") as lines:
         for row in csv.DictReader(lines):

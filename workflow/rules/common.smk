@@ -1,6 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.config import CONFIG_FOLDER
 from stp.preference import options as human_study
 from stp.render import reproduced
 from stp.render.groups import demand_runs
@@ -143,6 +144,21 @@ def can_repeat():
     return True
 
 
+def can_reproduce():
+    """Whether the scale has a cell of the paper's Tables 13-16."""
+    short_term = [
+        vars(one.cell) for one in PLAN.cells if one.cell.dimension == "short_term"
+    ]
+    tables = PLAN.config.evaluation.reproduction
+    models = PLAN.config.models
+    return reproduced.has_cells(
+        short_term,
+        {dataset: table.table for dataset, table in tables.items()},
+        {name: model.published_name or model.title for name, model in models.items()},
+        CONFIG_FOLDER / "published" / "predbench.csv",
+    )
+
+
 def manifest_of_short_term(wildcards):
     """The manifest of the short-term table, if the scale has that dimension."""
     return manifest_of(SimpleNamespace(dimension="short_term"))
@@ -156,7 +172,11 @@ def study_predictions(wildcards):
     for one in PLAN.cells:
         cell = one.cell
         kept = one.predictions is not None
-        if kept and cell.dimension == "short_term" and cell.trained_on == cell.tested_on:
+        if (
+            kept
+            and cell.dimension == "short_term"
+            and cell.trained_on == cell.tested_on
+        ):
             made.setdefault((cell.model, cell.tested_on), one)
     human_study.demand(study, PLAN.config.scale.scale, made)
     needed = [made[model, dataset] for dataset in study.clips for model in study.models]

@@ -1,6 +1,6 @@
 # rows of the short-term dimension -> Tables 13-16 of the paper, as far as the scale has their cells
 
-if reproduced.has_cells(PLAN):
+if can_reproduce():
     TABLES += ["results/tables/reproduction.csv"]
 
 
