@@ -20,6 +20,8 @@ from stp.verbs import (  # noqa: F401
     progress,
     results,
     findings,
+    figures,
+    pictures,
     preferences,
     datasets,
     models,

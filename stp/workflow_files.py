@@ -107,6 +107,29 @@ def write_profile_input(
     return path
 
 
+def write_code_input(
+    name: str, roots: Iterable[str], write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the code is that draws something, where it differs.
+
+    An edit of it draws these again, and makes no table again.
+
+    Args:
+        name: of the file.
+        roots: modules that draw.
+        write: whether this process is the one that writes.
+        results: where figures are made.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / f"{name}.json"
+    if write:
+        described = {"code": code_of(roots).fingerprint}
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path
+
+
 def write_table_input(
     name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path = RESULTS
 ) -> Path:

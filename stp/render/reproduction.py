@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.collect.manifest import Cell, Manifest, load_manifest
+from stp.collect.scores import read_collected
 from stp.errors import StpError
 from stp.render.direction import Direction, heading
 from stp.render.files import write_all
@@ -15,7 +16,6 @@ from stp.render.formats import texts
 from stp.render.grid import Grid, Item, Section
 from stp.render.reproduced import ORIGINAL, PAPER, Printed, is_of_table, read_printed
 from stp.render.rows import Entry, Overall, Row, gaps, make_rows, overall
-from stp.render.study import read_collected
 from stp.setting import split_threshold
 
 TABLE = "reproduction"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect.database import read_published
 from stp.collect.manifest import (
@@ -20,7 +19,7 @@ from stp.collect.manifest import (
     parts_of,
     shown_of,
 )
-from stp.collect.scores import COLLECTED
+from stp.collect.scores import read_collected
 from stp.errors import StpError
 from stp.render.groups import demand_runs
 from stp.render.repeated import describe_runs
@@ -119,25 +118,6 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
 def _name(cell: Cell) -> str:
     key = cell["key"]
     return f"{key['model']} on {key['tested_on']}"
-
-
-def read_collected(path: Path) -> pa.Table:
-    """Read the collected rows of a dimension (schema ``COLLECTED``).
-
-    Raises:
-        StpError: the file is missing or damaged.
-    """
-    expected, remedy = "the collected rows of a dimension", "run the table command"
-    if not path.is_file():
-        raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
-    try:
-        return pq.read_table(path, partitioning=None).select(COLLECTED.names).cast(COLLECTED)
-    except (pa.ArrowException, KeyError, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected=expected,
-            remedy=f"delete {path} and run again",
-        ) from None
 
 
 def _plan_of_study(

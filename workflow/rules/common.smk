@@ -7,6 +7,7 @@ from stp.render import reproduced
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
+from stp.setting import case_name
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
@@ -37,6 +38,12 @@ _KEYS = (
 _CELL = str(Path(*[f"{{{key}}}" for key in _KEYS]))
 CELL = f"{_CELL}/{{fingerprint}}"
 PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
+
+
+def cases_of(dimension):
+    """Names of what is tested in a dimension, each with figures of its own."""
+    keys = [vars(made.cell) for made in PLAN.cells if made.cell.dimension == dimension]
+    return list(dict.fromkeys(case_name(key) for key in keys))
 
 
 def needed_by(receipt):
