@@ -15,10 +15,11 @@ from stp.cells import Plan
 from stp.disk import write_text_if_changed
 from stp.fingerprint import code_of, digest
 from stp.manifest import Paper, as_text, manifest
-from stp.profiling import networks, published
-from stp.render.figures.kinds import KINDS
+from stp.profiling import networks
 
 RESULTS = Path("results")
+FACTS = ("datasets", "models", "published")
+"""Folders of the configuration that tables of facts are made from."""
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
@@ -106,30 +107,55 @@ def write_profile_input(
     return path
 
 
-def write_model_size_input(write: bool = True, results: Path = RESULTS) -> Path:
-    """Write what the table of model sizes is made from besides measurements, where it differs.
+def write_code_input(
+    name: str, roots: Iterable[str], write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the code is that draws something, where it differs.
+
+    An edit of it draws these again, and makes no table again.
+
+    Args:
+        name: of the file.
+        roots: modules that draw.
+        write: whether this process is the one that writes.
+        results: where figures are made.
 
     Returns:
         the path.
     """
-    path = results / "plan" / "model_size.json"
+    path = results / "plan" / f"{name}.json"
     if write:
-        described = {
-            "code": code_of(["stp.profiling.table"]).fingerprint,
-            "published": hashlib.sha256(published.FILE.read_bytes()).hexdigest(),
-        }
+        described = {"code": code_of(roots).fingerprint}
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
 
 
-def write_figures_input(write: bool = True, results: Path = RESULTS) -> Path:
-    """Write what draws the figures, where it differs: the code of all kinds of figures.
+def write_table_input(
+    name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what a table is made from that comes from configuration, where the text differs.
+
+    Args:
+        name: of the table.
+        roots: modules that make it.
+        plan: of the scale.
+        write: whether this process is the one that writes.
+        results: where tables are made.
 
     Returns:
         the path.
     """
-    path = results / "plan" / "figures.json"
+    path = results / "plan" / f"{name}.json"
     if write:
-        described = {"code": code_of([kind.module for kind in KINDS.values()]).fingerprint}
+        facts = hashlib.sha256()
+        for folder in FACTS:
+            for file in sorted((configuration.CONFIG_FOLDER / folder).iterdir()):
+                facts.update(f"{file.name}\n".encode() + file.read_bytes())
+        scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
+        described = {
+            "code": code_of(roots, plan.config.equivalent).fingerprint,
+            "facts": facts.hexdigest(),
+            "scale": digest(scale),
+        }
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.manifest import Manifest, load_manifest
+from stp.collect.matched import Report, matched_distances
+from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES, paper_columns
 from stp.disk import beside
 from stp.errors import StpError
 from stp.receipts import again, require_receipt
@@ -26,10 +28,21 @@ STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
 
-def build(manifests: list[Path], collected: list[Path], out: Path) -> None:
+def build(
+    manifests: list[Path],
+    collected: list[Path],
+    out: Path,
+    cache: Path | None = None,
+    report: Report | None = None,
+) -> None:
     """Build the database ``out`` from manifests and the parquet files collected from them.
 
     Rows have a fixed order, and nothing but the inputs enters: the same inputs give the same rows.
+
+    Args:
+        cache: Parquet file of distances at equal N that were computed before, see
+            `matched_distances`.
+        report: is told about the work.
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
@@ -46,12 +59,17 @@ def build(manifests: list[Path], collected: list[Path], out: Path) -> None:
         for kind in ("scores", "perceptual")
     }
     conventions = _conventions(plans)
+    matched = matched_distances(plans, scores, cache, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
         _create(database, layout.SCORES, scores)
         _create(database, layout.CELLS, _rows(_cells(plans)))
         _create(database, layout.ARTEFACTS, _rows(_artefacts(plans)))
         _create(database, layout.PUBLISHED, _rows(_published(plans)))
         _create(database, layout.CONVENTIONS, _rows(conventions))
+        _create(database, layout.MATCHED_DISTANCES, matched)
+        _create(database, layout.PAPER_COLUMNS, _rows(paper_columns(plans)))
+        _create_view(database, "paper_values", PAPER_VALUES)
+        _create_view(database, "paper_changes", PAPER_CHANGES)
         _create_sample_view(database, samples, conventions)
 
 
@@ -104,6 +122,8 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
             row["subset_note"] = cell.get("subset_note", "")
+            row["samples"] = cell.get("samples", 1)
+            row |= {name: cell.get(name) for name in ("statistic", "kept")}
             for stage in STAGES:
                 folder = cell.get(stage)
                 row[f"{stage}_folder"] = folder
@@ -233,6 +253,19 @@ def _sample_file(folder: Path) -> Path:
             remedy=again(folder),
         )
     return path
+
+
+def _create_view(database: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    """Create a view of the paper's values with its comments."""
+    about = {
+        "paper_values": (layout.PAPER_VALUES_COMMENT, layout.PAPER_VALUES_COLUMNS),
+        "paper_changes": (layout.PAPER_CHANGES_COMMENT, layout.PAPER_CHANGES_COLUMNS),
+    }
+    comment, columns = about[name]
+    database.execute(f"CREATE VIEW {name} AS {sql}")
+    database.execute(f"COMMENT ON VIEW {name} IS {_text(comment)}")
+    for column, *_ in database.execute(f"DESCRIBE {name}").fetchall():
+        _comment(database, name, column, columns[column])
 
 
 def _create_sample_view(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from stp.collect.database import STAGES, build
 from stp.collect.manifest import Manifest, load_manifest
+from stp.collect.matched import Report
 from stp.collect.scores import collect
 from stp.disk import beside
 from stp.errors import StpError
@@ -33,7 +34,9 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
             shutil.copyfile(manifest, temporary)
 
 
-def build_database(collected: Path, database: Path) -> tuple[list[str], dict[str, str]]:
+def build_database(
+    collected: Path, database: Path, report: Report | None = None
+) -> tuple[list[str], dict[str, str]]:
     """Build the database from all that was collected at the scale that was collected last.
 
     Several may do so at once: one waits for the other, and the last finds the rows of both.
@@ -41,6 +44,7 @@ def build_database(collected: Path, database: Path) -> tuple[list[str], dict[str
     Args:
         collected: the folder of rows and manifests.
         database: the file to replace.
+        report: is told about the work.
 
     Returns:
         the dimensions that it holds, and why others were left out.
@@ -65,7 +69,8 @@ def build_database(collected: Path, database: Path) -> tuple[list[str], dict[str
             if reason:
                 left_out[path.stem] = reason
         used = sorted(path for path in kept if path.stem not in left_out)
-        build(used, [path.with_suffix(".parquet") for path in used], database)
+        rows = [path.with_suffix(".parquet") for path in used]
+        build(used, rows, database, collected / "matched_distances.parquet", report)
     return [path.stem for path in used], left_out
 
 

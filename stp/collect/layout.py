@@ -68,9 +68,25 @@ CELLS = Table(
         *KEY_COLUMNS,
         *_SOURCE,
         ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
+        ("samples", "BIGINT", "Forecasts of each test clip; 1 unless the model draws several."),
+        (
+            "statistic",
+            "VARCHAR",
+            "What is scored of several: mean_of_members, ensemble_mean or best_of_members.",
+        ),
+        (
+            "kept",
+            "BIGINT",
+            "Predictions that lie beside the scores, where all are scored while they are made "
+            "and not stored; else NULL.",
+        ),
         ("data_fingerprint", "VARCHAR", "Fingerprint of the prepared data; see artefacts."),
         ("model_fingerprint", "VARCHAR", "Fingerprint of the trained model; NULL if none."),
-        ("predictions_fingerprint", "VARCHAR", "Fingerprint of the predictions; see artefacts."),
+        (
+            "predictions_fingerprint",
+            "VARCHAR",
+            "Fingerprint of the predictions; see artefacts. NULL if they are not stored.",
+        ),
         ("scores_fingerprint", "VARCHAR", "Fingerprint of the scores; see artefacts."),
         (
             "perceptual_fingerprint",
@@ -79,7 +95,7 @@ CELLS = Table(
         ),
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
         ("model_folder", "VARCHAR", "Folder of the trained model; NULL if none."),
-        ("predictions_folder", "VARCHAR", "Folder of the predictions."),
+        ("predictions_folder", "VARCHAR", "Folder of the predictions; NULL if not stored."),
         ("scores_folder", "VARCHAR", "Folder of the scores."),
         ("perceptual_folder", "VARCHAR", "Folder of the perceptual scores; NULL if none."),
     ),
@@ -147,6 +163,93 @@ CONVENTIONS = Table(
         ("reason", "VARCHAR", "Why it is not available."),
     ),
 )
+
+MATCHED_DISTANCES = Table(
+    "matched_distances",
+    "Frechet distances at equal N: one row per comparison, cell and convention.",
+    (
+        (
+            "comparison",
+            "VARCHAR",
+            "What a model is compared with itself on: the short-term test and all that is tested "
+            "in the dimension of this name.",
+        ),
+        *KEY_COLUMNS,
+        ("metric", "VARCHAR", "Metric: fvd."),
+        ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
+        ("n", "BIGINT", "Clips of the smallest cell of the comparison; of all its values."),
+        ("clips", "BIGINT", "Clips of this cell."),
+        (
+            "value",
+            "DOUBLE",
+            "Mean over drawings of n clips without replacement; that of scores where n is all.",
+        ),
+        ("sd", "DOUBLE", "Standard deviation over drawings; NULL where nothing was drawn."),
+        ("repeats", "BIGINT", "Drawings; their seeds are 0, 1, ...; 0 where all clips are taken."),
+        ("reason", "VARCHAR", "Why value is NULL."),
+        ("scores_fingerprint", "VARCHAR", "Fingerprint of the score artefact; see artefacts."),
+    ),
+)
+
+PAPER_COLUMNS = Table(
+    "paper_columns",
+    "Which convention stands in which column of the paper's tables.",
+    (
+        ("dimension", "VARCHAR", "Dimension of the evaluation: the table."),
+        ("dataset", "VARCHAR", "Dataset of the test."),
+        ("metric", "VARCHAR", "Column heading of the paper."),
+        ("variable", "VARCHAR", "Variable of the column; NULL if it names none."),
+        ("threshold", "DOUBLE", "Threshold of the column; NULL if it names none."),
+        ("convention", "VARCHAR", "Exact definition, <metric>.<choice>, as in scores."),
+    ),
+)
+
+PAPER_VALUES_COMMENT = (
+    "One row per side (ours, published), model of the paper and place of its results tables, "
+    "whether there is a value or not; ranks among the models of the paper."
+)
+PAPER_CHANGES_COMMENT = (
+    "One row per side, model of the paper, metric and pair of test sets: short-term test and "
+    "generalization, or two frame intervals; distances between sets of clips at equal N only."
+)
+_EVALUATED = {
+    "side": "ours, or published.",
+    "model": "Model.",
+    "trained_on": "Dataset of training.",
+    "tested_on": "Dataset of the test.",
+    "subset": "Part of the test dataset.",
+    "frame_interval": "Frame interval, in those of the training; NULL if it is none of the key.",
+    "tested": "What was tested, for people.",
+    "metric": "Column heading of the paper, behind a variable where it names one.",
+    "higher_is_better": "Direction.",
+    "value": "Mean over seeds, or the printed value; NULL always has a remark.",
+    "n": "Samples behind the value; NULL for published ones.",
+    "fair": "False where values of this place cannot be compared; the remark says why.",
+    "remark": "Why there is no value or no comparison; what is doubtful about a printed one.",
+    "bytes": "Origin of the bytes and protocol of our values at this place.",
+    "comparable": "True only if bytes and recipe of all our values at this place are the paper's.",
+}
+PAPER_VALUES_COLUMNS = {
+    **_EVALUATED,
+    "dimension": "Dimension of the evaluation.",
+    "convention": "Exact definition of our value.",
+    "models": "Models of the paper.",
+    "rank_at_best": "Rank among them if every missing value were worse; 1 is best, ties share.",
+    "rank_at_worst": "Rank among them if every missing value were better.",
+    "is_best": "Is it the best of them? NULL where missing values could tell otherwise.",
+    "leader": "The best of the models that have a value.",
+    "leader_value": "Its value.",
+    "gap": "Why it is not known whether it is the best.",
+}
+PAPER_CHANGES_COLUMNS = {
+    **_EVALUATED,
+    "comparison": "Dimension of the evaluation that is compared.",
+    "base_interval": "Frame interval of what it is compared with.",
+    "base": "What it is compared with, for people.",
+    "base_value": "Value there.",
+    "base_n": "Samples behind it.",
+    "decline": "How much worse the value is than base_value, as a part of it; NULL if unfair.",
+}
 
 SAMPLE_SCORES_COMMENT = (
     "One row per cell, test sample and variable; one list of values over lead times per "

@@ -27,13 +27,7 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
     Raises:
         StpError: there is no database, the format is unknown, or DuckDB refuses the statement.
     """
-    writers = {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}
-    if format not in writers:
-        raise StpError(
-            f"unknown format {format!r}",
-            expected=f"one of {', '.join(writers)}",
-            remedy="choose one of them",
-        )
+    _check(format)
     if not database.is_file():
         raise StpError(
             f"{database}: no such database",
@@ -59,7 +53,26 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
             expected="one SQL statement that reads, such as SELECT",
             remedy="'SHOW ALL TABLES' lists tables and columns",
         )
-    return writers[format](columns, rows)
+    return written(columns, rows, format)
+
+
+def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
+    """Write an answer as text, see `query`.
+
+    Raises:
+        StpError: the format is unknown.
+    """
+    _check(format)
+    return _WRITERS[format](columns, rows)
+
+
+def _check(format: str) -> None:
+    if format not in _WRITERS:
+        raise StpError(
+            f"unknown format {format!r}",
+            expected=f"one of {', '.join(_WRITERS)}",
+            remedy="choose one of them",
+        )
 
 
 def _readable(value: Any) -> str:
@@ -127,3 +140,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+_WRITERS = {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}

@@ -1,39 +1,22 @@
 """Distances between sets of clips: features of all clips first, then one value.
 
-The features stay beside the scores (``features.parquet``), so that models with unequal numbers of
-clips can be compared at equal N later without predicting again.
+The features stay beside the scores (`stp.score.features`).
 """
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from stp.errors import StpError
 from stp.job import Job
-from stp.metrics.perceptual import SetDistance, matched
+from stp.metrics.perceptual import SetDistance
 from stp.score.aggregate import Row
+from stp.score.features import Features, choice_of
 from stp.score.learned import Ready, why_absent
-from stp.score.predictions import Predictions
+from stp.score.members import Members
+from stp.score.predictions import Samples
 
-FEATURES = "features.parquet"
 BLOCK = 16
 """Clips that are read at a time."""
-
-
-class Features(NamedTuple):
-    """What the network sees in all clips of a split, in the order of its samples.
-
-    Attributes:
-        observed: float64 (N, D).
-        predicted: float64 (N, D); of several forecasts of a sample, the first.
-    """
-
-    observed: np.ndarray
-    predicted: np.ndarray
 
 
 class Seen(NamedTuple):
@@ -48,29 +31,32 @@ class Seen(NamedTuple):
     reasons: dict[str, str]
 
 
-def look(job: Job, predictions: Predictions, ready: Ready) -> Seen:
+def look(job: Job, predictions: Samples, ready: Ready, members: Members) -> Seen:
     """Look at all clips once for each choice of frames.
 
     Args:
         job: for its progress.
         ready: distances by the names of their conventions, such as ``fvd.with_context``.
+        members: what to do with several forecasts of a sample.
     """
     reasons, chosen = {}, {}
     for name, distance in ready.distances.items():
-        if name not in ready.embeds:
+        if members.statistic == "best_of_members":
+            reasons[name] = "the best of several forecasts is not defined for sets of clips"
+        elif name not in ready.embeds:
             reasons[name] = why_absent(distance.weights)
         elif too_short := _why_too_short(distance, predictions):
             reasons[name] = too_short
         else:
-            chosen[_choice(name)] = distance.clip, ready.embeds[name]
+            chosen[choice_of(name)] = distance.clip, ready.embeds[name]
     parts: dict[str, list[Features]] = {choice: [] for choice in chosen}
     total = predictions.shape[0]
     for start in range(0, total if chosen else 0, BLOCK):
         stop = min(start + BLOCK, total)
-        members, observed = predictions.read(start, stop)
-        context = predictions.read_context(start, stop)
+        predicted, observed = predictions.read(start, stop)
+        context, one = predictions.read_context(start, stop), members.single(predicted)
         for choice, (clip, embed) in chosen.items():
-            seen = [embed(clip(context, frames)) for frames in (observed, members[:, 0])]
+            seen = [embed(clip(context, frames)) for frames in (observed, one)]
             parts[choice].append(Features(*seen))
         job.report("clips seen", stop, total)
     features = {
@@ -80,7 +66,7 @@ def look(job: Job, predictions: Predictions, ready: Ready) -> Seen:
     return Seen(features, reasons)
 
 
-def _why_too_short(distance: SetDistance, predictions: Predictions) -> str:
+def _why_too_short(distance: SetDistance, predictions: Samples) -> str:
     """Say how many frames there are and have to be; nothing if there are enough."""
     context, frames = (np.empty((1, n, 1, 1, 1)) for n in (predictions.context, predictions.leads))
     length = distance.clip(context, frames).shape[1]
@@ -96,7 +82,7 @@ def rows(name: str, distance: SetDistance, seen: Seen) -> list[Row]:
     """
     if name in seen.reasons:
         return [Row(None, "mean", None, 0, seen.reasons[name])]
-    features = seen.features[_choice(name)]
+    features = seen.features[choice_of(name)]
     n = len(features.observed)
     bad = ~np.isfinite(np.concatenate(features, axis=1)).all(axis=1)
     if bad.any():
@@ -105,62 +91,3 @@ def rows(name: str, distance: SetDistance, seen: Seen) -> list[Row]:
     if n < 2:
         return [Row(None, "mean", None, n, "a single clip is no set")]
     return [Row(None, "mean", distance.distance(*features), n, None)]
-
-
-def write_features(path: Path, clips: list[str], found: Mapping[str, Features]) -> None:
-    """Write features, a row for each sample: its clip, and for each choice two lists of D values,
-    ``<choice>.observed`` and ``<choice>.predicted``."""
-    columns: dict[str, pa.Array] = {
-        "sample": pa.array(np.arange(len(clips), dtype=np.int64)),
-        "clip": pa.array(clips, pa.string()),
-    }
-    for choice, features in found.items():
-        for kind, values in features._asdict().items():
-            flat = pa.array(values.reshape(-1))
-            lists = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-            columns[f"{choice}.{kind}"] = lists
-    pq.write_table(pa.table(columns), path)
-
-
-def read_features(path: Path, choice: str) -> Features:
-    """Read the features of a score artefact.
-
-    Args:
-        path: its ``features.parquet``.
-        choice: of frames, such as ``predicted_only``.
-
-    Raises:
-        StpError: there are none.
-    """
-    names = [f"{choice}.{kind}" for kind in Features._fields]
-    try:
-        table = pq.read_table(path, columns=names)
-        # A column that is not there is left out without a word.
-        arrays = [np.stack(table[name].to_numpy()) for name in names]
-    except (OSError, KeyError, pa.ArrowInvalid) as error:
-        raise StpError(
-            f"{path} has no features of {choice} ({type(error).__name__})",
-            expected=", ".join(names),
-            remedy="score this cell again with the weights at hand (`stp weights`)",
-        ) from error
-    return Features(*arrays)
-
-
-def at_n(features: Features, distance: SetDistance, n: int, seed: int = 0) -> float:
-    """The value of ``n`` clips, the same ones for every model of a dataset.
-
-    Raises:
-        StpError: there are fewer.
-    """
-    if n > len(features.observed):
-        raise StpError(
-            f"{n} clips of {len(features.observed)}",
-            expected="at most as many as were scored",
-            remedy="compare at the smaller number",
-        )
-    chosen = matched(len(features.observed), n, seed)
-    return distance.distance(features.observed[chosen], features.predicted[chosen])
-
-
-def _choice(name: str) -> str:
-    return name.partition(".")[2]

@@ -154,7 +154,9 @@ def collect(
         collect_dimension(manifest, out)
         say(log, f"collected the scores of all cells into {out}")
     if database is not None:
-        held, left_out = build_database(database.parent / "collected", database)
+        held, left_out = build_database(
+            database.parent / "collected", database, lambda line: say(log, line)
+        )
         say(log, f"built {database} with {', '.join(held)}")
         for dimension, reason in left_out.items():
             say(log, f"  without {dimension}: {reason}")
@@ -170,6 +172,9 @@ def render(
     ] = False,
     reliability: Annotated[
         bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
+    ] = False,
+    reproduction: Annotated[
+        bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
     ] = False,
     configfile: ConfigFile = DEMO,
     log: Log = None,
@@ -194,6 +199,12 @@ def render(
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
+    elif reproduction:
+        from stp.render.reproduction import render_reproduction
+
+        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
+        render_reproduction(manifest, rows, out)
+        say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif reliability:
         from stp.render.reliability import render_reliability
 
@@ -207,4 +218,4 @@ def render(
         render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
-        say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
+        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")

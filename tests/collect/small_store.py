@@ -67,7 +67,8 @@ def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
         n = given.get("n", 200)
         rows.append({**common, "statistic": "mean", "value": given["mean"], "n": n})
         for lead, value in enumerate(given.get("leads", []), start=1):
-            rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
+            if value is not None:  # such as the first months of a running mean
+                rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
         for lead, ends in enumerate(given.get("lead_ends", []), start=1):
             for name, value in zip(("low", "high"), ends, strict=True):
                 row = {**common, "statistic": f"ci95_{name}", "value": value, "n": 20}

@@ -45,7 +45,8 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
         "SELECT table_name, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
     )
-    names = ["artefacts", "cells", "conventions", "published", "sample_scores", "scores"]
+    names = ["artefacts", "cells", "conventions", "matched_distances", "paper_changes"]
+    names += ["paper_columns", "paper_values", "published", "sample_scores", "scores"]
     assert [name for name, _ in tables] == names
     assert all(comment for _, comment in tables)
     bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"

@@ -10,7 +10,7 @@ from stp.cells import Plan
 from stp.cli import app
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
-from stp.workflow_files import write_figures_input
+from stp.workflow_files import write_code_input
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "figures.md").read_text()
@@ -62,12 +62,11 @@ def test_the_help_tells_of_every_kind_and_has_examples() -> None:
 
 
 def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:
-    path = write_figures_input(results=tmp_path)
+    roots = [kind.module for kind in KINDS.values()]
+    path = write_code_input("figures", roots, results=tmp_path)
     before = path.stat().st_mtime_ns, path.read_text()
-    assert write_figures_input(results=tmp_path) == path
+    assert write_code_input("figures", roots, results=tmp_path) == path
     assert (path.stat().st_mtime_ns, path.read_text()) == before
-    assert write_figures_input(write=False, results=tmp_path / "none").parts[-2:] == (
-        "plan",
-        "figures.json",
-    )
+    other = write_code_input("figures", roots, write=False, results=tmp_path / "none")
+    assert other == tmp_path / "none" / "plan" / "figures.json"
     assert not (tmp_path / "none").exists()

@@ -15,8 +15,8 @@ from stp.metrics import frechet, fvd, kvd, lpips
 from stp.metrics.networks.identity import identify
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights, matched
+from stp.score.features import at_n, read_features
 from stp.score.run import run
-from stp.score.sets import at_n, read_features
 
 CONTEXT, LEADS = 2, 9
 
@@ -142,12 +142,12 @@ def test_features_stay_for_comparisons_at_equal_numbers(
     (row,) = score(scored, "fvd.predicted_only", weights=I3D)
     kept = read_features(scored.root / "out" / "features.parquet", "predicted_only")
     np.testing.assert_array_equal(kept.predicted, moments(scored.predicted))
-    assert at_n(kept, fvd.predicted_only, 20) == pytest.approx(row["value"])
+    assert at_n(kept, frechet.distance, 20) == pytest.approx(row["value"])
     chosen = matched(20, 7)
     fewer = frechet.distance(kept.observed[chosen], kept.predicted[chosen])
-    assert at_n(kept, fvd.predicted_only, 7) == fewer
+    assert at_n(kept, frechet.distance, 7) == fewer
     with pytest.raises(StpError, match="21 clips of 20"):
-        at_n(kept, fvd.predicted_only, 21)
+        at_n(kept, frechet.distance, 21)
     with pytest.raises(StpError, match="no features of with_context"):
         read_features(scored.root / "out" / "features.parquet", "with_context")
 

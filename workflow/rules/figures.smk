@@ -13,7 +13,9 @@ localrules:
 
 
 FIGURES += [f"results/{path}" for path in figures(PLAN)]
-FIGURES_INPUT = workflow_files.write_figures_input(workflow.is_main_process)
+FIGURES_INPUT = workflow_files.write_code_input(
+    "figures", [kind.module for kind in KINDS.values()], workflow.is_main_process
+)
 
 
 rule figure_of_dimension:

@@ -1,0 +1,120 @@
+-- title: The best short-term models need not be the best long-term ones
+-- paper: >
+--   Observation 5: while TAU excels in short-term prediction, PredRNN++ outperforms in long-term
+--   performance on BridgeData. MCVD shows remarkable results for both on nuScenes. Finding 5:
+--   models performing the best in the short-term prediction may not yield the best results in
+--   the long-term evaluation.
+-- criterion: >
+--   (a) TAU is the best of the twelve models in at least half of the short-term columns of
+--   BridgeData, (b) PredRNN++ in at least half of the long-term ones, (c) MCVD in at least half
+--   of both on nuScenes. (d) In at least one column of BridgeData, nuScenes or WeatherBench, the
+--   best short-term model is not the best long-term one.
+-- reading: >
+--   "Excels", "outperforms" and "remarkable" are read as: best in half of the columns. Long-term
+--   values are means over all lead times. FVD is compared within one test set only. The paper's
+--   long-term results are a figure, without numbers.
+
+WITH leads AS (
+    SELECT
+        side, dimension, tested, model, 'columns in which it is the best' AS metric,
+        count(*) FILTER (is_best) AS value, 'all columns' AS against, count(*) AS other,
+        CASE
+            WHEN count(*) FILTER (is_best) >= count(*) / 2 THEN true
+            WHEN count(*) FILTER (NOT is_best) > count(*) / 2 THEN false
+        END AS outcome,
+        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
+        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
+        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
+    FROM paper_values
+    GROUP BY side, dimension, tested, model
+),
+places AS (
+    SELECT
+        s.side, s.tested, s.metric,
+        string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
+        max(s.leader_value) AS value, any_value(l.leader) AS against, max(l.leader_value) AS other,
+        CASE
+            WHEN bool_or(s.is_best AND NOT l.is_best) THEN true
+            WHEN count(s.is_best) = count(*) AND count(l.is_best) = count(*) THEN false
+        END AS outcome,
+        bool_and(s.fair AND l.fair) AS fair,
+        string_agg(DISTINCT CASE WHEN s.gap IS NULL THEN 'long term: ' || l.gap
+                            ELSE 'short term: ' || s.gap END, '; ') AS gap,
+        any_value(coalesce(l.bytes, s.bytes)) AS bytes,
+        bool_and(coalesce(l.comparable, s.comparable)) AS comparable
+    FROM paper_values s
+    JOIN paper_values l USING (side, model, trained_on, tested_on, metric)
+    WHERE s.dimension = 'short_term' AND l.dimension = 'long_term'
+    GROUP BY s.side, s.tested, s.metric
+),
+said AS (
+    SELECT * FROM (VALUES
+        ('a. TAU leads BridgeData in the short term', 1, 'tau', 'bridge', 'short_term'),
+        ('b. PredRNN++ leads BridgeData in the long term', 1, 'predrnnpp', 'bridge', 'long_term'),
+        ('c. MCVD leads nuScenes in both', 2, 'mcvd', 'nuscenes', 'short_term'),
+        ('c. MCVD leads nuScenes in both', 2, 'mcvd', 'nuscenes', 'long_term')
+    ) AS said(part, needed, model, dataset, dimension)
+),
+evidence AS (
+    SELECT
+        l.side, s.part, s.needed, l.model, l.tested, l.metric, l.value, l.against, l.other,
+        l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark,
+        l.bytes, l.comparable
+    FROM said s
+    JOIN leads l ON l.model = s.model AND l.dimension = s.dimension
+        AND l.tested = CASE l.dimension
+            WHEN 'long_term' THEN s.dataset || ' extrapolation' ELSE s.dataset
+        END
+    UNION ALL
+    SELECT
+        side, 'd. somewhere the best short-term model is not the best long-term one', 1,
+        model, tested, metric, value, against, other, outcome,
+        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+    FROM places
+),
+-- The verdict, in the same words for every finding.
+parts AS (
+    SELECT
+        side, part, max(needed) AS wanted, count(*) AS comparisons,
+        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
+        CASE
+            WHEN yes >= wanted THEN 'holds'
+            WHEN comparisons - no < wanted THEN 'does not hold'
+            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
+            ELSE 'not comparable'
+        END AS part_verdict
+    FROM evidence
+    GROUP BY side, part
+),
+verdicts AS (
+    SELECT
+        side,
+        CASE
+            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
+            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
+            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
+            ELSE 'not comparable'
+        END AS verdict
+    FROM parts
+    GROUP BY side
+),
+sources AS (
+    SELECT
+        side,
+        CASE
+            WHEN side = 'published' THEN 'published numbers'
+            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
+            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
+                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
+        END AS about
+    FROM evidence
+    GROUP BY side
+)
+SELECT
+    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
+    model, tested, metric, value, against, other, outcome, remark
+FROM evidence
+JOIN parts USING (side, part)
+JOIN verdicts USING (side)
+JOIN sources USING (side)
+ORDER BY side, part, tested, metric, model;

@@ -1,0 +1,119 @@
+-- title: The best short-term model need not generalise best; Earthformer does
+-- paper: >
+--   Observation 10: Earthformer maintains a significant lead over other methods on BridgeData
+--   and Traffic4Cast2021, despite not having the best short-term prediction performance. Finding
+--   10: the model with the best short-term prediction capability need not have the best
+--   generalization ability.
+-- criterion: >
+--   (a) Earthformer is the best of the twelve models in at least half of the columns of each:
+--   BridgeData's three subsets and Traffic4Cast2021's Moscow, 4 of 4. (b) It is the best in
+--   fewer than half of the short-term columns of BridgeData and of Traffic4Cast2021, 2 of 2. (c)
+--   In at least one column of these, the best short-term model is not the best in
+--   generalization.
+-- reading: >
+--   A "lead" is read as: best in half of the columns, however small the distance. Models are
+--   compared within one test set only, so FVD is at equal N.
+
+WITH leads AS (
+    SELECT
+        side, dimension, tested, model, 'columns in which it is the best' AS metric,
+        count(*) FILTER (is_best) AS value, 'all columns' AS against, count(*) AS other,
+        CASE
+            WHEN count(*) FILTER (is_best) >= count(*) / 2 THEN true
+            WHEN count(*) FILTER (NOT is_best) > count(*) / 2 THEN false
+        END AS outcome,
+        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
+        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
+        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
+    FROM paper_values
+    GROUP BY side, dimension, tested, model
+),
+places AS (
+    SELECT
+        g.side, g.tested, g.metric,
+        string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
+        max(s.leader_value) AS value, any_value(g.leader) AS against, max(g.leader_value) AS other,
+        CASE
+            WHEN bool_or(s.is_best AND NOT g.is_best) THEN true
+            WHEN count(s.is_best) = count(*) AND count(g.is_best) = count(*) THEN false
+        END AS outcome,
+        bool_and(s.fair AND g.fair) AS fair,
+        string_agg(DISTINCT CASE WHEN s.gap IS NULL THEN g.tested || ': ' || g.gap
+                            ELSE s.tested || ': ' || s.gap END, '; ') AS gap,
+        any_value(coalesce(g.bytes, s.bytes)) AS bytes,
+        bool_and(coalesce(g.comparable, s.comparable)) AS comparable
+    FROM paper_values s
+    JOIN paper_values g USING (side, model, trained_on, tested_on, metric)
+    WHERE s.dimension = 'short_term' AND g.dimension = 'generalization'
+        AND tested_on IN ('bridge', 'traffic4cast')
+    GROUP BY g.side, g.tested, g.metric
+),
+evidence AS (
+    SELECT
+        side, 'a. Earthformer leads in generalization' AS part, 4 AS needed, model, tested, metric,
+        value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark,
+        bytes, comparable
+    FROM leads
+    WHERE model = 'earthformer' AND dimension = 'generalization'
+        AND (tested LIKE 'bridge %' OR tested LIKE 'traffic4cast %')
+    UNION ALL
+    SELECT
+        side, 'b. Earthformer does not lead in the short term', 2, model, tested, metric,
+        value, against, other, NOT outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
+        bytes, comparable
+    FROM leads
+    WHERE model = 'earthformer' AND dimension = 'short_term'
+        AND tested IN ('bridge', 'traffic4cast')
+    UNION ALL
+    SELECT
+        side, 'c. somewhere the best short-term model does not generalise best', 1, model, tested,
+        metric, value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
+        bytes, comparable
+    FROM places
+),
+-- The verdict, in the same words for every finding.
+parts AS (
+    SELECT
+        side, part, max(needed) AS wanted, count(*) AS comparisons,
+        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
+        CASE
+            WHEN yes >= wanted THEN 'holds'
+            WHEN comparisons - no < wanted THEN 'does not hold'
+            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
+            ELSE 'not comparable'
+        END AS part_verdict
+    FROM evidence
+    GROUP BY side, part
+),
+verdicts AS (
+    SELECT
+        side,
+        CASE
+            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
+            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
+            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
+            ELSE 'not comparable'
+        END AS verdict
+    FROM parts
+    GROUP BY side
+),
+sources AS (
+    SELECT
+        side,
+        CASE
+            WHEN side = 'published' THEN 'published numbers'
+            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
+            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
+                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
+        END AS about
+    FROM evidence
+    GROUP BY side
+)
+SELECT
+    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
+    model, tested, metric, value, against, other, outcome, remark
+FROM evidence
+JOIN parts USING (side, part)
+JOIN verdicts USING (side)
+JOIN sources USING (side)
+ORDER BY side, part, tested, metric, model;

@@ -1,0 +1,226 @@
+"""Frechet distances at equal N, where cells with unequal numbers of clips are compared.
+
+The distance between two sets of clips shrinks as they grow, so that of 815 clips says nothing
+beside that of 3,970. Tables compare a model with itself on other test sets: with other frame
+intervals, in other scenes, on other datasets. Each such comparison is made at the smallest number
+of clips in it: of larger cells, as many are drawn without replacement, several times, from the
+features that were kept beside their scores.
+
+Kernel distances need none of this: their estimator is unbiased at every N.
+"""
+
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from stp.collect.manifest import Cell, Manifest, cell_key
+from stp.disk import beside
+from stp.metrics import frechet
+from stp.receipts import check_file, require_receipt
+from stp.score.features import FEATURES, at_n, choice_of, read_features
+from stp.score.options import CELL_KEYS
+
+REPEATS = 10
+"""Drawings of a value; the number of the drawing, from 0, is its seed."""
+
+METRIC = "fvd"
+
+COMPARED = {"generalization": ("generalization",), "robustness": ("robustness",)}
+"""Comparison -> dimensions whose cells are compared with the short-term test, and each other.
+
+Long-term predictions are not among them: their clips have other lengths."""
+
+KEY = [(name, pa.int64() if name == "seed" else pa.string()) for name in CELL_KEYS]
+SCHEMA = pa.schema(
+    [
+        ("comparison", pa.string()),
+        *KEY,
+        ("metric", pa.string()),
+        ("convention", pa.string()),
+        ("n", pa.int64()),
+        ("clips", pa.int64()),
+        ("value", pa.float64()),
+        ("sd", pa.float64()),
+        ("repeats", pa.int64()),
+        ("reason", pa.string()),
+        ("scores_fingerprint", pa.string()),
+    ]
+)
+_CACHE = pa.schema(
+    [
+        ("scores_fingerprint", pa.string()),
+        ("convention", pa.string()),
+        ("n", pa.int64()),
+        ("code", pa.string()),
+        ("value", pa.float64()),
+        ("sd", pa.float64()),
+    ]
+)
+
+Report = Callable[[str], None]
+Known = dict[tuple[str, str, int | None, str], tuple[float, float]]
+"""(fingerprint of scores, convention, n, fingerprint of code) -> value and its sd."""
+
+
+class _Scored(NamedTuple):
+    """A cell and its distance between all its clips."""
+
+    cell: Cell
+    row: dict[str, Any]
+    code: str
+
+
+def matched_distances(
+    plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
+) -> pa.Table:
+    """Compute the distances of all comparisons at the smallest number of clips in each.
+
+    Args:
+        plans: manifests of all dimensions that were collected.
+        scores: their collected rows.
+        cache: Parquet file of values that were drawn before; brought up to date.
+        report: is told about the work, a line at a time.
+
+    Returns:
+        schema `SCHEMA`: a row for each comparison, cell and convention, in a fixed order. Where all
+        clips are taken, the value is that of the scores, and ``repeats`` is 0. A value that does
+        not exist has a ``reason``.
+
+    Raises:
+        StpError: features are damaged.
+    """
+    groups = _groups(_scored(plans, scores))
+    known = _read_cache(cache)
+    used: Known = {}
+    rows = []
+    drawn = 0
+    for (comparison, *_), members in groups.items():
+        counts = [m.row["n"] for m in members if m.row["value"] is not None]
+        n = min(counts, default=None)
+        for member in members:
+            key = (member.row["scores_fingerprint"], member.row["convention"], n, member.code)
+            found, reason = _value(member, n, known.get(key))
+            if n is not None and found is not None and found[1] is not None:
+                used[key] = (found[0], found[1])
+                if key not in known:
+                    known[key] = used[key]
+                    drawn += 1
+                    if report and drawn % 20 == 1:
+                        report(f"distances at equal N: {comparison}, cell {drawn} that is new")
+            rows.append(_row(comparison, member, n, found, reason))
+    if cache is not None and (used or cache.exists()):
+        _write_cache(cache, used)
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
+    """Find the distances of all cells, in the order of the manifests."""
+    overall = pc.and_(
+        pc.and_(pc.is_null(scores["lead"]), pc.equal(scores["statistic"], "mean")),
+        pc.equal(scores["metric"], METRIC),
+    )
+    by_cell: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in scores.filter(overall).to_pylist():
+        by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
+    return [
+        _Scored(cell, row, plan["code"])
+        for plan in plans
+        for cell in plan["cells"]
+        for row in by_cell.get(cell_key(cell), [])
+    ]
+
+
+def _groups(found: list[_Scored]) -> dict[tuple[Any, ...], list[_Scored]]:
+    """Cells of one training that stand beside each other, by comparison and convention.
+
+    A comparison without any cell of its own dimension, or of a single cell, is none.
+    """
+    groups: dict[tuple[Any, ...], list[_Scored]] = {}
+    for comparison, dimensions in COMPARED.items():
+        for member in found:
+            key = member.cell["key"]
+            at_home = key["dimension"] == "short_term" and key["trained_on"] == key["tested_on"]
+            if key["dimension"] in dimensions or at_home:
+                of_training = [key[k] for k in ("suite", "model", "variant", "trained_on")]
+                of_training += [key["train_subset"], key["seed"], member.row["convention"]]
+                groups.setdefault((comparison, *of_training), []).append(member)
+    return {
+        group: members
+        for group, members in groups.items()
+        if len(members) > 1
+        and any(m.cell["key"]["dimension"] in COMPARED[group[0]] for m in members)
+    }
+
+
+def _value(
+    member: _Scored, n: int | None, known: tuple[float, float] | None
+) -> tuple[tuple[float, float | None] | None, str | None]:
+    """The value and its spread (None: all clips), or why there is none."""
+    value, clips = member.row["value"], member.row["n"]
+    if value is None or n is None:
+        return None, member.row["reason"] or "no value to compare"
+    if clips == n:
+        return (value, None), None
+    if known is not None:
+        return known, None
+    folder = Path(member.cell["perceptual"]) if member.cell.get("perceptual") else None
+    receipt = require_receipt(folder) if folder else {}
+    if folder is None or FEATURES not in receipt["files"]:
+        return None, f"its {clips} clips left no features to draw {n} from"
+    path = check_file(folder, receipt, FEATURES)
+    features = read_features(path, choice_of(member.row["convention"]))
+    values = [at_n(features, frechet.distance, n, seed) for seed in range(REPEATS)]
+    return (statistics.fmean(values), statistics.stdev(values)), None
+
+
+def _row(
+    comparison: str,
+    member: _Scored,
+    n: int | None,
+    found: tuple[float, float | None] | None,
+    reason: str | None,
+) -> dict[str, Any]:
+    drawn = found is not None and found[1] is not None
+    return {
+        "comparison": comparison,
+        **{name: member.row[name] for name in CELL_KEYS},
+        "metric": METRIC,
+        "convention": member.row["convention"],
+        "n": n,
+        "clips": member.row["n"],
+        "value": found[0] if found else None,
+        "sd": found[1] if found else None,
+        "repeats": REPEATS if drawn else 0,
+        "reason": reason,
+        "scores_fingerprint": member.row["scores_fingerprint"],
+    }
+
+
+def _read_cache(path: Path | None) -> Known:
+    """Read what was drawn before; a file that is damaged or of another time is worth nothing."""
+    if path is None or not path.is_file():
+        return {}
+    try:
+        rows = pq.read_table(path, schema=_CACHE, partitioning=None).to_pylist()
+    except (OSError, pa.ArrowException):
+        return {}
+    return {
+        (row["scores_fingerprint"], row["convention"], row["n"], row["code"]): (
+            row["value"],
+            row["sd"],
+        )
+        for row in rows
+    }
+
+
+def _write_cache(path: Path, known: Known) -> None:
+    rows: Iterable[dict[str, Any]] = (
+        dict(zip(_CACHE.names, [*key, *found], strict=True)) for key, found in known.items()
+    )
+    with beside(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(list(rows), _CACHE), temporary)

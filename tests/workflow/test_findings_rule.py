@@ -1,0 +1,55 @@
+"""The findings are judged by a rule, on whatever dimensions the scale has."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+from checkout import Checkout
+
+pytestmark = pytest.mark.slow
+FINDINGS = "results/tables/findings.csv"
+SCALE = "tests/workflow/tiny.yaml"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    """A checkout whose tiny scale has two dimensions of one small dataset."""
+    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+    path = checkout.folder / SCALE
+    scale = yaml.safe_load(path.read_text())
+    scale["dimensions"] = {
+        "short_term": {"models": ["persistence", "convlstm"], "datasets": ["enso"]},
+        "long_term": {"models": ["persistence"], "cells": [{"trained_on": "enso"}]},
+    }
+    path.write_text(yaml.safe_dump(scale))
+    return checkout
+
+
+def make(checkout: Checkout) -> str:
+    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", FINDINGS)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(checkout: Checkout):
+    make(checkout)
+    table = checkout.folder / FINDINGS
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {int(row["finding"]) for row in rows} == set(range(1, 12))
+    ours = [row for row in rows if row["side"] == "ours" and row["tested"] == "enso"]
+    assert {row["about"] for row in ours if row["finding"] == "3"} == {
+        "NOT COMPARABLE WITH THE PAPER: synthetic bytes, tiny protocol"
+    }
+    assert (checkout.folder / "results/collected/long_term.parquet").is_file()
+    for kind in ("md", "tex", "html"):
+        assert table.with_suffix(f".{kind}").is_file()
+
+    before = table.stat().st_mtime_ns
+    make(checkout)
+    assert table.stat().st_mtime_ns == before
+    (path,) = (checkout.folder / "config/findings").glob("03_*.sql")
+    path.write_text(path.read_text().replace("-- title: Earthformer excels", "-- title: It excels"))
+    make(checkout)
+    assert "It excels" in table.read_text()
