@@ -14,7 +14,8 @@ from stp.verbs.app import app
 
 # isort: off
 # In the order of `stp --help`.
-from stp.verbs import stages, search, progress, results, findings, datasets, models, perceptual, store  # noqa: F401
+from stp.verbs import stages, search, progress, results, findings  # noqa: F401
+from stp.verbs import datasets, models, perceptual, store  # noqa: F401
 
 
 def main() -> None:
