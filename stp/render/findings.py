@@ -10,7 +10,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import yaml
 
 from stp.errors import StpError, nearest
 from stp.render.files import write_all
-from stp.render.formats import texts
+from stp.render.formats import html, latex, markdown
 from stp.render.grid import Grid, Item, Section
 
 NAME = "findings"
@@ -298,13 +298,23 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.tex``, ``.html``.
+    """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.html`` and ``.tex``.
 
     Raises:
         StpError: see `judge`; nothing is written.
     """
     findings = judge(database, read_questions(folder).values())
-    write_all({out: _csv(findings), **texts(grid(findings, out.stem), out.parent)})
+    whole = grid(findings, out.stem)
+    # A float of LaTeX has to fit a page: verdicts alone.
+    brief = replace(whole, sections=whole.sections[:1])
+    write_all(
+        {
+            out: _csv(findings),
+            out.with_suffix(".md"): markdown.text(whole),
+            out.with_suffix(".tex"): latex.text(brief),
+            out.with_suffix(".html"): html.text(whole),
+        }
+    )
 
 
 def _csv(findings: list[Finding]) -> str:
