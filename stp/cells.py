@@ -28,16 +28,20 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "train": ("stp.train.run", "stp.models.{model}"),
     "predict": ("stp.predict.run", "stp.models.{model}"),
     "score": ("stp.score.run",),
+    "rollout": ("stp.score.rollout", "stp.models.{model}"),
     "collect": (
         "stp.collect.scores",
         "stp.collect.database",
         "stp.render.table",
         "stp.render.reliability",
         "stp.render.findings",
+        "stp.preference.table",
+        "stp.render.reproduction",
     ),
 }
-"""The root modules of each stage. Modules that are chosen by name (models, readers, metrics,
-virtual clips) are invisible to a static walk, so they are listed here."""
+"""The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that
+are chosen by name (models, readers, metrics, virtual clips) are invisible to a static walk, so they
+are listed here."""
 
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
@@ -157,6 +161,23 @@ class Artefact:
         return "_".join([*own, self.dimension])
 
     @property
+    def is_rollout(self) -> bool:
+        """Are these scores of forecasts that are made meanwhile and not stored?"""
+        return "rollout" in self.recipe
+
+    @property
+    def forecast(self) -> Json | None:
+        """The recipe of the forecasts that are made here."""
+        found: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
+        return found
+
+    @property
+    def is_resumable(self) -> bool:
+        """Can its job be stopped at any time, and go on later from where it was?"""
+        rolled = self.is_rollout and not self.is_perceptual
+        return rolled or self.recipe.get("fit") == "sgd"
+
+    @property
     def is_perceptual(self) -> bool:
         """Are these scores that compare what networks see?"""
         return self.folder.endswith(f"/{PERCEPTUAL}/{self.fingerprint}")
@@ -171,7 +192,8 @@ class Artefact:
     def kind(self) -> str:
         """The stage, and the model where there is one: work of a kind takes alike."""
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
-        return f"{self.stage} {model}".rstrip()
+        stage = "rollout" if self.is_rollout else self.stage
+        return f"{stage} {model}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -179,15 +201,18 @@ class Made:
     """A cell with the artefacts that it consists of.
 
     Attributes:
+        predictions: None where they are scored while they are made, and not stored.
         perceptual: scores that need a GPU; None where no such metric is available.
+        keep: of predictions that are not stored, as many that are: beside the scores.
     """
 
     cell: Cell
     data: Artefact
     model: Artefact | None
-    predictions: Artefact
+    predictions: Artefact | None
     scores: Artefact
     perceptual: Artefact | None = None
+    keep: int | None = None
 
     @property
     def artefacts(self) -> list[Artefact]:
@@ -217,8 +242,11 @@ def seed_name(seed: int | None) -> str:
     return "seed-none" if seed is None else f"seed-{seed}"
 
 
-def enumerate_cells(config: Config) -> Iterator[Cell]:
+def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
     """Yield all cells that a scale wants, datasets first: a table is read one at a time.
+
+    Yields:
+        each cell, and how many of its predictions are kept: None for all.
 
     Raises:
         StpError: a cell is wanted twice.
@@ -252,7 +280,7 @@ def enumerate_cells(config: Config) -> Iterator[Cell]:
                             remedy="take one of the two out of the scale file",
                         )
                     seen.add(cell)
-                    yield cell
+                    yield cell, case.keep
 
 
 class Plan:
@@ -282,8 +310,14 @@ class Plan:
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
-        self.cells: list[Made] = [self._make(cell) for cell in enumerate_cells(config)]
-        self._needed = set(self._artefacts)
+        self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
+        counted = self.dimensions
+        self._needed = {
+            artefact.folder
+            for made in self.cells
+            if made.cell.dimension in counted
+            for artefact in made.artefacts
+        }
         for name in config.scale.prepared:
             self.data(name)
 
@@ -414,41 +448,47 @@ class Plan:
             self._training_codes[model, name] = code
         return self._training_codes[model, name]
 
-    def _make(self, cell: Cell) -> Made:
+    def _make(self, cell: Cell, keep: int | None) -> Made:
         data = self.data(cell.tested_on)
         model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
         folder, label = f"{cell.dimension}/{cell.path}", str(cell)
         setting = setting_of(cell.setting)
         recipe = self.recipes.predict(cell.model, cell.trained_on, cell.subset, setting)
         check_options(PredictOptions, recipe["predict"], f"prediction of {label}")
-        predictions = self._artefact(
-            "predict",
-            f"{FOLDERS['predict']}/{folder}",
-            label,
-            recipe,
-            {"data": data, **({"model": model} if model else {})},
-            self.code("predict", model=cell.model),
-        )
-
-        def scores(folder: str, label: str, conventions: list[str]) -> Artefact:
-            return self._artefact(
-                "score",
-                folder,
+        samples, statistic = self.recipes.members(cell.model, cell.trained_on)
+        made_of = {"data": data, **({"model": model} if model else {})}
+        predictions = None
+        if keep is None:
+            predictions = self._artefact(
+                "predict",
+                f"{FOLDERS['predict']}/{folder}",
                 label,
-                self.recipes.score(dict(vars(cell)), setting, conventions),
-                {"data": data, "predictions": predictions},
-                self.code("score", *_modules(conventions)),
+                recipe,
+                made_of,
+                self.code("predict", model=cell.model),
             )
 
+        def scores(folder: str, label: str, conventions: list[str], kept: Json) -> Artefact:
+            own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
+            modules = _modules(conventions)
+            if predictions is None:
+                code = self.code("rollout", *modules, model=cell.model)
+                own = {**own, "rollout": recipe, **kept}
+                return self._artefact("score", folder, label, own, made_of, code)
+            inputs = {"data": data, "predictions": predictions}
+            return self._artefact("score", folder, label, own, inputs, self.code("score", *modules))
+
         folder = f"{FOLDERS['score']}/{folder}"
-        seen = self.recipes.scored(cell.tested_on, perceptual=True)
+        seen = self.recipes.scored(cell.tested_on, True, samples)
+        plain = self.recipes.scored(cell.tested_on, False, samples)
         return Made(
             cell,
             data,
             model,
             predictions,
-            scores(folder, label, self.recipes.scored(cell.tested_on, perceptual=False)),
-            scores(f"{folder}/{PERCEPTUAL}", f"{label}, perceptual", seen) if seen else None,
+            scores(folder, label, plain, {"keep": keep}),
+            scores(f"{folder}/{PERCEPTUAL}", f"{label}, perceptual", seen, {}) if seen else None,
+            keep,
         )
 
     @property
@@ -528,21 +568,31 @@ class Plan:
             if scores is not None
         ]
 
+    @property
+    def dimensions(self) -> list[str]:
+        """The dimensions that were asked for: all, or those in ``runtime: {counted: [...]}``."""
+        counted = self.config.scale.runtime.get("counted")
+        names = self.config.scale.dimensions
+        return [name for name in names if counted is None or name in counted]
+
     def is_wanted(self, artefact: Artefact) -> bool:
-        """Does it count as work of this scale?
+        """Does it count as work of this run?
 
         Data that no cell needs (`prepared` in the scale file) do when somebody has begun to prepare
         them.
         """
-        if artefact.stage == "prepare" and artefact.folder not in self._needed:
-            state = self.store / "state" / artefact.folder
-            return (self.store / artefact.receipt).exists() or state.exists()
-        return True
+        if artefact.folder in self._needed:
+            return True
+        state = self.store / "state" / artefact.folder
+        begun = (self.store / artefact.receipt).exists() or state.exists()
+        return artefact.stage == "prepare" and begun
 
     def threads(self, artefact: Artefact) -> int:
         """Threads of a training or prediction, part of its recipe; processes that prepare data."""
         if artefact.stage == "prepare":
             return max(1, int(self.config.scale.runtime.get("prepare_workers", 1)))
+        if artefact.forecast is not None:
+            return int(artefact.forecast["predict"].get("threads", 1))
         return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))
 
     def ranks(self, artefact: Artefact) -> int:
@@ -554,10 +604,10 @@ class Plan:
 
     def gpus(self, artefact: Artefact) -> int:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
-        if artefact.stage in ("train", "predict"):
-            needs = self.config.models[artefact.recipe["model"]].fit == "sgd"
-        else:
-            needs = artefact.is_perceptual
+        network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
+        needs = artefact.is_perceptual
+        if network is not None:
+            needs = needs or self.config.models[network["model"]].fit == "sgd"
         if not needs:
             return 0
         gpus = int(self.config.scale.runtime.get("gpus", 0))

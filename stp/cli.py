@@ -14,8 +14,20 @@ from stp.verbs.app import app
 
 # isort: off
 # In the order of `stp --help`.
-from stp.verbs import stages, search, progress, results, findings  # noqa: F401
-from stp.verbs import datasets, models, perceptual, store  # noqa: F401
+from stp.verbs import (  # noqa: F401
+    stages,
+    search,
+    progress,
+    results,
+    findings,
+    figures,
+    pictures,
+    preferences,
+    datasets,
+    models,
+    perceptual,
+    store,
+)
 
 
 def main() -> None:

@@ -255,22 +255,33 @@ class Weights(Strict):
         return Release(source="own", files=(file,), raw_gb=0.2)
 
 
+Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
+
+
 class PerDataset(Strict):
     """What a model sets for one dataset."""
 
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    statistic: Statistic | None = None
     size: Size = Size()
     weights: Weights | None = None
 
 
 class ModelSettings(Strict):
-    """What a scale may override in a model."""
+    """What a scale may override in a model.
+
+    Attributes:
+        statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
+            mean_of_members unless set.
+    """
 
     options: Json = {}
     train: Json = {}
     predict: Json = {}
+    statistic: Statistic | None = None
     size: Size = Size()
     weights: Weights | None = None
     datasets: dict[str, PerDataset] = {}
@@ -282,6 +293,8 @@ class Model(ModelSettings):
     Attributes:
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds) or calibrate (a search over parameters).
+        is_sampled: it draws its forecasts, so that there can be several of a clip
+            (``predict: {samples: 10}``).
         datasets: what the paper set for each dataset.
     """
 
@@ -289,6 +302,35 @@ class Model(ModelSettings):
     reference: str
     published_name: str | None = None
     fit: Literal["none", "closed_form", "sgd", "calibrate"]
+    is_sampled: bool = False
+
+
+class ReproducedColumn(Strict):
+    """What a column of a reproduction table is.
+
+    Attributes:
+        convention: or ``<convention>@<threshold>``.
+        factor: that our value is multiplied by, to be in the units of the column.
+        unit: of the column, in words, where they are not those of the convention.
+        doubt: why it is not certain; such a column gets no difference.
+    """
+
+    convention: str
+    factor: float = 1.0
+    unit: str = ""
+    doubt: str = ""
+
+
+class Reproduction(Strict):
+    """A table of what the paper reproduced on one dataset with the original code.
+
+    Attributes:
+        table: its name among the published values.
+        columns: its columns, in the order of the paper.
+    """
+
+    table: str
+    columns: dict[str, ReproducedColumn]
 
 
 class Evaluation(Strict):
@@ -297,12 +339,16 @@ class Evaluation(Strict):
     Attributes:
         columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
         also: group -> further conventions that are scored.
+        ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
+        reproduction: dataset -> its table of what was reproduced.
     """
 
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]]
+    ensembles: dict[str, tuple[str, ...]] = {}
     datasets: dict[str, str]
+    reproduction: dict[str, Reproduction] = {}
 
 
 class Metric(Strict):
@@ -358,6 +404,8 @@ class Case(Strict):
         tested_on: the dataset of the test; that of training unless set.
         train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
+        keep: store this many forecasts, for pictures, and score all while they are made: for those
+            that are too large to be stored. Unless set, all are stored first. Scores are the same.
     """
 
     trained_on: str
@@ -365,6 +413,7 @@ class Case(Strict):
     tested_on: str | None = None
     subset: str = "test"
     setting: Setting = Setting()
+    keep: int | None = Field(default=None, ge=1)
 
 
 class Wanted(Strict):

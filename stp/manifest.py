@@ -31,7 +31,11 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     named = {name for made in cells for name in (made.cell.trained_on, made.cell.tested_on)}
     models = list(dict.fromkeys(made.cell.model for made in cells))
     columns = {name: plan.recipes.columns(name) for name in datasets}
-    conventions = sorted({c for name in datasets for c in plan.recipes.conventions(name)})
+    tested = {
+        (made.cell.tested_on, plan.recipes.members(made.cell.model, made.cell.trained_on)[0])
+        for made in cells
+    }
+    conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
     described = {convention: _describe(plan, convention) for convention in conventions}
     published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
     entries = _Entries(plan, paper or Paper())
@@ -53,12 +57,22 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                 },
             }
         },
+        "reproduction": {
+            name: table.model_dump(mode="json")
+            for name, table in plan.config.evaluation.reproduction.items()
+            if dimension == "short_term"
+        },
         "names": {
             "models": {name: plan.config.models[name].title for name in models},
             "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
         },
         "published": str(published),
         "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
+        "published_clips": {
+            name: plan.config.datasets[name].counts.published.test
+            for name in sorted(named)
+            if plan.config.datasets[name].counts.published.test
+        },
         "published_names": {
             "models": {
                 name: model.published_name or model.title
@@ -90,7 +104,7 @@ class Paper:
     def __init__(self) -> None:
         config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
         self.recipes = Recipes(config)
-        self.evaluations = {_evaluation(cell) for cell in enumerate_cells(config)}
+        self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
         """Is this an evaluation of the paper, with its recipe from data to predictions?
@@ -161,7 +175,7 @@ class _Entries:
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
 
-        entry = {
+        entry: Json = {
             "key": dict(vars(cell)),
             "source": release.source,
             "release": dataset.release,
@@ -172,9 +186,14 @@ class _Entries:
             "subset_note": release.note,
             "data": folder(made.data),
             "model": folder(made.model) if made.model else None,
-            "predictions": folder(made.predictions),
+            "predictions": folder(made.predictions) if made.predictions else None,
             "scores": folder(made.scores),
         }
+        samples, statistic = plan.recipes.members(cell.model, cell.trained_on)
+        if samples > 1:
+            entry |= {"samples": samples, "statistic": statistic}
+        if made.keep is not None:
+            entry |= {"kept": made.keep}
         return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
 
 

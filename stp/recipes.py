@@ -30,7 +30,9 @@ class Recipes:
         self._settings: dict[tuple[str, str, str], Json] = {}
         self._prepare: dict[str, Json] = {}
         self._networks: dict[tuple[str, str], Json] = {}
-        self._conventions: dict[str, list[str]] = {}
+        self._conventions: dict[tuple[str, bool], list[str]] = {}
+        self._scored: dict[tuple[str, bool, bool], list[str]] = {}
+        self._members: dict[tuple[str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str) -> Json:
         """Resolve what a model sets for a dataset: options, train or predict.
@@ -129,24 +131,61 @@ class Recipes:
             subset: split or subset of the tested dataset.
             setting: horizon, and interval where it is one.
         """
+        predict = self.settings(model, trained_on, "predict")
+        if predict.get("samples") == 1:  # one is what everybody else has who says nothing
+            predict = {key: value for key, value in predict.items() if key != "samples"}
         recipe = {
             **self._network(model, trained_on),
             "lead_times": setting["horizon"],
             "split": subset,
-            "predict": self.settings(model, trained_on, "predict"),
+            "predict": predict,
         }
         if "interval" in setting:
             recipe["interval"] = setting["interval"]
         return recipe
 
-    def conventions(self, dataset: str) -> list[str]:
+    def members(self, model: str, trained_on: str) -> tuple[int, str | None]:
+        """How many forecasts of each clip there are, and what is scored of several.
+
+        Raises:
+            StpError: several are wanted of a model that draws none.
+        """
+        found = self._members.get((model, trained_on))
+        if found is None:
+            samples = int(self.settings(model, trained_on, "predict").get("samples", 1))
+            if samples > 1 and not self.config.models[model].is_sampled:
+                raise StpError(
+                    f"prediction of {model} on {trained_on}: {samples} samples of each forecast "
+                    "are asked for, but it always forecasts the same",
+                    expected="samples of models that draw forecasts (is_sampled in config/models)",
+                    remedy="take predict.samples out, or set it for such a model only",
+                )
+            statistic = self._statistic(model, trained_on) if samples > 1 else None
+            found = self._members[model, trained_on] = samples, statistic
+        return found
+
+    def _statistic(self, model: str, trained_on: str) -> str:
+        """The scale wins over the model's own entry, and the particular over the general."""
+        for settings in (self.config.scale.models.get(model), self.config.models[model]):
+            if settings is not None:
+                own = settings.datasets.get(trained_on)
+                found = (own and own.statistic) or settings.statistic
+                if found is not None:
+                    return found
+        return "mean_of_members"
+
+    def conventions(self, dataset: str, samples: int = 1) -> list[str]:
         """List the conventions that are scored on a dataset, the table's columns first.
+
+        Args:
+            dataset: of the test.
+            samples: forecasts of each clip.
 
         Raises:
             StpError: a convention is not declared in config/conventions.
         """
-        if dataset in self._conventions:
-            return self._conventions[dataset]
+        if (dataset, samples > 1) in self._conventions:
+            return self._conventions[dataset, samples > 1]
         row = self.config.evaluation.datasets.get(dataset, "")
         where = (
             "config/evaluation/predbench.yaml"
@@ -156,14 +195,15 @@ class Recipes:
         wanted = [
             *(_convention(shown, where) for shown in self.columns(dataset).values()),
             *self.config.evaluation.also.get(row, ()),
+            *(self.config.evaluation.ensembles.get(row, ()) if samples > 1 else ()),
         ]
         for convention in wanted:
             metric, _, choice = convention.partition(".")
             check_known(metric, self.config.metrics, "metric", where)
             known = self.config.metrics[metric].conventions
             check_known(choice, known, f"convention of {metric}", where)
-        self._conventions[dataset] = list(dict.fromkeys(wanted))
-        return self._conventions[dataset]
+        self._conventions[dataset, samples > 1] = list(dict.fromkeys(wanted))
+        return self._conventions[dataset, samples > 1]
 
     def columns(self, dataset: str) -> dict[str, str]:
         """Column of a dataset's table -> convention, or convention@threshold.
@@ -179,6 +219,9 @@ class Recipes:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
         return self.config.metrics[convention.partition(".")[0]]
 
+    def _is_higher_better(self, convention: str) -> bool | None:
+        return self.metric(convention).is_higher_better(convention.partition(".")[2])
+
     def network(self, convention: str) -> str | None:
         """The network that a convention looks through, if it does."""
         return self.metric(convention).weights.get(convention.partition(".")[2])
@@ -192,32 +235,49 @@ class Recipes:
             return f"the weights of {network} are not there (see `stp weights`)"
         return ""
 
-    def scored(self, dataset: str, perceptual: bool) -> list[str]:
+    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
         """List the conventions of one of a cell's two score jobs.
 
         Args:
             dataset: of the test.
             perceptual: those that a GPU computes, or all others.
+            samples: forecasts of each clip.
         """
-        return [
-            name
-            for name in self.conventions(dataset)
-            if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
-        ]
+        key = dataset, perceptual, samples > 1
+        if key not in self._scored:
+            self._scored[key] = [
+                name
+                for name in self.conventions(dataset, samples)
+                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
+            ]
+        return self._scored[key]
 
-    def score(self, cell: Json, setting: Mapping[str, int], conventions: list[str]) -> Json:
+    def score(
+        self,
+        cell: Json,
+        setting: Mapping[str, int],
+        conventions: list[str],
+        statistic: str | None = None,
+    ) -> Json:
         """The recipe of a cell's scores.
 
         Args:
             cell: its keys.
             setting: horizon, and interval where it is one.
             conventions: to compute.
+            statistic: what is scored of several forecasts of a clip.
         """
         networks = sorted({network for name in conventions if (network := self.network(name))})
         weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
             **({"weights": weights} if weights else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
+            **({"statistic": statistic} if statistic else {}),
+            **(
+                {"higher_is_better": {name: self._is_higher_better(name) for name in conventions}}
+                if statistic == "best_of_members"
+                else {}
+            ),
             "cell": cell,
             # The order of a table's columns is no matter of the scores.
             "conventions": sorted(conventions),

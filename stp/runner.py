@@ -34,6 +34,8 @@ CORES = {
     "predict": "stp.predict.run",
     "score": "stp.score.run",
 }
+ROLLOUT = "stp.score.rollout"
+"""Makes scores of forecasts that are not stored."""
 FAILURE = "failure.json"
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -68,7 +70,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         if store.adopt(final):
             lines.finish(adopted=True)
             return final
-        resumable = artefact.recipe.get("fit") == "sgd"
+        resumable = artefact.is_resumable
         stop = Stop()
         try:
             with (
@@ -245,10 +247,12 @@ def core_name(artefact: Artefact) -> str:
     Raises:
         StpError: the model or the reader has no code yet.
     """
-    name = CORES[artefact.stage].format(**artefact.recipe)
+    core = ROLLOUT if artefact.is_rollout else CORES[artefact.stage]
+    name = core.format(**artefact.recipe)
     named = [name]
-    if "model" in artefact.recipe:
-        named.append(f"stp.models.{artefact.recipe['model']}")
+    model = (artefact.forecast or artefact.recipe).get("model")
+    if model is not None:
+        named.append(f"stp.models.{model}")
     for module in named:
         if artefact.code.modules.get(module) == "missing":
             raise StpError(

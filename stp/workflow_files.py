@@ -6,6 +6,8 @@ named by its content or written by the main process only.
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from stp import config as configuration
@@ -13,17 +15,43 @@ from stp.cells import Plan
 from stp.disk import write_text_if_changed
 from stp.fingerprint import code_of, digest
 from stp.manifest import Paper, as_text, manifest
-from stp.profiling import networks, published
+from stp.profiling import networks
 
 RESULTS = Path("results")
+FACTS = ("datasets", "models", "published")
+"""Folders of the configuration that tables of facts are made from."""
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
     """Write the effective configuration, so that every verb makes the very same plan."""
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
+    which = counted(results)
+    if which is not None:
+        content["runtime"] = {**content.get("runtime", {}), "counted": which}
     path = results / "plan" / f"config-{digest(content)}.json"
     write_text_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return path
+
+
+def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
+    """Note which dimensions the targets of a run need, so that progress counts these.
+
+    A target names them: ``results/tables/short_term.csv``. Targets that name none need all.
+    """
+    words = [set(re.split(r"[/.]", target)) for target in targets]
+    named = [name for name in plan.config.scale.dimensions if any(name in word for word in words)]
+    every = not words or any(not word & set(named) for word in words)
+    text = json.dumps(None if every else named) + "\n"
+    write_text_if_changed(results / "plan" / "counted.json", text)
+
+
+def counted(results: Path = RESULTS) -> list[str] | None:
+    """The dimensions that the current run needs; None for all."""
+    try:
+        found: list[str] | None = json.loads((results / "plan" / "counted.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return found
 
 
 def write_data_list(plan: Plan, write: bool = True, results: Path = RESULTS) -> Path:
@@ -79,17 +107,55 @@ def write_profile_input(
     return path
 
 
-def write_model_size_input(write: bool = True, results: Path = RESULTS) -> Path:
-    """Write what the table of model sizes is made from besides measurements, where it differs.
+def write_code_input(
+    name: str, roots: Iterable[str], write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the code is that draws something, where it differs.
+
+    An edit of it draws these again, and makes no table again.
+
+    Args:
+        name: of the file.
+        roots: modules that draw.
+        write: whether this process is the one that writes.
+        results: where figures are made.
 
     Returns:
         the path.
     """
-    path = results / "plan" / "model_size.json"
+    path = results / "plan" / f"{name}.json"
     if write:
+        described = {"code": code_of(roots).fingerprint}
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path
+
+
+def write_table_input(
+    name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what a table is made from that comes from configuration, where the text differs.
+
+    Args:
+        name: of the table.
+        roots: modules that make it.
+        plan: of the scale.
+        write: whether this process is the one that writes.
+        results: where tables are made.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / f"{name}.json"
+    if write:
+        facts = hashlib.sha256()
+        for folder in FACTS:
+            for file in sorted((configuration.CONFIG_FOLDER / folder).iterdir()):
+                facts.update(f"{file.name}\n".encode() + file.read_bytes())
+        scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         described = {
-            "code": code_of(["stp.profiling.table"]).fingerprint,
-            "published": hashlib.sha256(published.FILE.read_bytes()).hexdigest(),
+            "code": code_of(roots, plan.config.equivalent).fingerprint,
+            "facts": facts.hexdigest(),
+            "scale": digest(scale),
         }
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config
+from stp import config, workflow_files
 from stp.cells import Plan, setting_name, setting_of
 from stp.errors import StpError
 
@@ -18,7 +18,10 @@ DEMO = ROOT / "config" / "demo.yaml"
 
 
 def demo(**changes):
-    return config.merge(yaml.safe_load(DEMO.read_text()), changes)
+    """The short-term part of the demo."""
+    scale = yaml.safe_load(DEMO.read_text())
+    scale["dimensions"] = {"short_term": scale["dimensions"]["short_term"]}
+    return config.merge(scale, changes)
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +149,8 @@ def test_training_is_shared_by_all_dimensions(paper):
     assert len(models) == 14
     found = {m.cell.dimension: m for m in paper.cells if m.cell.model == "convlstm"}
     assert found["robustness"].predictions.recipe["interval"] == 3
-    assert found["long_term"].predictions.recipe["lead_times"] == 20
-    assert found["long_term"].predictions.recipe["horizon"] == 1
+    assert found["long_term"].scores.recipe["rollout"]["lead_times"] == 20
+    assert found["long_term"].scores.recipe["rollout"]["horizon"] == 1
     assert "interval" not in found["short_term"].predictions.recipe
 
 
@@ -185,8 +188,128 @@ def test_predictions_and_scores_know_horizon_interval_and_subset(paper):
         for m in paper.cells
         if (m.cell.dimension, m.cell.tested_on) == ("long_term", "weatherbench")
     )
-    assert long.predictions.recipe["lead_times"] == 20 and long.predictions.recipe["horizon"] == 1
+    forecast = long.scores.forecast
+    assert forecast["lead_times"] == 20 and forecast["horizon"] == 1
     assert "interval" not in long.scores.recipe
+
+
+# Forecasts that are scored while they are made, and several forecasts of a clip
+
+
+def rolled(**more) -> dict:
+    """The demo with one cell in the long-term dimension whose forecasts are not stored."""
+    case = {"trained_on": "kth", "setting": {"horizon": 15}, **more}
+    return demo(dimensions={"long_term": {"models": ["convlstm", "persistence"], "cells": [case]}})
+
+
+def of_long_term(scale: dict) -> list:
+    return [made for made in Plan(config.load(scale)).cells if made.cell.dimension == "long_term"]
+
+
+def test_forecasts_that_are_too_large_are_scored_while_they_are_made(paper):
+    found = {m.cell.tested_on: m for m in paper.cells if m.cell.dimension == "long_term"}
+    assert {name for name, made in found.items() if made.predictions is None} == {"weatherbench"}
+    stored, kept = (of_long_term(rolled(**more))[0] for more in ({}, {"keep": 3}))
+    assert kept.predictions is None and kept.keep == 3 and stored.keep is None
+    assert set(kept.scores.inputs) == {"data", "model"}
+    assert kept.scores.inputs["model"].folder == stored.model.folder
+    own = {"rollout", "keep"}
+    assert {k: v for k, v in kept.scores.recipe.items() if k not in own} == stored.scores.recipe
+    assert kept.scores.recipe["rollout"] == stored.predictions.recipe
+    assert kept.artefacts == [kept.data, kept.model, kept.scores]
+    assert (kept.scores.rule, kept.scores.kind) == ("score_long_term", "rollout convlstm")
+    assert kept.scores.is_resumable and not stored.scores.is_resumable
+
+
+def test_their_job_asks_for_what_forecasts_need():
+    scale = config.merge(
+        rolled(keep=3), {"runtime": {"gpus": 4}, "predict": {"threads": 5}, "train": {"threads": 7}}
+    )
+    plan = Plan(config.load(scale))
+    network, plain = (made.scores for made in plan.cells if made.predictions is None)
+    assert (plan.gpus(network), plan.gpus(plain)) == (1, 0)
+    assert plan.threads(network) == plan.threads(plain) == 5
+    (short, *_) = [m for m in plan.cells if m.cell.dimension == "short_term"]
+    assert (plan.gpus(short.scores), plan.threads(short.scores)) == (0, 1)
+
+
+def test_where_they_are_perceived_they_are_made_by_a_second_job(monkeypatch, tmp_path):
+    monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
+    (tmp_path / "alexnet_features.pth").touch()
+    made = of_long_term(rolled(keep=3))[0]
+    assert made.perceptual.recipe["rollout"] == made.scores.recipe["rollout"]
+    assert "keep" not in made.perceptual.recipe and made.scores.recipe["keep"] == 3
+
+
+def test_their_scores_change_with_the_model_and_with_the_code_of_predictions(checkout):
+    def folders(source: Path) -> list[str]:
+        plan = Plan(config.load(rolled(keep=3)), source)
+        return [made.scores.folder for made in plan.cells if made.predictions is None]
+
+    for module, reached in (("models/convlstm.py", {0}), ("predict/forecasts.py", {0, 1})):
+        edit(checkout, module)
+        pairs = list(zip(folders(ROOT), folders(checkout), strict=True))
+        assert {i for i, (before, after) in enumerate(pairs) if before != after} == reached
+        shutil.copy(ROOT / "stp" / module, checkout / "stp" / module)
+
+
+def ensemble(samples: int, **more) -> list:
+    """MCVD and a model without randomness, with one forecast of each clip or several."""
+    return Plan(
+        config.load(
+            demo(
+                dimensions={"short_term": {"models": ["mcvd", "persistence"], "datasets": ["kth"]}},
+                models={"mcvd": {"predict": {"samples": samples}, **more}},
+            )
+        )
+    ).cells
+
+
+def test_one_sample_is_what_is_drawn_where_nothing_is_said():
+    scale = demo(dimensions={"short_term": {"models": ["mcvd"], "datasets": ["kth"]}})
+    (nothing,) = Plan(config.load(scale)).cells
+    one = ensemble(1, statistic="best_of_members")[0]
+    assert one.predictions.folder == nothing.predictions.folder
+    assert one.scores.folder == nothing.scores.folder
+    assert "statistic" not in one.scores.recipe
+
+
+def test_several_samples_are_scored_by_a_statistic_and_as_an_ensemble():
+    one, persistence = ensemble(1)
+    several, same = ensemble(10)
+    assert several.predictions.recipe["predict"]["samples"] == 10
+    assert several.model.folder == one.model.folder, "the training is shared"
+    assert (same.predictions, same.scores) == (persistence.predictions, persistence.scores)
+    assert several.scores.recipe["statistic"] == "mean_of_members"
+    more = set(several.scores.recipe["conventions"]) - set(one.scores.recipe["conventions"])
+    assert more == {"crps.fair", "spread.pooled", "spread.skill_ratio"}
+    assert "higher_is_better" not in several.scores.recipe
+    best = ensemble(10, statistic="best_of_members")[0]
+    assert best.predictions.folder == several.predictions.folder
+    higher = best.scores.recipe["higher_is_better"]
+    assert set(higher) == set(best.scores.recipe["conventions"])
+    assert higher["ssim.range2"] and not higher["mse.pixel_sum"]
+
+
+def test_the_particular_statistic_wins():
+    by_dataset = {"kth": {"statistic": "ensemble_mean"}}
+    cell = ensemble(10, statistic="best_of_members", datasets=by_dataset)[0]
+    assert cell.scores.recipe["statistic"] == "ensemble_mean"
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"predict": {"samples": 10}}, ["10 samples", "always forecasts the same", "is_sampled"]),
+        ({"predict": {"samples": 0}}, ["samples is 0", "a whole number from 1"]),
+        ({"models": {"convlstm": {"statistic": "best"}}}, ["statistic", "best_of_members"]),
+    ],
+)
+def test_samples_and_statistics_that_cannot_be_are_refused(changes, parts):
+    with pytest.raises(StpError) as error:
+        Plan(config.load(demo(**changes)))
+    for part in parts:
+        assert part in str(error.value)
 
 
 def test_a_training_serves_all_dimensions(paper):
@@ -199,8 +322,8 @@ def test_a_training_serves_all_dimensions(paper):
 
 def test_perceptual_scores_are_a_second_job_where_their_weights_are(monkeypatch, tmp_path):
     monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
-    assert all(made.perceptual is None for made in Plan.load(DEMO).cells)
-    before = {made.scores.folder for made in Plan.load(DEMO).cells}
+    assert all(made.perceptual is None for made in Plan(config.load(demo())).cells)
+    before = {made.scores.folder for made in Plan(config.load(demo())).cells}
     (tmp_path / "alexnet_features.pth").touch()
     plan = Plan(config.load(demo(runtime={"gpus": 4})))
     by_dataset = {made.cell.tested_on: made for made in plan.cells}
@@ -274,10 +397,10 @@ def edit(checkout: Path, module: str, addition: str = "\nCHANGED = 1\n") -> None
     path.write_text(path.read_text() + addition)
 
 
-def changed(checkout: Path, scale=DEMO) -> set[tuple[str, str]]:
+def changed(checkout: Path, scale=None) -> set[tuple[str, str]]:
     """The (stage, dataset/model) of every artefact whose path differs from today's."""
-    before = {a.folder for a in Plan(config.load(DEMO)).artefacts.values()}
-    plan = Plan(config.load(scale), checkout)
+    before = {a.folder for a in Plan(config.load(demo())).artefacts.values()}
+    plan = Plan(config.load(scale or demo()), checkout)
     found = set()
     for artefact in plan.artefacts.values():
         if artefact.folder not in before:
@@ -416,3 +539,34 @@ def test_datasets_are_prepared_though_no_cell_needs_them():
     assert all(data.folder in plan.artefacts for data in plan.prepared)
     with pytest.raises(StpError, match="unknown dataset 'seviir'"):
         Plan.load(demo(prepared=["seviir"]))
+
+
+def test_progress_counts_the_dimensions_that_were_asked_for(tmp_path):
+    scale = yaml.safe_load(DEMO.read_text())
+    counted = config.merge(scale, {"runtime": {"counted": ["short_term"]}})
+    plan = Plan(config.load(counted))
+    wanted = {a.folder for a in plan.artefacts.values() if plan.is_wanted(a)}
+    assert plan.dimensions == ["short_term"] != Plan(config.load(scale)).dimensions
+    needed = {a.folder for made in plan.cells[:15] for a in made.artefacts}
+    assert wanted == needed < set(plan.artefacts)
+
+
+@pytest.mark.parametrize(
+    ("targets", "dimensions"),
+    [
+        (["results/tables/short_term.csv"], ["short_term"]),
+        (
+            ["results/figures/robustness/slopes.png", "results/tables/long_term.csv"],
+            ["long_term", "robustness"],
+        ),
+        (["results/tables/all"], None),
+        (["results/tables/short_term.csv", "results/figures/all"], None),
+        ([], None),
+    ],
+)
+def test_targets_say_which_dimensions_a_run_needs(tmp_path, targets, dimensions):
+    plan = Plan.load(DEMO)
+    workflow_files.write_counted(plan, targets, tmp_path)
+    assert workflow_files.counted(tmp_path) == dimensions
+    text = workflow_files.write_config(plan, tmp_path).read_text()
+    assert ('"counted":' in text) == (dimensions is not None)

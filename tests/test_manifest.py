@@ -82,6 +82,36 @@ def test_threads_and_prediction_batches_do_not_change_a_protocol():
     assert all(entry["protocol"] == "paper" for entry in found.values())
 
 
+def test_several_samples_are_not_the_papers_protocol_and_how_many_are_kept_is_no_part_of_it():
+    drawn = {"models": ["mcvd"], "datasets": ["kth"]}
+    case = {"trained_on": "weatherbench", "subset": "extrapolation", "setting": {"horizon": 20}}
+    rolled = {"models": ["mcvd"], "cells": [{**case, "keep": 3}]}
+    changes = {"short_term": drawn, "long_term": rolled}
+
+    def cells(**mcvd) -> list[dict]:
+        plan = overridden(dimensions=changes, models={"mcvd": mcvd})
+        return [cell for name in changes for cell in manifest(plan, name)["cells"]
+                if cell["key"]["model"] == "mcvd"]  # fmt: skip
+
+    short, long = (
+        next(cell for cell in cells() if cell["key"]["tested_on"] == name)
+        for name in ("kth", "weatherbench")
+    )
+    assert short["protocol"] == long["protocol"] == "paper"
+    assert "samples" not in short and "statistic" not in short and "kept" not in short
+    assert long["predictions"] is None and long["kept"] == 3
+    several = cells(predict={"samples": 10}, statistic="best_of_members")
+    assert {(cell["samples"], cell["statistic"]) for cell in several} == {(10, "best_of_members")}
+    assert {cell["protocol"] for cell in several} == {"changed paper"}
+
+
+def test_metrics_of_ensembles_are_described_where_there_is_one(paper):
+    plan = overridden(models={"mcvd": {"predict": {"samples": 2}}})
+    more = {"crps.fair", "crps.weighted", "spread.pooled", "spread.skill_ratio"}
+    found, before = (set(manifest(p, "short_term")["conventions"]) for p in (plan, paper))
+    assert found - before == more
+
+
 def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
     found = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
     assert found["persistence", "moving_mnist"]["protocol"] == "changed paper"

@@ -122,6 +122,8 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
             row["subset_note"] = cell.get("subset_note", "")
+            row["samples"] = cell.get("samples", 1)
+            row |= {name: cell.get(name) for name in ("statistic", "kept")}
             for stage in STAGES:
                 folder = cell.get(stage)
                 row[f"{stage}_folder"] = folder

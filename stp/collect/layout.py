@@ -68,9 +68,25 @@ CELLS = Table(
         *KEY_COLUMNS,
         *_SOURCE,
         ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
+        ("samples", "BIGINT", "Forecasts of each test clip; 1 unless the model draws several."),
+        (
+            "statistic",
+            "VARCHAR",
+            "What is scored of several: mean_of_members, ensemble_mean or best_of_members.",
+        ),
+        (
+            "kept",
+            "BIGINT",
+            "Predictions that lie beside the scores, where all are scored while they are made "
+            "and not stored; else NULL.",
+        ),
         ("data_fingerprint", "VARCHAR", "Fingerprint of the prepared data; see artefacts."),
         ("model_fingerprint", "VARCHAR", "Fingerprint of the trained model; NULL if none."),
-        ("predictions_fingerprint", "VARCHAR", "Fingerprint of the predictions; see artefacts."),
+        (
+            "predictions_fingerprint",
+            "VARCHAR",
+            "Fingerprint of the predictions; see artefacts. NULL if they are not stored.",
+        ),
         ("scores_fingerprint", "VARCHAR", "Fingerprint of the scores; see artefacts."),
         (
             "perceptual_fingerprint",
@@ -79,7 +95,7 @@ CELLS = Table(
         ),
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
         ("model_folder", "VARCHAR", "Folder of the trained model; NULL if none."),
-        ("predictions_folder", "VARCHAR", "Folder of the predictions."),
+        ("predictions_folder", "VARCHAR", "Folder of the predictions; NULL if not stored."),
         ("scores_folder", "VARCHAR", "Folder of the scores."),
         ("perceptual_folder", "VARCHAR", "Folder of the perceptual scores; NULL if none."),
     ),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.errors import StpError
+from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
 from stp.setting import split_threshold
 
@@ -84,6 +85,22 @@ def load_manifest(path: Path) -> Manifest:
 def cell_key(cell: Cell) -> tuple[Any, ...]:
     """Return the values of ``CELL_KEYS``."""
     return tuple(cell["key"][name] for name in CELL_KEYS)
+
+
+def forecast_recipe(cell: Cell) -> dict[str, Any]:
+    """Return the recipe of a cell's forecasts: shape, context, horizon of training, lead times.
+
+    It is that of its predictions, or part of that of its scores where forecasts are scored while
+    they are made (``cell["predictions"]`` is None; ``kept`` of them lie beside the scores).
+
+    Raises:
+        StpError: there is no receipt.
+    """
+    if cell["predictions"]:
+        found: dict[str, Any] = require_receipt(Path(cell["predictions"]))["recipe"]
+    else:
+        found = require_receipt(Path(cell["scores"]))["recipe"]["rollout"]
+    return found
 
 
 def describe(cell: Cell) -> str:

@@ -73,6 +73,25 @@ def collect(manifest: Path, out: Path) -> None:
         pq.write_table(pa.concat_tables(tables), temporary)
 
 
+def read_collected(path: Path) -> pa.Table:
+    """Read the collected rows of a dimension (schema ``COLLECTED``).
+
+    Raises:
+        StpError: the file is missing or damaged.
+    """
+    expected, remedy = "the collected rows of a dimension", "run the table command"
+    if not path.is_file():
+        raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
+    try:
+        return pq.read_table(path, partitioning=None).select(COLLECTED.names).cast(COLLECTED)
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected=expected,
+            remedy=f"delete {path} and run again",
+        ) from None
+
+
 def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     """Return the collected rows of one cell (schema ``COLLECTED``).
 

@@ -117,6 +117,10 @@ WORDS = {
 }
 PUBLISHED = "networks on a GPU: multiply-adds at each model's published forecasts per second"
 MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
+SCORING = (
+    "forecasts that are made faster than they are scored: predicted values x conventions at "
+    "{rate:g} M/s and thread"
+)
 READING = "networks that compute faster than frames are read: {rate:g} MB/s, assumed"
 
 
@@ -197,14 +201,19 @@ class Costs:
             memory_mb=self._memory_mb(artefact, work),
             seconds=seconds,
             bytes=round(work.bytes),
-            files=getattr(self.constants.files, artefact.stage),
+            files=self._files(artefact),
             basis="; ".join([basis, *work.unknown]),
         )
+
+    def _files(self, artefact: Artefact) -> int:
+        own: int = getattr(self.constants.files, artefact.stage)
+        return own + (self.constants.files.predict if artefact.is_rollout else 0)
 
     def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, str]:
         """Wall time of a job, and its basis."""
         gpus, threads = self.plan.gpus(artefact), self.processors(artefact)
         start: float = getattr(self.constants.start_s, artefact.stage)
+        start += self.constants.start_s.predict if artefact.is_rollout else 0
         start += self.constants.start_s.gpu if gpus else 0
         measured = self._measured.get((artefact.kind, gpus, threads))
         if measured:
@@ -223,13 +232,16 @@ class Costs:
         reading = work.reading_mb / self.constants.rates.read_mb
         if reading > computing:  # frames are read ahead, so the slower of the two counts
             basis = READING.format(rate=self.constants.rates.read_mb)
-        return start + max(computing, reading), basis
+        scoring = work.scored_mvalues / (self.constants.rates.score_mvalues * threads)
+        if scoring > max(computing, reading):  # the slower of the two counts here, too
+            basis = SCORING.format(rate=self.constants.rates.score_mvalues)
+        return start + max(computing, reading, scoring), basis
 
     def _memory_mb(self, artefact: Artefact, work: Work) -> int:
         """Memory of a job: of Snakemake, and of each process that computes."""
         memory, gpus = self.constants.memory_mb, self.plan.gpus(artefact)
         ranks = self.plan.ranks(artefact)
-        if artefact.stage not in TORCH_STAGES:
+        if artefact.stage not in TORCH_STAGES and not artefact.is_rollout:
             own = memory.python
             if artefact.stage == "prepare":
                 own = (own + min(memory.prepare, work.batch_mb)) * self._threads(artefact)
@@ -238,8 +250,10 @@ class Costs:
             return self._rounded(own)
         own = memory.torch + 2 * work.batch_mb / ranks
         own += memory.gpu if gpus else work.activations_mb / ranks
-        if artefact.stage == "predict":
+        if artefact.forecast is not None:
             own += work.weights_mb
+            if artefact.is_rollout:  # a block for each thread, and its copies
+                own += memory.score + 20 * work.block_mb * self._threads(artefact)
         elif artefact.recipe["fit"] == "sgd":
             own += COPIES * work.weights_mb
         else:

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from stp.cells import Artefact, Plan, Raw
+from stp.config import Dimension
 from stp.costs.estimate import Cost, Costs
 from stp.workflow_files import RESULTS, manifest_path
 
@@ -159,9 +160,34 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
             for entry in found
         ],
         "to_do": [asdict(line) for line in lines(found)],
+        "jobs": by_dimension(found),
         "all": [asdict(line) for line in lines(found, everything=True)],
         "assumptions": assumptions(found, everything=True),
     }
+
+
+DIMENSIONS: tuple[str, ...] = get_args(Dimension)
+SHARED = "shared"
+"""Stands for a dimension: what all of them use."""
+
+
+def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
+    """Count the jobs of each stage by the dimension of the evaluation that they belong to.
+
+    Returns:
+        stage -> dimension, or ``shared`` -> number of jobs, done or not.
+    """
+    counted: dict[str, dict[str, int]] = {}
+    for entry in found:
+        stage, dimension = entry.rule, SHARED
+        if entry.rule in ("collect", "render"):
+            dimension = entry.what
+        elif entry.rule.startswith(("predict_", "score_")):
+            own = [name for name in DIMENSIONS if entry.rule.endswith(f"_{name}")]
+            stage, dimension = entry.rule.removesuffix(f"_{own[0]}"), own[0]
+        of_stage = counted.setdefault(stage.replace("_", ", "), {})
+        of_stage[dimension] = of_stage.get(dimension, 0) + 1
+    return counted
 
 
 class _Coded:

@@ -3,7 +3,16 @@
 from rich.console import Console
 from rich.table import Table
 
-from stp.costs.summary import Entry, assumptions, hours, lines, size
+from stp.costs.summary import (
+    DIMENSIONS,
+    SHARED,
+    Entry,
+    assumptions,
+    by_dimension,
+    hours,
+    lines,
+    size,
+)
 from stp.progress import duration
 
 COLUMNS = (
@@ -38,12 +47,30 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
             end_section=after == "total",
         )
     console.print(table)
+    console.print(jobs(found))
     console.print("These are estimates. Assumptions:", highlight=False)
     for text in assumptions(found, everything):
         console.print(f"  - {text}", highlight=False)
     without = sum(not entry.has_code for entry in found)
     if without:
         console.print(f"{without:,} jobs have no code yet (--list marks them).", highlight=False)
+
+
+def jobs(found: list[Entry]) -> Table:
+    """A table of the number of jobs of each stage, by the dimension that they belong to."""
+    counted = by_dimension(found)
+    used = [name for name in (SHARED, *DIMENSIONS) if any(name in row for row in counted.values())]
+    table = Table(title="jobs by stage and dimension, done or not")
+    table.add_column("stage")
+    for name in [*used, "total"]:
+        table.add_column(name, justify="right")
+    last = list(counted)[-1]
+    for stage, row in counted.items():
+        numbers = [f"{row[name]:,}" if name in row else "" for name in used]
+        table.add_row(stage, *numbers, f"{sum(row.values()):,}", end_section=stage == last)
+    sums = [sum(row.get(name, 0) for row in counted.values()) for name in used]
+    table.add_row("total", *(f"{number:,}" for number in [*sums, sum(sums)]))
+    return table
 
 
 def listing(found: list[Entry]) -> Table:

@@ -5,7 +5,7 @@ A network's work counts in 10^9 multiply-adds, all other work in MB (10^6 bytes)
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stp.cells import Artefact, Plan, Raw
@@ -42,6 +42,8 @@ class Work:
         weights_mb: weights of its network.
         activations_mb: kept for the backward pass on a CPU.
         published: 10^9 multiply-adds per second that its network achieves on a GPU.
+        scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
+        block_mb: float32 frames that are scored at a time.
         unknown: what had to be assumed.
     """
 
@@ -53,6 +55,8 @@ class Work:
     weights_mb: float = 0.0
     activations_mb: float = 0.0
     published: float | None = None
+    scored_mvalues: float = 0.0
+    block_mb: float = 0.0
     unknown: tuple[str, ...] = ()
 
 
@@ -133,13 +137,14 @@ class Workload:
         )
 
     def _predict(self, artefact: Artefact) -> Work:
-        recipe, data = artefact.recipe, _data(artefact)
+        recipe, data = artefact.forecast, _data(artefact)
+        assert recipe is not None
         counts, unknown = self.facts.clips(data)
         clips, leads = counts[recipe["split"]], recipe["lead_times"]
-        written = clips * _values(recipe, leads) * FLOAT / MB
-        clip_mb = _values(recipe, recipe["context"] + leads) * FLOAT / MB
+        samples = recipe["predict"].get("samples", PredictOptions.samples)
+        clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
         common: dict[str, Any] = {
-            "bytes": written * MB,
+            "bytes": clips * samples * _values(recipe, leads) * FLOAT,
             "batch_mb": recipe["predict"].get("batch_size", PredictOptions.batch_size) * clip_mb,
         }
         if self.plan.config.models[recipe["model"]].fit != "sgd":
@@ -151,7 +156,7 @@ class Workload:
         evaluations = once + (1 - once) * size.evaluations
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * forecast_gmacs(size, recipe, leads) * evaluations,
+            clips * samples * forecast_gmacs(size, recipe, leads) * evaluations,
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             published=size.gpu_gmacs_per_s,
@@ -161,19 +166,21 @@ class Workload:
 
     def _score(self, artefact: Artefact) -> Work:
         recipe, data = artefact.recipe, _data(artefact)
-        predicted = artefact.inputs["predictions"]
-        assert isinstance(predicted, Artefact)
+        predicted = artefact.inputs.get("predictions")
+        forecast = predicted.forecast if isinstance(predicted, Artefact) else artefact.forecast
+        assert forecast is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], predicted.recipe["lead_times"]
-        values = _values(predicted.recipe, leads)
+        clips, leads = counts[recipe["split"]], forecast["lead_times"]
+        samples = forecast["predict"].get("samples", PredictOptions.samples)
+        values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
-        return Work(
-            "score_mvalues",
-            clips * values * conventions / 1e6,
-            bytes=2 * clips * leads * conventions * 8,  # of samples, and of clusters
-            batch_mb=values * FLOAT / MB,
-            unknown=unknown,
-        )
+        amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
+        written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
+        if artefact.is_rollout:
+            made = self._predict(artefact)
+            written += min(recipe.get("keep", 0), clips) * values * FLOAT
+            return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
+        return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
 
 
 def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:

@@ -2,7 +2,7 @@
 
 import textwrap
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stp.datasets.maps import coastline, latitude, longitude, ticks
-from stp.datasets.sheet import Group, Sheet
+from stp.datasets.sheet import Group, Scale, Sheet
 from stp.disk import beside, writing
 
 CONTEXT, HORIZON = "#5a5a5a", "#d55e00"
@@ -27,20 +27,14 @@ TOP = 0.95  # inches for the title and the times
 GAP = 0.05
 
 
-class Scale(NamedTuple):
-    """How values become colours."""
-
-    low: float
-    high: float
-    colours: str
-
-
 def scale_of(group: Group) -> Scale:
-    """Limits and colours that suit all panels of a group.
+    """Limits and colours that suit all panels of a group, unless it has its own.
 
     The limits leave out the outermost percent; where values lie on both sides of zero, as
     anomalies do, they are symmetric.
     """
+    if group.scale is not None:
+        return group.scale
     if group.is_picture:
         return Scale(0.0, 1.0, "gray")
     values = np.concatenate([panel.frames.ravel() for panel in group.panels])
@@ -60,7 +54,16 @@ def step_text(sheet: Sheet, frame: int) -> str:
     """The time of a frame, counted from the last one of the context."""
     step = int(sheet.steps[frame])
     sign = f"{step:+d}" if step else "0"
-    return sign if sheet.seconds is None else f"{sign}\n{step * sheet.seconds:+.2f} s"
+    return sign if sheet.seconds is None else f"{sign}\n{duration(step * sheet.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    """Write a lead time: ``+0.40 s``, ``+30 min``, ``+6 h``, ``+5 d``."""
+    units = ((86_400, "d"), (3600, "h"), (60, "min"))
+    for size, unit in units:
+        if abs(seconds) >= size and (seconds % size == 0 or size == 60):
+            return f"{seconds / size:+.4g} {unit}"
+    return f"{seconds:+.2f} s"
 
 
 def colour_of(sheet: Sheet, frame: int) -> str:
@@ -199,12 +202,30 @@ def degrees(axes: Axes, sheet: Sheet, *, on_left: bool, below: bool, width: floa
     axes.grid(color="black", alpha=0.2, linewidth=0.4)
 
 
-def colour_bar(figure: Figure, axes: Axes, group: Group, scale: Scale) -> None:
-    """Draw the colours of a group, with its name and units."""
+def colour_bar(
+    figure: Figure,
+    axes: Axes,
+    group: Group,
+    scale: Scale,
+    *,
+    lying: bool = False,
+    size: float = 7,
+) -> None:
+    """Draw the colours of a group, with its name and units.
+
+    Args:
+        figure: that of the axes.
+        axes: the place of the bar.
+        group: whose colours.
+        scale: of the group.
+        lying: whether the bar runs from left to right instead of upwards.
+        size: of the letters, in points.
+    """
     mappable = ScalarMappable(Normalize(scale.low, scale.high), scale.colours)
-    bar = figure.colorbar(mappable, cax=axes, extend="both")
-    bar.ax.tick_params(labelsize=7)
-    bar.set_label(f"{group.name} [{group.units or '?'}]", fontsize=7, parse_math=False)
+    way: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
+    bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=way)
+    bar.ax.tick_params(labelsize=size)
+    bar.set_label(f"{group.name} [{group.units or '?'}]", fontsize=size, parse_math=False)
 
 
 def aspect_of(sheet: Sheet) -> float:

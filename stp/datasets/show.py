@@ -85,9 +85,9 @@ def look(
         raise StpError(f"{name}: the {split} split has no clips", remedy="choose another split")
     rows = np.unique(np.linspace(0, len(clips) - 1, max(1, n_clips)).astype(np.int64))
     values = clips.read(rows)
-    labels = _labels(prepared, clips, rows)
+    labels = labels_of(prepared, clips, rows)
     attrs = prepared.attrs
-    is_picture = _is_picture(prepared)
+    is_picture = shows_pictures(prepared)
     if is_picture:
         if variable is not None or level is not None:
             raise StpError(f"{name} is video: it has no variables", remedy="leave out --variable")
@@ -96,7 +96,7 @@ def look(
         groups = [Group("", "1", True, _panels(labels, frames))]
         more = ""
     else:
-        names, units = variables_of(prepared), _units(prepared)
+        names, units = variables_of(prepared), units_of(prepared)
         chosen = choose(names, variable, level)
         groups = [
             Group(
@@ -108,13 +108,13 @@ def look(
             for i in chosen
         ]
         more = f", {len(chosen)} of {len(names)} variables" if len(chosen) < len(names) else ""
-    lat, lon = _grid(prepared)
+    lat, lon = grid_of(prepared)
     return Sheet(
         f"{name}, {attrs.get('source', 'unknown source')} data, {split} split: {len(rows)} of "
         f"{len(clips):,} clips{more}",
         groups,
         np.arange(values.shape[1]) - prepared.context + 1,
-        _seconds(prepared, clips, rows),
+        seconds_of(prepared, clips, rows),
         lat,
         lon,
     )
@@ -158,7 +158,8 @@ def _plain(name: str) -> str:
     return "".join(c for c in name.lower() if c.isalnum())
 
 
-def _is_picture(prepared: Prepared) -> bool:
+def shows_pictures(prepared: Prepared) -> bool:
+    """Whether values are brightness or colours, not physical fields."""
     is_bytes = prepared.frames.dtype == np.uint8
     return is_bytes and prepared.shape[0] in (1, 3) and not prepared.attrs.get("variables")
 
@@ -167,7 +168,7 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
     return [Panel(label, one) for label, one in zip(labels, frames, strict=True)]
 
 
-def _units(prepared: Prepared) -> list[str]:
+def units_of(prepared: Prepared) -> list[str]:
     """Units of each channel: of the coordinate ``channel_units``, or one text for all."""
     group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r")
     if "channel_units" in group:
@@ -175,7 +176,7 @@ def _units(prepared: Prepared) -> list[str]:
     return [str(prepared.attrs.get("units", ""))] * prepared.shape[0]
 
 
-def _labels(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
+def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
     """Names of clips and, on a line below, the time from which each is to be predicted."""
     if clips.virtual:
         return [f"drawn clip {row}" for row in rows]
@@ -193,7 +194,7 @@ def _labels(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
     return [f"{name}\n{stamp}" for name, stamp in zip(names, stamps, strict=True)]
 
 
-def _seconds(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
+def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
     """Seconds from frame to frame, where all clips have the same."""
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:
@@ -202,7 +203,7 @@ def _seconds(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None
     return float(strides.pop() / fps) if len(strides) == 1 else None
 
 
-def _grid(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
+def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Latitudes and longitudes of the pixels, where each row and column has one."""
     store_folder = prepared.folder / "frames.zarr"
     if not all((store_folder / name).is_dir() for name in ("lat", "lon")):

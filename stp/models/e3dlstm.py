@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, to_patches
+from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, roll, to_patches
 from stp.models.repeated_convolution import RepeatedConv2d
 from stp.models.st_lstm import FORGET_BIAS
-from stp.options import require, whole
+from stp.options import number, require, whole
 
 
 class Eidetic3DLSTM(nn.Module):
@@ -136,6 +136,7 @@ class Model(Recurrent):
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
+        l1_weight: of the mean absolute error, which is added to the mean squared one.
         scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
 
     Raises:
@@ -152,13 +153,15 @@ class Model(Recurrent):
         filter_size: int = 5,
         patch_size: int = 4,
         window: int = 2,
+        l1_weight: float = 0.0,
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(context, patch_size, scheduled_sampling)
         equal_widths("options.num_hidden", num_hidden)
         odd("options.filter_size", filter_size)
         require(whole(window, 1), "options.window", window, "a whole number from 1")
-        self.window = window
+        require(number(l1_weight) and l1_weight >= 0, "options.l1_weight", l1_weight, "0 or more")
+        self.window, self.l1_weight = window, l1_weight
         channels = shape[0] * patch_size**2
         height, width = (-(-side // patch_size) for side in shape[1:])
         self.cells = nn.ModuleList(
@@ -166,6 +169,21 @@ class Model(Recurrent):
             for before, after in pairwise([channels, *num_hidden])
         )
         self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of all predictions, of context frames too, plus the absolute one.
+
+        With a weight of 1 the authors' loss, and that of PredBench's appendix D (L2 + L1).
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration, from 0.
+        """
+        inputs = clip.shape[1] - self.context - 1
+        shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
+        outputs = roll(self.following(), clip, self.context, clip.shape[1] - 1, shown).float()
+        observed = clip[:, 1:]
+        return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
         """Frame (B, C, H, W) and what is remembered -> the next ones."""

@@ -341,9 +341,10 @@ class Sampler:
         denoise: whether to take out, after the last step, the noise that the network still sees at
             the last level. The release asks for the noise of level `steps` - 1 there, and leaves
             out the division by the root of the share of signal.
-        seed: whole number. Each clip has noise of its own, made from the seed and from the bytes
-            of its context frames: it does not depend on the other clips of the batch, their
-            order or their number.
+        seed: whole number. Each forecast has noise of its own, made from the seed, the bytes of
+            the context frames and the number of the forecast of these (its member): it does not
+            depend on the other clips of the batch, their order or their number, nor on how many
+            forecasts are drawn.
     """
 
     name: str = "ddpm"
@@ -448,6 +449,7 @@ class Model(nn.Module):
         "lowest mean squared error of the noise found in validation frames, at a noise level and "
         "with noise that each clip keeps; of equal epochs the earliest"
     )
+    is_sampled = True
     signal: Tensor
 
     def __init__(
@@ -510,15 +512,15 @@ class Model(nn.Module):
             dropout=dropout,
         )
 
-    def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+    def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
         height, width = frames.shape[-2:]
         known = self._scale(frames)
         together = max(1, KEPT_BYTES // self.network.modulation_bytes(*known.shape[-2:]))
         forecast = torch.cat(
             [
                 self._forecast(
-                    part, [_generator(clip, self.sampler.seed) for clip in part], horizon
+                    part, [_generator(clip, self.sampler.seed, member) for clip in part], horizon
                 )
                 for part in known.split(together)
             ]
@@ -614,10 +616,11 @@ class Model(nn.Module):
         return (pad(frames, self.multiple) - self.low) / (self.high - self.low) * 2 - 1
 
 
-def _generator(frames: Tensor, seed: int) -> torch.Generator:
-    """Random numbers that depend on one clip's frames and the seed alone."""
+def _generator(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
+    """Random numbers that depend on one clip's frames, the seed and the member alone."""
     content = frames.detach().float().cpu().contiguous().numpy().tobytes()
-    digest = hashlib.blake2b(content, digest_size=7, key=str(seed).encode()).digest()
+    key = f"{seed}/{member}" if member else str(seed)
+    digest = hashlib.blake2b(content, digest_size=7, key=key.encode()).digest()
     return torch.Generator(frames.device).manual_seed(int.from_bytes(digest, "big"))
 
 

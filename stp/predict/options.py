@@ -15,14 +15,16 @@ class PredictOptions:
         batch_size: samples at a time.
         threads: CPU threads.
         precision: bf16 (mixed, where the device computes it) or float32.
+        samples: forecasts of each clip, its members; several of models that draw them only.
     """
 
     batch_size: int = 16
     threads: int = 1
     precision: str = "float32"
+    samples: int = 1
 
     def __post_init__(self) -> None:
-        for key in ("batch_size", "threads"):
+        for key in ("batch_size", "threads", "samples"):
             value = getattr(self, key)
             require(whole(value, 1), f"predict.{key}", value, "a whole number from 1")
         ok = self.precision in PRECISIONS

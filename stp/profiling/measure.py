@@ -104,7 +104,7 @@ def measure(
                 )
             used["process_bytes_after_training"] = memory.process_peak()
         return {
-            "size": _describe_size(counted),
+            "size": describe_size(counted),
             "speed": {"batch": batch, **speed},
             "memory": {"batch": batch, **used},
             "compute": compute.describe(),
@@ -134,7 +134,8 @@ def _waiter(device: torch.device) -> Callable[[], None]:
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
-def _describe_size(counted: Size) -> Json:
+def describe_size(counted: Size) -> Json:
+    """What was counted, as it stands in a measurement."""
     amounts = {
         "context": counted.context,
         "evaluation": counted.evaluation,

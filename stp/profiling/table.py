@@ -1,9 +1,9 @@
-"""Render Table 19 of the paper beside our measurements. No torch."""
+"""Render Table 19 of the paper beside what was counted or measured here. No torch."""
 
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from stp.errors import StpError
 from stp.profiling import DATASET
 from stp.profiling.networks import BUSY
 from stp.profiling.published import CLIPS_PER_S, Published, published
+from stp.render.files import write_all
+from stp.render.formats import texts
+from stp.render.grid import Grid, Item, Section
 
 COLUMNS = (
     "model",
@@ -43,17 +46,19 @@ COLUMNS = (
     "other_work_cpus",
     "notes",
 )
+SIZES = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
+"""Columns of what is only counted."""
 Row = dict[str, Any]
 
 
-def measurements(folder: Path, names: list[str]) -> dict[str, Any]:
+def measurements(folder: Path, config: Config) -> dict[str, Any]:
     """Read what was measured, ``<folder>/<model>/moving_mnist.json``; what is missing is left out.
 
     Raises:
-        StpError: a file is damaged.
+        StpError: a file is damaged, or the published values are.
     """
     found = {}
-    for name in names:
+    for name in published(config):
         path = folder / name / f"{DATASET}.json"
         try:
             found[name] = json.loads(path.read_text(encoding="utf-8"))
@@ -70,39 +75,48 @@ def measurements(folder: Path, names: list[str]) -> dict[str, Any]:
     return found
 
 
-def rows(config: Config, folder: Path) -> list[Row]:
+def rows(config: Config, found: Mapping[str, Any]) -> list[Row]:
     """The rows of the table, in the order of the paper.
 
     Args:
         config: of any scale.
-        folder: of the measurements.
+        found: by model, what `measurements` or `stp.profiling.counted.count` gives.
 
     Raises:
-        StpError: a measurement is damaged, or the published values are.
+        StpError: the published values are damaged.
     """
-    known = published(config)
-    measured = measurements(folder, list(known))
     return [
-        _row(name, config.models[name].title, values, measured.get(name), folder)
-        for name, values in known.items()
+        _row(name, config.models[name].title, values, found.get(name))
+        for name, values in published(config).items()
     ]
 
 
-def as_csv(table: list[Row]) -> str:
+def write(table: list[Row], out: Path, *, measured: bool) -> None:
+    """Write ``<name>.csv``, ``.md``, ``.tex`` and ``.html``.
+
+    Args:
+        table: the rows.
+        out: the CSV file.
+        measured: whether speed and memory are part of it.
+
+    Raises:
+        StpError: the disk refuses.
+    """
+    grid = as_grid(table, out.stem, measured=measured)
+    csv_text = as_csv(table, COLUMNS if measured else SIZES)
+    write_all({out: csv_text, **texts(grid, out.parent)})
+
+
+def as_csv(table: list[Row], columns: Sequence[str] = COLUMNS) -> str:
     """The table for machines."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(table)
     return text.getvalue()
 
 
-def as_markdown(table: list[Row]) -> str:
-    """The table for people."""
-    return "\n".join([*_markdown(table)]) + "\n"
-
-
-def _row(name: str, title: str, printed: Published, found: Any, folder: Path) -> Row:
+def _row(name: str, title: str, printed: Published, found: Any) -> Row:
     row: Row = dict.fromkeys(COLUMNS, "")
     row |= {
         "model": name,
@@ -112,21 +126,11 @@ def _row(name: str, title: str, printed: Published, found: Any, folder: Path) ->
         "evaluations_per_s_published": printed.clips_per_s,
     }
     if found is None:
-        path = folder / name / f"{DATASET}.json"
-        row["notes"] = f"not measured: stp profile {name} {DATASET} --out {path}"
+        row["notes"] = f"not measured: stp profile {name} {DATASET}"
         return row
-    size, speed, used = found["size"], found["speed"], found["memory"]
-    counted, compute = found["as_published"], found["compute"]
+    size, counted = found["size"], found["as_published"]
     gmacs = counted["multiply_adds"] / 1e9
-    rate = speed["evaluation"]["evaluations_per_s"]
-    notes = [counted["how"]] if counted["how"] else []
-    if speed["forecast"]["basis"] != "measured":
-        notes.append(f"forecasts per second: {speed['forecast']['basis']}")
-    if "training_bytes" not in used:
-        notes.append("no training step was measured")
-    machine = found["machine"]
-    device = machine["processor"] if compute["device"] == "cpu" else compute["device"]
-    return row | {
+    row |= {
         "parameters": size["parameters"],
         "parameters_as_published": counted["parameters"],
         "parameters_difference_percent": _percent(counted["parameters"], printed.parameters * 1e6),
@@ -135,6 +139,23 @@ def _row(name: str, title: str, printed: Published, found: Any, folder: Path) ->
         "gmacs_per_forecast": round(size["multiply_adds"]["forecast"] / 1e9, 4),
         "gmacs_as_published": round(gmacs, 4),
         "gmacs_difference_percent": _percent(gmacs, printed.gmacs),
+        "notes": counted["how"],
+    }
+    return row | _measured(found, printed, row["notes"]) if "speed" in found else row
+
+
+def _measured(found: Any, printed: Published, how: str) -> Row:
+    """The part of a row that is measured, and its notes."""
+    speed, used, compute = found["speed"], found["memory"], found["compute"]
+    rate = speed["evaluation"]["evaluations_per_s"]
+    notes = [how] if how else []
+    if speed["forecast"]["basis"] != "measured":
+        notes.append(f"forecasts per second: {speed['forecast']['basis']}")
+    if "training_bytes" not in used:
+        notes.append("no training step was measured")
+    machine = found["machine"]
+    device = machine["processor"] if compute["device"] == "cpu" else compute["device"]
+    return {
         "evaluations_per_s": _digits(rate),
         "evaluations_per_s_ratio": _digits(rate / printed.clips_per_s),
         "forecasts_per_s": _digits(speed["forecast"]["forecasts_per_s"]),
@@ -163,66 +184,69 @@ def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _markdown(table: list[Row]) -> Iterator[str]:
-    yield "# Size, speed and memory of models on Moving-MNIST, 10 -> 10 frames of 64 x 64"
-    yield ""
-    yield (
-        "In parentheses what the paper prints (PredBench, Table 19), and the difference of what is "
-        "counted the same way: (published; ours - published). A multiply-add is two floating point "
-        "operations; the paper calls multiply-adds FLOPs. A dash: not measured; see the notes."
+def as_grid(table: list[Row], name: str, *, measured: bool) -> Grid:
+    """The table for people.
+
+    Args:
+        table: the rows.
+        name: of its files.
+        measured: whether speed and memory are part of it.
+    """
+    speeds = ", speed and memory" if measured else ""
+    columns = {**_COUNTED, **(_MEASURED if measured else {})}
+    notes = [*(_machines(table) if measured else ())]
+    notes += [f"Published speed: {CLIPS_PER_S}"] if measured else []
+    notes += [f"{row['title']}: {row['notes']}." for row in table if row["notes"]]
+    target = f"snakemake --profile local results/tables/{name}.csv"
+    return Grid(
+        name=name,
+        title=f"Size{speeds} of models on Moving-MNIST, 10 -> 10 frames of 64 x 64",
+        intro=[
+            "In parentheses what the paper prints (PredBench, Table 19), and the difference of "
+            "what is counted the same way: (published; ours - published). A multiply-add is two "
+            "floating point operations; the paper calls multiply-adds FLOPs."
+            + (" A dash: not measured; see the notes." if measured else "")
+        ],
+        warnings=[f"CAUTION, {which}: {BUSY}." for which in _disturbed(table)],
+        sections=[
+            Section(
+                title="",
+                columns=["model", *columns],
+                rows=[[row["title"], *(cell(row) for cell in columns.values())] for row in table],
+                numeric=[False, *(True for _ in columns)],
+                notes=notes,
+            )
+        ],
+        made_from=f"Made by `{target}`; the networks are those of `config/paper.yaml`.",
     )
-    yield ""
-    head = (
-        "model",
-        "parameters",
-        "(published)",
-        "evaluations per forecast",
-        "G multiply-adds per evaluation",
-        "per forecast",
-        "(published)",
-        "evaluations/s",
-        "(published)",
-        "forecasts/s",
-        "frames/s by evaluation",
-        "by forecast",
-        "MB of a forecast",
-        "MB of a training step",
-    )
-    yield _line(head)
-    yield _line(["---", *["---:"] * (len(head) - 1)])
-    for row in table:
-        yield _line(
-            [
-                row["title"],
-                _count(row["parameters"]),
-                f"({row['parameters_published'] / 1e6:g} M{_signed(row, 'parameters')})",
-                _text(row["evaluations_per_forecast"]),
-                _text(row["gmacs_per_evaluation"]),
-                _text(row["gmacs_per_forecast"]),
-                f"({row['gmacs_published']:g} G{_signed(row, 'gmacs')})",
-                _text(row["evaluations_per_s"]),
-                f"({row['evaluations_per_s_published']:g})",
-                *(
-                    _text(row[key])
-                    for key in (
-                        "forecasts_per_s",
-                        "frames_per_s_by_evaluation",
-                        "frames_per_s_by_forecast",
-                        "peak_memory_forecast_mb",
-                        "peak_memory_training_step_mb",
-                    )
-                ),
-            ]
-        )
-    yield ""
-    yield from _machines(table)
-    yield f"Published speed: {CLIPS_PER_S}"
-    noted = [row for row in table if row["notes"]]
-    if noted:
-        yield ""
-        yield "Notes:"
-        yield ""
-        yield from (f"- {row['title']}: {row['notes']}." for row in noted)
+
+
+def _plain(key: str) -> Callable[[Row], Item]:
+    return lambda row: Item(_text(row[key]))
+
+
+_COUNTED: dict[str, Callable[[Row], Item]] = {
+    "parameters": lambda row: Item(
+        _count(row["parameters"]),
+        aside=f"{row['parameters_published'] / 1e6:g} M{_signed(row, 'parameters')}",
+    ),
+    "evaluations per forecast": _plain("evaluations_per_forecast"),
+    "G multiply-adds per evaluation": _plain("gmacs_per_evaluation"),
+    "per forecast": lambda row: Item(
+        _text(row["gmacs_per_forecast"]),
+        aside=f"{row['gmacs_published']:g} G{_signed(row, 'gmacs')}",
+    ),
+}
+_MEASURED: dict[str, Callable[[Row], Item]] = {
+    "evaluations/s": lambda row: Item(
+        _text(row["evaluations_per_s"]), aside=f"{row['evaluations_per_s_published']:g}"
+    ),
+    "forecasts/s": _plain("forecasts_per_s"),
+    "frames/s by evaluation": _plain("frames_per_s_by_evaluation"),
+    "by forecast": _plain("frames_per_s_by_forecast"),
+    "MB of a forecast": _plain("peak_memory_forecast_mb"),
+    "MB of a training step": _plain("peak_memory_training_step_mb"),
+}
 
 
 def _machines(table: list[Row]) -> Iterator[str]:
@@ -238,12 +262,12 @@ def _machines(table: list[Row]) -> Iterator[str]:
             f"Speed and memory of {which}: measured on {host}, {device}, {threads} threads, "
             f"{precision}, torch {torch}, batches of {batch}."
         )
-        yield ""
-    disturbed = [row["title"] for row in table if row["other_work_cpus"]]
-    if disturbed:
-        which = "all models" if len(disturbed) == len(table) else ", ".join(disturbed)
-        yield f"**CAUTION**, {which}: {BUSY}."
-        yield ""
+
+
+def _disturbed(table: list[Row]) -> list[str]:
+    """Name the models whose measurement something disturbed."""
+    titles = [row["title"] for row in table if row["other_work_cpus"]]
+    return ["all models" if len(titles) == len(table) else ", ".join(titles)] if titles else []
 
 
 def _signed(row: Row, what: str) -> str:
@@ -257,7 +281,3 @@ def _count(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return "–" if value == "" else f"{value:,.4g}" if isinstance(value, float) else str(value)
-
-
-def _line(cells: Any) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from stp.collect.manifest import Manifest
 
 
@@ -36,13 +38,14 @@ class Direction:
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """How bad a value is: a number whose smallest value is best.
+        """How bad a value is: the smaller the better."""
+        return float(self.losses(np.float64(value)))
 
-        Also for an array of values, in which case it is one.
-        """
+    def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
+        """How bad each of many values is."""
         if self.best_at is not None:
-            return abs(value - self.best_at)
-        return -value if self.higher else value
+            return np.asarray(np.abs(values - self.best_at))
+        return np.asarray(-values if self.higher else values)
 
 
 def heading(column: str, direction: Direction) -> str:

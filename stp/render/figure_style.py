@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.collect.manifest import Cell
 from stp.disk import beside, writing
@@ -17,6 +19,8 @@ TEXT_WIDTH = 6.9
 COLUMN_WIDTH = 3.3
 """Inches: the width of one column of two."""
 DPI = 200
+LETTERS_PER_INCH = 22
+"""Of a note below a figure."""
 
 # Colours that people tell apart whatever their colour vision (Okabe and Ito, 2008), without yellow,
 # which is too light for lines; black is for the truth.
@@ -25,6 +29,7 @@ _LINES = ("-", "--", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 TRUTH = "#000000"
 BASELINE = "#7f7f7f"
+GREY = "#555555"
 
 
 class Style(NamedTuple):
@@ -42,7 +47,8 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
         models: in the order of the manifest.
         baselines: those of them that nothing is trained for: grey.
     """
-    grey, found, others = set(baselines), {}, 0
+    grey, others = set(baselines), 0
+    found: dict[str, Style] = {}
     for number, model in enumerate(models):
         marker = _MARKERS[number % len(_MARKERS)]
         if model in grey:
@@ -57,8 +63,8 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[Cell]) -> set[str]:
-    """The models of cells without a trained model."""
-    return {cell["key"]["model"] for cell in cells if not cell.get("model")}
+    """The models of cells that nothing is trained for by gradient descent, so without a seed."""
+    return {cell["key"]["model"] for cell in cells if cell["key"]["seed"] is None}
 
 
 def paper_size() -> AbstractContextManager[Any]:
@@ -101,6 +107,15 @@ def whose(cells: Iterable[Cell]) -> str:
     return "; ".join(dict.fromkeys(texts))
 
 
+def note_height(figure: Figure, note: str) -> float:
+    """Inches that a line below a figure takes; it is wrapped to the width."""
+    return 0.1 * len(_wrapped(figure, note).splitlines()) + 0.06
+
+
+def _wrapped(figure: Figure, note: str) -> str:
+    return fill(note, int(figure.get_figwidth() * LETTERS_PER_INCH))
+
+
 def save(figure: Figure, out: Path, note: str) -> None:
     """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
 
@@ -108,9 +123,19 @@ def save(figure: Figure, out: Path, note: str) -> None:
         figure: made by `new_figure`.
         out: path of the PNG file; the SVG is written next to it. The bytes depend on the figure
             alone.
-        note: a line below the figure, see `whose`.
+        note: a line below the figure, see `whose`. Panels make room for it, and for legends of the
+            figure, which are put between them and the note.
     """
-    figure.supxlabel(note, fontsize=6, color="#555555")
+    figure.text(
+        0.5,
+        0.03 / figure.get_figheight(),
+        _wrapped(figure, note),
+        ha="center",
+        va="bottom",
+        fontsize=6,
+        color=GREY,
+    )
+    _make_room(figure, note_height(figure, note))
     for path, meta in (
         (out.with_suffix(".svg"), {"Date": None}),
         (out, {"Software": None}),
@@ -118,3 +143,17 @@ def save(figure: Figure, out: Path, note: str) -> None:
         with writing(path), beside(path) as temporary:
             kind = path.suffix.removeprefix(".")
             figure.savefig(temporary, format=kind, dpi=DPI, metadata=meta)
+
+
+def _make_room(figure: Figure, note: float) -> None:
+    """Let panels and legends begin above a note of so many inches."""
+    engine = figure.get_layout_engine()
+    if not isinstance(engine, ConstrainedLayoutEngine):
+        return
+    bottom = note
+    for legend in figure.legends:
+        legend.set_loc("lower center")
+        legend.set_bbox_to_anchor((0, bottom / figure.get_figheight(), 1, 1), figure.transFigure)
+        bottom += legend.get_window_extent().height / figure.dpi
+    share = bottom / figure.get_figheight()
+    engine.set(rect=(0, share, 1, 1 - share))

@@ -43,6 +43,8 @@ class Entry:
 
     Attributes:
         convention: exact definition of the value.
+        part: the variable or threshold it is restricted to; None: all together.
+        n: samples behind the value; the smallest number over seeds.
         value: mean over seeds; None has a ``reason``.
         low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
         clusters: number of independent clusters behind the interval.
@@ -53,6 +55,8 @@ class Entry:
     """
 
     convention: str
+    part: Part
+    n: int | None
     value: float | None
     low: float | None
     high: float | None
@@ -71,6 +75,8 @@ class Row:
         comparable: official bytes under the paper's protocol.
         seeds: number of seeds; None for a deterministic model.
         samples: samples behind the values; the smallest number if columns differ.
+        cells: those with scores, one for each seed.
+        key: of the cells; their seeds are in ``cells``.
     """
 
     source: str
@@ -84,6 +90,8 @@ class Row:
     samples: int | None
     entries: dict[str, Entry]
     notes: list[str]
+    cells: tuple[Cell, ...]
+    key: dict[str, Any]
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
@@ -219,12 +227,6 @@ def _row(
         )
         for column, (convention, part) in parts.items()
     }
-    counts = [
-        row["n"]
-        for key in present
-        for place in parts.values()
-        if (row := scores.get((key, *place, "mean"))) and row["n"] is not None
-    ]
     seeded = any(cell["key"]["seed"] is not None for cell in cells)
     return Row(
         source=first["source"],
@@ -235,13 +237,15 @@ def _row(
         dataset=label[0],
         model=label[1],
         seeds=len(present) if seeded else None,
-        samples=min(counts, default=None),
+        samples=min((e.n for e in entries.values() if e.n is not None), default=None),
         entries=entries,
         notes=[
             *_markers(first, comparable, leaky),
             *_absences(cells, absent),
             *_reasons(entries, bool(present)),
         ],
+        cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
+        key={name: first["key"][name] for name in CELL_KEYS[:-1]},
     )
 
 
@@ -257,6 +261,16 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         yield "LEAKY SPLIT: test samples overlap with training data"
     if cell.get("subset_note"):
         yield cell["subset_note"]
+    if cell.get("samples", 1) > 1:
+        yield _SAMPLED[cell["statistic"]].format(cell["samples"])
+
+
+_SAMPLED = {
+    "mean_of_members": "{} samples of each clip, the mean of their scores",
+    "ensemble_mean": "{} samples of each clip, the score of their mean",
+    "best_of_members": "{} samples of each clip, best of",
+}
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
 
 
 def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
@@ -309,6 +323,8 @@ def _entry(
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
+        part=part,
+        n=min((row["n"] for row in means if row["n"] is not None), default=None),
         value=value,
         low=low,
         high=high,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect.database import read_published
 from stp.collect.manifest import (
@@ -20,7 +19,7 @@ from stp.collect.manifest import (
     parts_of,
     shown_of,
 )
-from stp.collect.scores import COLLECTED
+from stp.collect.scores import read_collected
 from stp.errors import StpError
 from stp.render.groups import demand_runs
 from stp.render.repeated import describe_runs
@@ -103,7 +102,7 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
     for group in groups.values():
         group.sort(key=lambda cell: int(cell["key"]["seed"]))
 
-    rows = _read_rows(collected)
+    rows = read_collected(collected)
     scores = overall(rows)
     printed = _all_printed(plan, groups)
     plan = _plan_of_study(plan, groups, scores, printed)
@@ -119,20 +118,6 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
 def _name(cell: Cell) -> str:
     key = cell["key"]
     return f"{key['model']} on {key['tested_on']}"
-
-
-def _read_rows(path: Path) -> pa.Table:
-    expected, remedy = "the collected rows of a dimension", "run the table command"
-    if not path.is_file():
-        raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
-    try:
-        return pq.read_table(path, partitioning=None).select(COLLECTED.names).cast(COLLECTED)
-    except (pa.ArrowException, KeyError, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected=expected,
-            remedy=f"delete {path} and run again",
-        ) from None
 
 
 def _plan_of_study(

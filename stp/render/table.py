@@ -1,13 +1,10 @@
-"""Write a table of a paper: as CSV, as Markdown for reading, and its intervals as CSV.
+"""Write a table of a paper: as CSV, as Markdown, LaTeX and HTML for people, and as tidy CSV.
 
 A final table exists only when all its cells do; what exists of an unfinished one is written to
 another folder, with the reasons for its gaps.
 """
 
-import csv
-import io
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +20,24 @@ from stp.collect.manifest import (
     load_manifest,
 )
 from stp.collect.scores import COLLECTED, collected_rows
-from stp.disk import beside
 from stp.errors import StpError
-from stp.render.markdown import markdown
+from stp.render import formats
+from stp.render.digits import number
+from stp.render.files import write_all
+from stp.render.leads import read_leads
 from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.render.sheet import grid
+from stp.render.standing import standings
+from stp.render.tidy import csv_text, leads_csv, tidy_csv
 
-INTERVALS = (
-    "source",
-    "scale",
-    "dataset",
-    "model",
-    "column",
-    "convention",
-    "value",
-    "ci95_low",
-    "ci95_high",
-    "clusters",
-    "seeds",
-    "seed_sd",
-    "reason",
-)
+LEADS = "long_term"
+"""The table that also has values at each lead time."""
 
 
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
-    """Write the final table ``<name>.csv``, ``<name>.md`` and ``<name>_intervals.csv``.
+    """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
+
+    That of long-term prediction also has ``<name>_leads.csv``: values at each lead time.
 
     Args:
         manifest: the cells of the table.
@@ -157,19 +148,16 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
-    """Write the three files; the CSV, which stands for all, is put in place last."""
+    """Write all files of a table; the CSV, which stands for all, is put in place last."""
     published = read_published(Path(plan["published"]))
     rows = make_rows(plan, table, overall(scores), published, absent)
-    texts = {
-        out: _table_csv(rows),
-        out.with_name(f"{out.stem}_intervals.csv"): _intervals_csv(rows),
-        out.with_suffix(".md"): markdown(plan, table, rows, partial=bool(absent)),
-    }
-    with ExitStack() as stack:
-        # The stack unwinds from the last entry to the first.
-        for path, text in texts.items():
-            temporary = stack.enter_context(beside(path))
-            temporary.write_text(text, encoding="utf-8", newline="\n")
+    found = standings(plan, rows)
+    leads = read_leads(plan, table, scores, absent, rows) if table == LEADS else None
+    sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)
+    texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, found)}
+    if leads:
+        texts[out.with_name(f"{out.stem}_leads.csv")] = leads_csv(leads)
+    write_all(texts | formats.texts(sheet, out.parent, out.stem))
 
 
 def _table_csv(rows: list[Row]) -> str:
@@ -193,7 +181,7 @@ def _table_csv(rows: list[Row]) -> str:
         for column in columns:
             line += _three(row.entries.get(column))
         lines.append([*line, "; ".join(row.notes)])
-    return _csv(lines)
+    return csv_text(lines)
 
 
 def _three(entry: Entry | None) -> list[str]:
@@ -201,39 +189,4 @@ def _three(entry: Entry | None) -> list[str]:
     if entry is None:
         return ["", "", ""]
     published = entry.published.value if entry.published else None
-    return [_number(entry.value), _number(published), _number(entry.difference)]
-
-
-def _intervals_csv(rows: list[Row]) -> str:
-    lines: list[list[Any]] = [list(INTERVALS)]
-    for row in rows:
-        for column, entry in row.entries.items():
-            lines.append(
-                [
-                    row.source,
-                    row.scale,
-                    row.dataset,
-                    row.model,
-                    column,
-                    entry.convention,
-                    _number(entry.value),
-                    _number(entry.low),
-                    _number(entry.high),
-                    entry.clusters,
-                    row.seeds,
-                    _number(entry.seed_sd),
-                    entry.reason,
-                ]
-            )
-    return _csv(lines)
-
-
-def _number(value: float | None) -> str:
-    """Write ten significant digits: more than any metric has, few enough to hide rounding."""
-    return "" if value is None else f"{value:.10g}"
-
-
-def _csv(lines: list[list[Any]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    return text.getvalue()
+    return [number(entry.value), number(published), number(entry.difference)]

@@ -22,7 +22,7 @@ class Features(NamedTuple):
 
     Attributes:
         observed: float64 (N, D).
-        predicted: float64 (N, D); of several forecasts of a sample, the first.
+        predicted: float64 (N, D); of several forecasts of a sample, see `Members.single`.
     """
 
     observed: np.ndarray

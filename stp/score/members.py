@@ -27,12 +27,12 @@ class Members:
     Attributes:
         count: of them.
         statistic: one of ``STATISTICS``, or None where there is one forecast.
-        higher_is_better: by convention; asked for the best member only.
+        higher_is_better: by convention, None where neither is; asked for the best member only.
     """
 
     count: int = 1
     statistic: str | None = None
-    higher_is_better: Mapping[str, bool] = field(default_factory=dict)
+    higher_is_better: Mapping[str, bool | None] = field(default_factory=dict)
 
     def check(self, where: object) -> None:
         """Look whether a statistic is named exactly where there are several members.
@@ -58,12 +58,30 @@ class Members:
         if name not in self.higher_is_better:
             raise StpError(
                 f"score recipe: higher_is_better does not name {name}",
-                expected="true or false for each convention, to know the best member",
+                expected="true, false or null for each convention, to know the best member",
                 remedy="add it",
             )
+        if self.higher_is_better[name] is None:
+            return metric._replace(reason="neither higher nor lower is better: no best member")
         if metric.finish not in (first_component, every_component):
             return metric._replace(reason="single samples have no value: there is no best member")
         return metric
+
+    def single(self, predicted: np.ndarray) -> np.ndarray:
+        """The forecast of each sample that stands for all where sets of clips are compared.
+
+        It is the mean of the members where that is what is scored, and else the first: any other
+        one is drawn from the same distribution.
+
+        Args:
+            predicted: (n, M, T, C, H, W).
+
+        Returns:
+            (n, T, C, H, W).
+        """
+        if self.statistic == "ensemble_mean":
+            return np.asarray(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
+        return predicted[:, 0]
 
     def statistics(
         self,
@@ -94,10 +112,10 @@ class Members:
         if metric.ensemble:
             return of(predicted)
         if self.statistic == "ensemble_mean":
-            return of(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
+            return of(self.single(predicted))
         each = np.stack([of(predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
-            return _best(each, higher=self.higher_is_better[name])
+            return _best(each, higher=bool(self.higher_is_better[name]))
         return np.asarray(each.mean(axis=0)) if len(each) > 1 else each[0]
 
 

@@ -54,10 +54,11 @@ class ScoreOptions:
         split: split of the data that the predictions belong to.
         interval: every which frame of its clips was predicted and counts.
         bootstrap: how intervals are made.
-        threads: conventions that are computed at the same time.
+        threads: of the networks that conventions look through.
         statistic: how several forecasts of a sample are scored by metrics of one forecast; see
             `stp.score.members`. None where there is one.
-        higher_is_better: by convention; for the best of several forecasts only.
+        higher_is_better: by convention, for the best of several forecasts only; None where neither
+            higher nor lower is better.
         weights: checksums of the weights that conventions look through, by the name of the
             network; conventions whose weights are not named have no value.
     """
@@ -69,7 +70,7 @@ class ScoreOptions:
     bootstrap: Bootstrap = field(default_factory=Bootstrap)
     threads: int = 1
     statistic: str | None = None
-    higher_is_better: dict[str, bool] = field(default_factory=dict)
+    higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     weights: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

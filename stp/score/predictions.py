@@ -1,64 +1,41 @@
-"""Predictions on disk, checked against the data that they are about."""
+"""Forecasts of a split beside what happened; those on disk are checked against the data first."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from stp.data.prepared import Prepared
+from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.errors import StpError
 
 
-class Predictions:
-    """The predictions of one split.
+class Samples(ABC):
+    """The samples of one split: forecasts, and what was observed.
 
     Args:
-        folder: holds ``predictions.zarr`` and ``index.parquet``.
-        data: the prepared data.
-        split: the split that was predicted.
-        interval: every which frame of its clips counts.
+        clips: of the split.
+        shape: of all forecasts, (N, M, T, C, H, W).
 
     Attributes:
         index: the split's rows, in the order of the samples.
+        shape: of all forecasts.
         members: forecasts of each sample, 1 unless the model draws several.
         leads: number of lead times T.
         context: number of context frames.
-
-    Raises:
-        StpError: something is missing, damaged, or does not fit the data.
     """
 
-    def __init__(self, folder: Path, data: Prepared, split: str, interval: int = 1) -> None:
-        store = Path(folder) / "predictions.zarr"
-        self._clips = data.clips(split, interval=interval)
-        self.index = self._clips.index
-        self.context: int = data.context
-        attributes = read_metadata(store, "group")["attributes"]
-        if attributes.get("interval", 1) != interval:
-            raise StpError(
-                f"{store}: predictions of every {attributes.get('interval', 1)}th frame",
-                expected=f"interval {interval}, as the score recipe says",
-                remedy="predict this cell again",
-            )
-        self._frames = MappedRows(store / "predictions")
-        self.shape = self._frames.shape
-        if len(self.shape) not in (5, 6) or self.shape[-3:] != data.shape:
-            raise StpError(
-                f"{store}: predictions have shape {self.shape}",
-                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data, "
-                "or (samples, members, lead times, ...)",
-                remedy="predict with a model that was trained on frames of this shape",
-            )
-        if attributes.get("units") != data.attrs.get("units"):
-            raise StpError(
-                f"{store}: units are {attributes.get('units')!r}",
-                expected=f"{data.attrs.get('units')!r}, the units of {data.folder}",
-                remedy="write predictions in the units of the dataset",
-            )
-        self._check_index(Path(folder) / "index.parquet", split)
-        self.members: int = self.shape[1] if len(self.shape) == 6 else 1
-        self.leads: int = self.shape[-4]
+    def __init__(self, clips: Clips, shape: tuple[int, ...]) -> None:
+        self._clips = clips
+        self.index = clips.index
+        self.shape = shape
+        self.members, self.leads = shape[1:3]
+        self.context: int = clips.prepared.context
+
+    @abstractmethod
+    def forecasts(self, start: int, stop: int) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W)."""
 
     def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
         """Frames of samples start..stop-1.
@@ -66,11 +43,9 @@ class Predictions:
         Returns:
             Predicted, float32 (n, M, T, C, H, W), and observed, float32 (n, T, C, H, W).
         """
-        predicted = np.asarray(self._frames.read(start, stop), np.float32)
-        predicted = predicted.reshape(-1, self.members, *self.shape[-4:])
         length = self.context + self.leads
         observed = self._clips.read(range(start, stop), length=length)[:, self.context :]
-        return predicted, observed
+        return self.forecasts(start, stop), observed
 
     def read_context(self, start: int, stop: int) -> np.ndarray:
         """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
@@ -81,6 +56,54 @@ class Predictions:
         starts, strides = (self.index[key].to_numpy(np.int64) for key in ("start", "stride"))
         steps = self.context + np.arange(self.leads)
         return np.asarray(starts[:, None] + steps * strides[:, None])
+
+
+class Predictions(Samples):
+    """The predictions of one split, on disk.
+
+    Args:
+        folder: holds ``predictions.zarr`` and ``index.parquet``.
+        data: the prepared data.
+        split: the split that was predicted.
+        interval: every which frame of its clips counts.
+
+    Raises:
+        StpError: something is missing, damaged, or does not fit the data.
+    """
+
+    def __init__(self, folder: Path, data: Prepared, split: str, interval: int = 1) -> None:
+        store = Path(folder) / "predictions.zarr"
+        attributes = read_metadata(store, "group")["attributes"]
+        if attributes.get("interval", 1) != interval:
+            raise StpError(
+                f"{store}: predictions of every {attributes.get('interval', 1)}th frame",
+                expected=f"interval {interval}, as the score recipe says",
+                remedy="predict this cell again",
+            )
+        self._frames = MappedRows(store / "predictions")
+        shape = self._frames.shape
+        if len(shape) not in (5, 6) or shape[-3:] != data.shape:
+            raise StpError(
+                f"{store}: predictions have shape {shape}",
+                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data, "
+                "or (samples, members, lead times, ...)",
+                remedy="predict with a model that was trained on frames of this shape",
+            )
+        if attributes.get("units") != data.attrs.get("units"):
+            raise StpError(
+                f"{store}: units are {attributes.get('units')!r}",
+                expected=f"{data.attrs.get('units')!r}, the units of {data.folder}",
+                remedy="write predictions in the units of the dataset",
+            )
+        members = shape[1] if len(shape) == 6 else 1
+        clips = data.clips(split, interval=interval)
+        super().__init__(clips, (shape[0], members, *shape[-4:]))
+        self._check_index(Path(folder) / "index.parquet", split)
+
+    def forecasts(self, start: int, stop: int) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W)."""
+        predicted = np.asarray(self._frames.read(start, stop), np.float32)
+        return predicted.reshape(-1, *self.shape[1:])
 
     def _check_index(self, path: Path, split: str) -> None:
         try:

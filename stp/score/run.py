@@ -1,8 +1,9 @@
 """Score: compare predictions with what happened.
 
-Predictions and truth are read in blocks of samples and dropped again; kept are the statistics of
-each sample, a few numbers per convention and lead time, and their sums over clusters. All values
-and intervals are made from these, so they do not depend on the blocks.
+Predictions and truth are read in blocks of samples and dropped again (predictions that are not
+stored are made block by block: `stp.score.rollout`); kept are the statistics of each sample, a few
+numbers per convention and lead time, and their sums over clusters. All values and intervals are
+made from these, so they do not depend on the blocks.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ from stp.score.accumulate import Accumulated, accumulate
 from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
 from stp.score.members import Members
 from stp.score.options import ScoreOptions
-from stp.score.predictions import Predictions
+from stp.score.predictions import Predictions, Samples
 
 
 def run(job: Job) -> dict[str, Any]:
@@ -29,7 +30,8 @@ def run(job: Job) -> dict[str, Any]:
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``; the runtime
-            may set ``block_samples``, the samples that are read at a time.
+            may set ``block_samples``, the samples that are read at a time, ``score_threads``, the
+            blocks that are computed at the same time, and ``checkpoint_every_s``.
 
     Returns:
         Numbers of samples, members, clusters and lead times, and the overall value of each
@@ -40,20 +42,44 @@ def run(job: Job) -> dict[str, Any]:
             belong to the data.
     """
     options = ScoreOptions.from_recipe(job.recipe)
+    data = Prepared(job.inputs["data"])
+    folder = job.inputs["predictions"]
+    predictions = Predictions(folder, data, options.split, options.interval)
+    threads = job.runtime.get("score_threads", options.threads)
+    return score(job, options, data, predictions, where=str(folder), threads=threads)
+
+
+def score(
+    job: Job,
+    options: ScoreOptions,
+    data: Prepared,
+    predictions: Samples,
+    *,
+    where: str,
+    threads: int,
+) -> dict[str, Any]:
+    """Score forecasts wherever they come from; see `run`.
+
+    Args:
+        job: for its folders, runtime and progress.
+        options: of the recipe.
+        data: the prepared data.
+        predictions: forecasts and what was observed.
+        where: they come from, for errors.
+        threads: blocks that are computed at the same time.
+    """
     found = {name: conventions.find(name) for name in options.conventions}
     ready = learned.with_weights(job, options, found)
-    data = Prepared(job.inputs["data"])
-    predictions = Predictions(job.inputs["predictions"], data, options.split, options.interval)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
-    members.check(job.inputs["predictions"])
+    members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members)
     bound = {n: members.suited(n, on_data(metric, compared)) for n, metric in ready.metrics.items()}
     metrics = {name: metric for name, metric in bound.items() if not metric.reason}
 
     codes, names = pd.factorize(predictions.index["cluster"])
     counts = np.bincount(codes, minlength=len(names))
-    kept = accumulate(job, predictions, metrics, members, codes, len(names), options.threads)
-    seen = sets.look(job, predictions, ready)
+    kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
+    seen = sets.look(job, predictions, ready, members)
     scored = _rows(options, metrics, kept, counts, predictions.leads)
     absent = {n: aggregate.absent(m, len(codes)) for n, m in bound.items() if m.reason}
 

@@ -12,7 +12,8 @@ from stp.metrics.perceptual import SetDistance
 from stp.score.aggregate import Row
 from stp.score.features import Features, choice_of
 from stp.score.learned import Ready, why_absent
-from stp.score.predictions import Predictions
+from stp.score.members import Members
+from stp.score.predictions import Samples
 
 BLOCK = 16
 """Clips that are read at a time."""
@@ -30,16 +31,19 @@ class Seen(NamedTuple):
     reasons: dict[str, str]
 
 
-def look(job: Job, predictions: Predictions, ready: Ready) -> Seen:
+def look(job: Job, predictions: Samples, ready: Ready, members: Members) -> Seen:
     """Look at all clips once for each choice of frames.
 
     Args:
         job: for its progress.
         ready: distances by the names of their conventions, such as ``fvd.with_context``.
+        members: what to do with several forecasts of a sample.
     """
     reasons, chosen = {}, {}
     for name, distance in ready.distances.items():
-        if name not in ready.embeds:
+        if members.statistic == "best_of_members":
+            reasons[name] = "the best of several forecasts is not defined for sets of clips"
+        elif name not in ready.embeds:
             reasons[name] = why_absent(distance.weights)
         elif too_short := _why_too_short(distance, predictions):
             reasons[name] = too_short
@@ -49,10 +53,10 @@ def look(job: Job, predictions: Predictions, ready: Ready) -> Seen:
     total = predictions.shape[0]
     for start in range(0, total if chosen else 0, BLOCK):
         stop = min(start + BLOCK, total)
-        members, observed = predictions.read(start, stop)
-        context = predictions.read_context(start, stop)
+        predicted, observed = predictions.read(start, stop)
+        context, one = predictions.read_context(start, stop), members.single(predicted)
         for choice, (clip, embed) in chosen.items():
-            seen = [embed(clip(context, frames)) for frames in (observed, members[:, 0])]
+            seen = [embed(clip(context, frames)) for frames in (observed, one)]
             parts[choice].append(Features(*seen))
         job.report("clips seen", stop, total)
     features = {
@@ -62,7 +66,7 @@ def look(job: Job, predictions: Predictions, ready: Ready) -> Seen:
     return Seen(features, reasons)
 
 
-def _why_too_short(distance: SetDistance, predictions: Predictions) -> str:
+def _why_too_short(distance: SetDistance, predictions: Samples) -> str:
     """Say how many frames there are and have to be; nothing if there are enough."""
     context, frames = (np.empty((1, n, 1, 1, 1)) for n in (predictions.context, predictions.leads))
     length = distance.clip(context, frames).shape[1]

@@ -35,7 +35,7 @@ def lines(
     """
     yield summary(plan, standing)
     yield from _run(plan, standing, driver)
-    for dimension in plan.config.scale.dimensions:
+    for dimension in plan.dimensions:
         cells = [made for made in plan.cells if made.cell.dimension == dimension]
         yield ""
         yield from grid(dimension, cells, standing, width)
@@ -168,7 +168,7 @@ def _cut(text: str) -> str:
 
 def _results(plan: Plan) -> Iterator[str]:
     """Name the results that are there."""
-    tables = [Path("results/tables") / f"{name}.csv" for name in plan.config.scale.dimensions]
+    tables = [Path("results/tables") / f"{name}.csv" for name in plan.dimensions]
     made = [table for table in tables if table.is_file()]
     if made:
         yield ""

@@ -68,7 +68,8 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
         return _explain_present(plan, artefact)
     tried = [f"attempt {a['attempt']}: {a['how']} ({a['detail']})" for a in standing.attempts
              if a["how"]]  # fmt: skip
-    if (state_folder(plan, artefact.folder) / "training.pt").exists():
+    state = state_folder(plan, artefact.folder)
+    if any((state / saved).exists() for saved in ("training.pt", "scored")):
         tried.append("goes on from its checkpoint")
     if standing.state == RUNNING:
         percent = "" if standing.percent is None else f", {standing.percent} %"

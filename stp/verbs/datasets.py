@@ -20,6 +20,7 @@ command = functools.partial(app.command, rich_help_panel="Data")
         "stp data human36m",
         "stp data bridge human36m --leakage --json",
         "stp data --page docs/datasets.md",
+        "stp data --table results/tables/dataset_statistics.csv",
     )
 )
 def data(
@@ -37,6 +38,10 @@ def data(
     page: Annotated[
         Path | None, typer.Option(help="Write the page of all datasets (Markdown) instead.")
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="Write the paper's Table 1 (.csv, and .md, .tex, .html) instead."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
     log: Log = None,
 ) -> None:
@@ -50,6 +55,12 @@ def data(
     from stp.datasets.page import page as page_text
     from stp.disk import write_text, writing
 
+    if table is not None:
+        from stp.datasets import statistics
+
+        found = statistics.write(load_plan(configfile), table)
+        say(log, f"wrote {table} with {len(found)} datasets, and beside it .md, .tex and .html")
+        return
     if page is not None or prepared:
         target = page or out
         text = (

@@ -20,7 +20,8 @@ command = functools.partial(app.command, rich_help_panel="Models")
         "stp models",
         "stp models mcvd",
         "stp models --page docs/models.md",
-        "stp models --table results/tables/model_size.csv",
+        "stp models --sizes results/tables/model_size.csv",
+        "stp models --protocol results/tables/training_protocol.csv",
     )
 )
 def models(
@@ -29,13 +30,20 @@ def models(
     page: Annotated[
         Path | None, typer.Option(help="Write the page of all models (Markdown) instead.")
     ] = None,
-    table: Annotated[
+    sizes: Annotated[
         Path | None,
-        typer.Option(help="Write the paper's Table 19 (.csv, and .md beside it) instead."),
+        typer.Option(help="Count what the paper's Table 19 counts (.csv, .md, .tex, .html)."),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Write all of Table 19, with what was measured, instead.")
     ] = None,
     measurements: Annotated[
         Path, typer.Option(help="For --table: the folder of what was measured.")
     ] = Path("results/profile"),
+    protocol: Annotated[
+        Path | None,
+        typer.Option(help="Write how all are trained, beside the paper's appendix D, instead."),
+    ] = None,
     log: Log = None,
 ) -> None:
     """List the models; of one, parameters and multiply-adds on every dataset."""
@@ -43,16 +51,34 @@ def models(
     from stp.disk import write_text, writing
 
     loaded = config.load(configfile)
-    if table is not None:
-        from stp.profiling.table import as_csv, as_markdown, rows
+    if protocol is not None:
+        from stp.render import training_protocol
 
-        found = rows(loaded, measurements)
-        with writing(table):
-            write_text(table.with_suffix(".md"), as_markdown(found))
-            write_text(table, as_csv(found))
+        trainings = training_protocol.write(loaded, protocol)
+        differing = sum(bool(one.differs) for one in trainings)
+        say(log, f"wrote {protocol}: {len(trainings)} trainings, {differing} not as printed")
+        return
+    if sizes is not None:
+        from stp.profiling.counted import count
+        from stp.profiling.table import rows, write
+
+        ticker = _Ticker("count")
+        try:
+            counted = count(loaded, ticker.report)
+        finally:
+            ticker.close()
+        write(rows(loaded, counted), sizes, measured=False)
+        say(log, f"wrote {sizes}, and beside it .md, .tex and .html")
+        return
+    if table is not None:
+        from stp.profiling.table import measurements as read
+        from stp.profiling.table import rows, write
+
+        found = rows(loaded, read(measurements, loaded))
+        write(found, table, measured=True)
         missing = [row["title"] for row in found if not row["host"]]
         gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
-        say(log, f"wrote {table} and {table.with_suffix('.md')}{gaps}")
+        say(log, f"wrote {table}, and beside it .md, .tex and .html{gaps}")
         return
     from stp.profiling import page as pages
 

@@ -173,6 +173,9 @@ def render(
     reliability: Annotated[
         bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
     ] = False,
+    reproduction: Annotated[
+        bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
+    ] = False,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
@@ -185,7 +188,9 @@ def render(
         planned = load_plan(configfile)
         runner.restore_receipts(planned)
         folder = Path("results/partial")
-        for dimension, path in workflow_files.write_manifests(planned).items():
+        manifests = workflow_files.write_manifests(planned)
+        for dimension in planned.dimensions:
+            path = manifests[dimension]
             final = Path("results/tables") / f"{dimension}.csv"
             is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
             if is_made:
@@ -194,6 +199,12 @@ def render(
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
+    elif reproduction:
+        from stp.render.reproduction import render_reproduction
+
+        rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
+        render_reproduction(manifest, rows, out)
+        say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif reliability:
         from stp.render.reliability import render_reliability
 
@@ -207,4 +218,4 @@ def render(
         render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
-        say(log, f"wrote {out}, {out.with_suffix('.md')} and {out.stem}_intervals.csv")
+        say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")

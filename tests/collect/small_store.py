@@ -52,8 +52,8 @@ def write_receipt(folder: Path, stage: str, **more: Any) -> None:
 def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
     """Make score rows: convention -> {"mean": v, "low": v, "high": v, "reason": text, ...}.
 
-    ``leads`` gives values per lead time, from lead 1; ``thresholds`` those at thresholds;
-    ``clusters`` counts the independent clips.
+    ``leads`` gives values per lead time, from lead 1, ``lead_ends`` their intervals;
+    ``thresholds`` gives those at thresholds; ``clusters`` counts the independent clips.
     """
     rows = []
     for convention, given in values.items():
@@ -67,7 +67,12 @@ def score_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
         n = given.get("n", 200)
         rows.append({**common, "statistic": "mean", "value": given["mean"], "n": n})
         for lead, value in enumerate(given.get("leads", []), start=1):
-            rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
+            if value is not None:  # such as the first months of a running mean
+                rows.append({**common, "statistic": "mean", "value": value, "n": n, "lead": lead})
+        for lead, ends in enumerate(given.get("lead_ends", []), start=1):
+            for name, value in zip(("low", "high"), ends, strict=True):
+                row = {**common, "statistic": f"ci95_{name}", "value": value, "n": 20}
+                rows.append(row | {"lead": lead})
         for threshold, value in given.get("thresholds", {}).items():
             row = {**common, "statistic": "mean", "value": value, "n": n}
             rows.append(row | {"threshold": threshold})

@@ -18,7 +18,7 @@ from stp.cells import Artefact, Plan
 from stp.cli import app
 from stp.costs.durations import Durations
 from stp.costs.estimate import Costs
-from stp.costs.summary import assumptions, entries, hours, lines, size
+from stp.costs.summary import assumptions, by_dimension, entries, hours, lines, size
 from stp.costs.work import forecast_gmacs
 from stp.models.create import create
 from stp.progress import Progress
@@ -359,6 +359,18 @@ def test_costs_add_up_by_rule(tmp_path):
     assert summed["train"].longest_s == max(c.seconds for c in training)
     assert summed["train"].bytes == sum(c.bytes for c in training)
     assert summed["total"].files == sum(entry.cost.files for entry in found)
+
+
+def test_jobs_by_stage_and_dimension(tmp_path):
+    """The paper: 15 models in 14, 3, 7 and 9 cases; all share data and trained models."""
+    found = entries(Plan.load(PAPER), tmp_path)
+    jobs = by_dimension(found)
+    cases = {"short_term": 14, "long_term": 3, "generalization": 7, "robustness": 9}
+    assert jobs["predict"] == {name: 15 * number for name, number in cases.items()}
+    assert jobs["score"] == jobs["predict"] and jobs["render"] == dict.fromkeys(cases, 1)
+    assert jobs["prepare"] == {"shared": 15}
+    assert jobs["train"] == {"shared": 14 * 13}  # twelve networks and the climatology
+    assert sum(sum(row.values()) for row in jobs.values()) == len(found)
 
 
 def test_what_is_done_costs_nothing_more(tmp_path):

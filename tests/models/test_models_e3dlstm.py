@@ -88,6 +88,15 @@ def test_the_whole_past_is_recalled():
     assert seen == [film, 2 * film, 3 * film, 4 * film]
 
 
+def test_the_loss_is_that_of_squares_and_that_of_absolute_errors():
+    # With nothing to read out every forecast is 0, so the errors are the frames themselves.
+    clip = torch.full((2, 5, 1, 8, 8), 0.5)
+    for weight in (0.0, 1.0):
+        model = small(l1_weight=weight)
+        torch.nn.init.zeros_(model.readout.weight)
+        assert model.loss(clip, 0).item() == pytest.approx(0.5**2 + weight * 0.5)
+
+
 def test_gradient_reaches_every_parameter():
     model = small()
     model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
@@ -123,7 +132,9 @@ def test_learns_a_few_clips_by_heart():
     assert (model(clip[:, :3], 2) - clip[:, 3:]).square().mean() < 0.01
 
 
-@pytest.mark.parametrize("options", [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"window": 0}])
+@pytest.mark.parametrize(
+    "options", [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"window": 0}, {"l1_weight": -1.0}]
+)
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(StpError, match=next(iter(options))):
         small(**options)

@@ -75,7 +75,8 @@ def things(made: Made) -> list[tuple[Thing, Any]]:
     found: list[tuple[Thing, Any]] = []
     if made.model is not None:
         found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
-    found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
+    if made.predictions is not None:
+        found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
     found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))
     return found
 
@@ -89,14 +90,15 @@ def made_from(thing: Thing, other: Thing) -> bool:
     """Is one thing an input of the other?
 
     raw -> prepare -> train -> predict -> score -> tables; predictions and scores read the
-    prepared data as well.
+    prepared data as well, and scores of forecasts that are not stored the model.
     """
     step = (thing.stage, other.stage)
     if step == ("score", "tables"):
         return True
     if step in {("raw", "prepare"), *(("prepare", s) for s in ("train", "predict", "score"))}:
         return thing.dataset == other.dataset
-    return step in {("train", "predict"), ("predict", "score")} and thing[1:] == other[1:]
+    steps = {("train", "predict"), ("train", "score"), ("predict", "score")}
+    return step in steps and thing[1:] == other[1:]
 
 
 def downstream(direct: Iterable[Thing], everything: Iterable[Thing]) -> set[Thing]:

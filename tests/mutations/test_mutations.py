@@ -25,7 +25,7 @@ from reach import (
 from stp import config
 from stp.cells import ROOTS, Plan
 from stp.fingerprint import closure, source_hash
-from stp.runner import CORES
+from stp.runner import CORES, ROLLOUT
 
 FILE = read("expectations.yaml")
 NAMED = [module for entry in FILE["expectations"] for module in entry["modules"]]
@@ -156,7 +156,7 @@ def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp
         # The constants of SSIM: scores of the datasets that have it.
         ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 34}),
         # A default that no recipe sets counts by the module that has it.
-        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 52}),
+        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 53}),
     ],
 )
 def test_a_constant_of_a_metric_reaches_scores_and_tables(
@@ -226,6 +226,7 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
 
 def test_the_core_that_runs_is_a_root_of_the_fingerprint():
     assert all(core in ROOTS[stage] for stage, core in CORES.items())
+    assert ROLLOUT in ROOTS["rollout"]
 
 
 def test_nothing_of_the_shell_is_in_a_fingerprint():

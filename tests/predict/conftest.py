@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from stp.data.zarr_write import create_array, create_group
 from stp.job import Job
+from stp.models import weights
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
 
 NORMALISATION = {"offset": 280.0, "scale": 10.0}
 
@@ -81,5 +85,23 @@ def make_job(tmp_path: Path) -> Callable[..., Job]:
             state=tmp_path,
             runtime={"device": "cpu"},
         )
+
+    return make
+
+
+@pytest.fixture
+def make_trained(
+    tmp_path: Path, make_data: Callable[..., Path], make_job: Callable[..., Job]
+) -> Callable[..., tuple[Path, Path]]:
+    """A folder with a network that has its first weights, and the data that it belongs to."""
+
+    def make(what: dict[str, Any]) -> tuple[Path, Path]:
+        data, folder = make_data(), tmp_path / "model"
+        folder.mkdir()
+        recipe = {**make_job(data, **what).recipe, "fit": "sgd", "seed": 0}
+        torch.manual_seed(0)
+        state = create(recipe).state_dict()
+        weights.save(folder / "model.pt", state, recipe, Normalisation(280.0, 10.0))
+        return data, folder
 
     return make

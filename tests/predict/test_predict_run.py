@@ -21,22 +21,6 @@ def read(job):
 
 
 @pytest.fixture
-def make_trained(tmp_path, make_data, make_job):
-    """A folder with a network, and the data that it belongs to."""
-
-    def make(what):
-        data, folder = make_data(), tmp_path / "model"
-        folder.mkdir()
-        recipe = {**make_job(data, **what).recipe, "fit": "sgd", "seed": 0}
-        torch.manual_seed(0)
-        state = create(recipe).state_dict()
-        weights.save(folder / "model.pt", state, recipe, Normalisation(280.0, 10.0))
-        return data, folder
-
-    return make
-
-
-@pytest.fixture
 def trained(make_trained):
     return make_trained(SMALL)
 

@@ -17,6 +17,7 @@ from stp.errors import StpError
 from stp.profiling import page, table
 from stp.profiling.networks import made_from, networks
 from stp.profiling.published import published
+from stp.render.formats import markdown
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
@@ -64,9 +65,19 @@ def write(folder, found):
     return path
 
 
+def rows(paper, folder):
+    """The rows of what was measured."""
+    return table.rows(paper, table.measurements(folder, paper))
+
+
+def as_markdown(found):
+    """The table to read."""
+    return markdown.text(table.as_grid(found, "model_speed", measured=True))
+
+
 def test_published_values_stand_beside_ours(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
-    found = {row["model"]: row for row in table.rows(paper, tmp_path)}
+    found = {row["model"]: row for row in rows(paper, tmp_path)}
     row = found["mcvd"]
     assert (row["parameters"], row["parameters_published"]) == (11_000_000, 54_290_000)
     assert row["parameters_difference_percent"] == round(100 * (54 / 54.29 - 1), 2)
@@ -82,38 +93,37 @@ def test_published_values_stand_beside_ours(paper, tmp_path):
 
 def test_what_was_not_measured_is_named(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
-    rows = table.rows(paper, tmp_path)
-    assert [row["model"] for row in rows] == list(published(paper)), "all of them, in this order"
-    row = rows[0]
+    found = rows(paper, tmp_path)
+    assert [row["model"] for row in found] == list(published(paper)), "all of them, in this order"
+    row = found[0]
     assert row["parameters"] == "" and row["parameters_published"] == 12_090_000
-    path = tmp_path / "convlstm" / "moving_mnist.json"
-    assert row["notes"] == f"not measured: stp profile convlstm moving_mnist --out {path}"
-    assert "- ConvLSTM: not measured" in table.as_markdown(rows)
+    assert row["notes"] == "not measured: stp profile convlstm moving_mnist"
+    assert "- ConvLSTM: not measured" in as_markdown(found)
 
 
 def test_a_table_says_which_machine_it_is_from(paper, tmp_path):
     for name in published(paper):
         write(tmp_path, measured(name))
-    text = table.as_markdown(table.rows(paper, tmp_path))
+    text = as_markdown(rows(paper, tmp_path))
     assert (
         "Speed and memory of all models: measured on node7, A CPU, 2 threads, float32, torch 2.0, "
         "batches of 1." in text
     )
     other = {**measured("tau")["machine"], "host": "node8", "busy": True, "other_work_cpus": 2.5}
     write(tmp_path, measured("tau", machine=other))
-    text = table.as_markdown(table.rows(paper, tmp_path))
+    text = as_markdown(rows(paper, tmp_path))
     assert "Speed and memory of TAU: measured on node8" in text
-    assert "**CAUTION**, TAU: other work ran on this machine" in text
+    assert "**CAUTION, TAU: other work ran on this machine" in text
     widths = {line.count("|") for line in text.splitlines() if line.startswith("|")}
     assert len(widths) == 1, "every line has a cell for every column"
 
 
 def test_without_a_training_step_its_memory_is_a_dash(paper, tmp_path):
     write(tmp_path, measured("tau", memory={"forward_bytes": 10**6}))
-    rows = table.rows(paper, tmp_path)
-    row = next(row for row in rows if row["model"] == "tau")
+    found = rows(paper, tmp_path)
+    row = next(row for row in found if row["model"] == "tau")
     assert row["peak_memory_training_step_mb"] == "" and "no training step" in row["notes"]
-    assert re.search(r"\| TAU \|.*\| 1 \| – \|$", table.as_markdown(rows), re.MULTILINE)
+    assert re.search(r"\| TAU \|.*\| 1 \| – \|$", as_markdown(found), re.MULTILINE)
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"model": "tau"}', '{"model": 1, "dataset": 2}'])
@@ -121,23 +131,38 @@ def test_a_damaged_measurement(paper, tmp_path, damage):
     path = write(tmp_path, measured("tau"))
     path.write_text(damage)
     with pytest.raises(StpError, match="is damaged") as error:
-        table.rows(paper, tmp_path)
+        rows(paper, tmp_path)
     assert f"stp profile tau moving_mnist --out {path}" in error.value.remedy
 
 
 def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
     write(tmp_path / "profile", measured("mcvd"))
-    out = tmp_path / "tables" / "model_size.csv"
+    out = tmp_path / "tables" / "model_speed.csv"
     done = CliRunner().invoke(
         app,
         ["models", "--table", str(out), "--measurements", str(tmp_path / "profile")],
         catch_exceptions=False,
     )
     assert done.exit_code == 0 and "without ConvLSTM, E3D-LSTM" in done.stderr
-    rows = list(csv.DictReader(io.StringIO(out.read_text())))
-    assert len(rows) == 12 and rows[-1]["title"] == "MCVD"
-    assert rows[-1]["parameters"] == "11000000"
+    found = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert len(found) == 12 and found[-1]["title"] == "MCVD"
+    assert found[-1]["parameters"] == "11000000"
     assert out.with_suffix(".md").read_text().startswith("# Size, speed and memory of models")
+
+
+@pytest.mark.slow
+def test_sizes_are_counted_without_measuring(paper, tmp_path):
+    """Parameters to the printed digits, multiply-adds within 1 %; no column of speeds."""
+    out = tmp_path / "model_size.csv"
+    CliRunner().invoke(app, ["models", "--sizes", str(out)], catch_exceptions=False)
+    found = {row["model"]: row for row in csv.DictReader(io.StringIO(out.read_text()))}
+    assert list(found) == list(published(paper)) and "evaluations_per_s" not in found["tau"]
+    assert found["tau"]["parameters"] == "44656001" and found["mcvd"]["gmacs_published"] == "29.15"
+    for row in found.values():
+        assert abs(float(row["parameters_difference_percent"])) < 0.03
+        assert abs(float(row["gmacs_difference_percent"])) < 1
+    for kind in ("md", "tex", "html"):
+        assert "MCVD" in out.with_suffix(f".{kind}").read_text()
 
 
 def test_a_published_table_with_gaps(paper, tmp_path):

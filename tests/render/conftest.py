@@ -1,6 +1,7 @@
-"""Makes the small store of the tests of collect importable: render reads what collect writes."""
+"""Makes small stores and toy scores importable: render reads what collect and score write."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "collect"), str(TESTS / "score")]

@@ -1,15 +1,20 @@
 """Tables: exact text of small cases, markers, gaps."""
 
 import csv
+import json
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_store import SmallStore
+from toy_scored import write_scored
 
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.errors import StpError
 from stp.render.table import render_partial, render_table
+from stp.render.tidy import HEADER
 
 
 @pytest.fixture
@@ -26,7 +31,7 @@ def build_database(store: SmallStore, manifest: Path) -> Path:
 
 
 def render(store: SmallStore) -> Path:
-    """Collect and render; return the folder of the three files."""
+    """Collect and render; return the folder of its files."""
     manifest = store.write()
     database = build_database(store, manifest)
     out = store.folder / "tables" / "short_term.csv"
@@ -62,19 +67,58 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
         f'0.88,0.929,,,0.0734,,,,,"{marker}; {lpips}"\n'
         f'synthetic,demo,demo,NO,ICAR-ENSO,ConvLSTM,1,7,,,,,,,0.625,0.4158,,"{marker}"\n'
     )
-    assert (folder / "short_term_intervals.csv").read_text() == (
-        "source,scale,dataset,model,column,convention,value,ci95_low,ci95_high,clusters,seeds,"
-        "seed_sd,reason\n"
-        "synthetic,demo,Moving-MNIST,Persistence,SSIM,ssim.range2,0.5,,,,,,not scored\n"
-        "synthetic,demo,Moving-MNIST,Persistence,LPIPS,lpips.alex,,,,,,,metric not available yet\n"
-        "synthetic,demo,Moving-MNIST,ConvLSTM,SSIM,ssim.range2,0.88,0.87,0.9,12,2,0.01414213562,\n"
-        "synthetic,demo,Moving-MNIST,ConvLSTM,LPIPS,lpips.alex,,,,,2,,metric not available yet\n"
-        "synthetic,demo,ICAR-ENSO,ConvLSTM,RMSE,rmse.per_frame,0.625,,,,1,,not scored\n"
-    )
+    tidy = read(folder / "short_term_tidy.csv")
+    assert list(tidy[0]) == list(HEADER)
+    ssim, lpips_, rmse = tidy[2:]
+    assert ssim == {
+        "source": "synthetic",
+        "scale": "demo",
+        "protocol": "demo",
+        "comparable": "NO",
+        "suite": "predbench",
+        "dimension": "short_term",
+        "model": "convlstm",
+        "variant": "default",
+        "trained_on": "moving_mnist",
+        "train_subset": "all",
+        "tested_on": "moving_mnist",
+        "subset": "test",
+        "setting": "horizon-10",
+        "dataset_title": "Moving-MNIST",
+        "model_title": "ConvLSTM",
+        "column": "SSIM",
+        "convention": "ssim.range2",
+        "variable": "",
+        "threshold": "",
+        "value": "0.88",
+        "ci95_low": "0.87",
+        "ci95_high": "0.9",
+        "clusters": "12",
+        "n": "40",
+        "seeds": "2",
+        "seed_sd": "0.01414213562",
+        "samples": "1",
+        "statistic": "",
+        "rank": "1",
+        "best": "ConvLSTM",
+        "p": "",
+        "p_corrected": "",
+        "p_reason": "",
+        "published": "0.929",
+        "difference": "",
+        "reason": "",
+    }
+    assert (lpips_["value"], lpips_["reason"]) == ("", "metric not available yet")
+    assert (rmse["value"], rmse["rank"], rmse["reason"]) == ("0.625", "", "not scored")
+    # Persistence is the other rival; this store has no sums to resample.
+    assert (tidy[0]["rank"], tidy[0]["best"], tidy[0]["p"]) == ("2", "ConvLSTM", "")
+    assert tidy[0]["p_reason"] == "no sums over clusters of clips to resample"
     assert sorted(path.name for path in folder.iterdir()) == [
         "short_term.csv",
+        "short_term.html",
         "short_term.md",
-        "short_term_intervals.csv",
+        "short_term.tex",
+        "short_term_tidy.csv",
     ]
 
 
@@ -132,7 +176,7 @@ def test_null_keeps_its_reason(store: SmallStore) -> None:
     assert first["RMSE"] == ""
     assert first["notes"].endswith("; RMSE: clip too short")
     assert second["notes"] == "NOT COMPARABLE: synthetic bytes, demo protocol"
-    intervals = read(folder / "short_term_intervals.csv")
+    intervals = read(folder / "short_term_tidy.csv")
     assert [row["reason"] for row in intervals] == ["clip too short", few]
     assert [row["clusters"] for row in intervals] == ["", "4"]
 
@@ -167,7 +211,7 @@ def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
     folder = render(store)
     (row,) = read(folder / "short_term.csv")
     assert row["RMSE"] == "0.5"
-    (interval,) = read(folder / "short_term_intervals.csv")
+    (interval,) = read(folder / "short_term_tidy.csv")
     assert (interval["ci95_low"], interval["ci95_high"]) == ("0.4", "0.6")
 
 
@@ -189,19 +233,45 @@ def test_markdown_of_a_small_table(store: SmallStore) -> None:
     assert "PARTIAL" not in text
     mnist = lines.index("## Moving-MNIST")
     enso = lines.index("## ICAR-ENSO")
-    assert lines[mnist + 2] == (
-        "| source | scale | protocol | comparable | model | seeds | n | SSIM ↑ | (published) "
-        "| LPIPS ↓ | (published) | notes |"
-    )
+    # What all rows have in common is said once.
+    everything = "source synthetic, scale demo, protocol demo, comparable NO, n 200."
+    assert lines[mnist + 2] == f"All rows: {everything}"
     # Four significant digits; 0.9 is the better SSIM; the paper prints 0.9290.
-    assert "| **NO** | Persistence | – | 200 | 0.5124 |  | – |  |" in lines[mnist + 4]
-    assert (
-        "| **NO** | ConvLSTM | 1 | 200 | **0.9000** | (0.9290) | – | (0.0734) |" in lines[mnist + 5]
-    )
+    assert lines[mnist + 4 : mnist + 8] == [
+        "| model | seeds | SSIM ↑ | LPIPS ↓ |",
+        "| --- | ---: | ---: | ---: |",
+        "| Persistence | – | 0.5124 | – |",
+        "| ConvLSTM | 1 | **0.9000** (0.9290) | – (0.0734) |",
+    ]
     # A single row is no contest: not bold. The paper prints 0.4158; 12345.6 - 0.4158 = 12345.18.
-    assert "| yes | ConvLSTM | 1 | 200 | 12346 | (0.4158; +12345) |  |" in lines[enso + 4]
+    assert "| ConvLSTM | 1 | 12346 (0.4158; +12345) |" in lines[enso:]
+    assert "- All rows: LPIPS: metric not available yet" in lines[mnist:enso]
     assert "- SSIM ↑: `ssim.range2`, Structural similarity: data range 2" in lines
     assert "- RMSE ↓: `rmse.per_frame`" in lines
+
+
+def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
+    rmse = {"rmse.per_frame": {"mean": 1.0}}
+    store.add("convlstm", "enso", rmse, seed=0, official=True)
+    store.add("persistence", "enso", rmse)["subset_note"] = "first 40 | clips"
+    text = (render(store) / "short_term.md").read_text()
+    assert "All rows: scale demo, n 200." in text
+    assert "| model | source | protocol | comparable | seeds | RMSE ↓ |" in text
+    assert "| Persistence [1,2] | synthetic | demo | NO | – | 1.000 |" in text
+    assert "- \\[1\\] NOT COMPARABLE: synthetic bytes, demo protocol\n" in text
+    assert "- \\[2\\] first 40 \\| clips\n" in text
+
+
+def test_all_formats_say_the_same(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.51239}})
+    store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
+    folder = render(store)
+    latex, html = ((folder / f"short_term.{kind}").read_text() for kind in ("tex", "html"))
+    assert r"ConvLSTM & 1 & \textbf{0.9000} (0.9290) & -- (0.0734) \\" in latex
+    assert "<strong>0.9000</strong>" in html
+    for text in (latex, html):
+        assert "WARNING: 2 of 2 rows are NOT COMPARABLE" in text
+        assert "source synthetic, scale demo" in text
 
 
 def test_bold_goes_to_the_best_of_comparable_rows_only(store: SmallStore) -> None:
@@ -280,7 +350,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
     text = (out / "short_term.md").read_text()
     assert text.startswith("# Partial table short_term, scale demo\n")
     assert "> **PARTIAL: some cells are missing; see the notes.**" in text
-    assert len(read(out / "short_term_intervals.csv")) == 6
+    assert len(read(out / "short_term_tidy.csv")) == 6
 
 
 def test_partial_table_of_nothing(store: SmallStore) -> None:
@@ -312,3 +382,138 @@ def test_a_threshold_without_rows_is_a_gap(store: SmallStore) -> None:
     store.add("convlstm", "sevir", {"csi.mean": {"mean": 0.4, "thresholds": {16: 0.75}}})
     with pytest.raises(StpError, match=r"no overall value of CSI-74 \(csi\.mean\)"):
         render(store)
+
+
+def test_samples_of_a_clip_are_told(store: SmallStore) -> None:
+    """The best of ten is no rival of a single forecast, and says what it is."""
+    single = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    best = store.add("mcvd", "enso", {"rmse.per_frame": {"mean": 0.5}}, seed=0)
+    mean = store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.75}}, seed=0)
+    best |= {"samples": 10, "statistic": "best_of_members"}
+    mean |= {"samples": 5, "statistic": "mean_of_members"}
+    assert "samples" not in single
+    folder = render(store)
+    text = (folder / "short_term.md").read_text()
+    assert "| mcvd [1] | 1 | 0.5000 |" in text
+    assert "| ConvLSTM [2] | 1 | **0.7500** (0.4158) |" in text
+    assert "- \\[1\\] 10 samples of each clip, best of\n" in text
+    assert "- \\[2\\] 5 samples of each clip, the mean of their scores\n" in text
+    tidy = read(folder / "short_term_tidy.csv")
+    assert [(row["samples"], row["statistic"], row["rank"]) for row in tidy] == [
+        ("1", "", "2"),
+        ("10", "best_of_members", ""),
+        ("5", "mean_of_members", "1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "printed"),
+    [
+        ((256, 256), 256, "| 33.50 (67) |"),
+        ((256, 256), 10000, "| 33.50 (67; N = 256) |"),
+        ((256, 128), 256, "| 33.50 (67; N = 128) |"),
+    ],
+)
+def test_the_number_of_clips_is_printed_where_it_differs(
+    store: SmallStore, ours: tuple[int, int], theirs: int, printed: str
+) -> None:
+    """A distance between sets depends on it; published are 67 for ConvLSTM on Moving-MNIST."""
+    store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"FVD": "fvd.with_context"}
+    store.manifest["conventions"]["fvd.with_context"] = {"higher_is_better": False}
+    store.manifest["published_clips"] = {"moving_mnist": theirs}
+    for model, seed, n in (("persistence", None, ours[0]), ("convlstm", 0, ours[1])):
+        fvd = {"fvd.with_context": {"mean": 33.5 if seed == 0 else 20.0, "n": n}}
+        mse = {"mse.pixel_sum": {"mean": 1.0}}
+        store.add(model, "moving_mnist", mse, perceptual=fvd, seed=seed)
+    folder = render(store)
+    assert printed in (folder / "short_term.md").read_text()
+    tidy = read(folder / "short_term_tidy.csv")
+    assert [int(row["n"]) for row in tidy] == list(ours)
+    # At unequal N neither is better.
+    assert [row["rank"] for row in tidy] == (["1", "2"] if ours[0] == ours[1] else ["", ""])
+
+
+@pytest.fixture
+def long_term(store: SmallStore) -> SmallStore:
+    """Two models at eight lead times; the skill of the second column begins at lead time 3."""
+    store.manifest["dimension"] = "long_term"
+    store.manifest["tables"] = {
+        "long_term": {
+            "columns": {
+                "enso": {
+                    "RMSE": "rmse.per_frame",
+                    "skill": "nino34.correlation",
+                    "FVD": "fvd.with_context",
+                }
+            }
+        }
+    }
+    store.manifest["conventions"]["nino34.correlation"] = {"higher_is_better": True}
+    for model, seed, worse in (("persistence", None, 0.0), ("convlstm", 0, 0.5)):
+        values = {
+            "rmse.per_frame": {"mean": 4.5 + worse, "leads": [lead + worse for lead in range(8)]},
+            "nino34.correlation": {
+                "mean": 0.5,
+                "leads": [None, None, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4],
+            },
+            "fvd.with_context": {"mean": 20.0},
+        }
+        store.add(model, "enso", values, seed=seed, dimension="long_term")
+    return store
+
+
+def render_leads(store: SmallStore) -> Path:
+    manifest = store.write()
+    out = store.folder / "tables" / "long_term.csv"
+    render_table(manifest, build_database(store, manifest), out)
+    return out.parent
+
+
+def test_long_term_has_values_at_each_lead_time(long_term: SmallStore) -> None:
+    folder = render_leads(long_term)
+    leads = read(folder / "long_term_leads.csv")
+    rmse = [row for row in leads if row["column"] == "RMSE" and row["model"] == "convlstm"]
+    assert [int(row["lead"]) for row in rmse] == list(range(1, 9))
+    assert [float(row["value"]) for row in rmse] == [lead + 0.5 for lead in range(8)]
+    assert {row["rank"] for row in rmse} == {"2"} and {row["seconds"] for row in rmse} == {""}
+    skill = {row["lead"] for row in leads if row["column"] == "skill"}
+    assert skill == {"3", "4", "5", "6", "7", "8"}
+    assert "FVD" not in {row["column"] for row in leads}, "it has one value for all lead times"
+    text = (folder / "long_term.md").read_text()
+    section = text.partition("## ICAR-ENSO: RMSE ↓ by lead time")[2].splitlines()
+    assert section[4:8] == [
+        "| model | lead 1 | lead 2 | lead 4 | lead 6 | lead 8 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| Persistence | **0.000** | **1.000** | **3.000** | **5.000** | **7.000** |",
+        "| ConvLSTM | 0.5000 | 1.500 | 3.500 | 5.500 | 7.500 |",
+    ]
+    assert "source synthetic, scale demo, protocol demo" in section[2]
+    assert "| model | lead 3 | lead 4 | lead 6 | lead 8 |" in text
+
+
+def test_lead_times_are_given_in_time_where_the_data_tell_it(
+    long_term: SmallStore, tmp_path: Path
+) -> None:
+    """Five frames per second: lead time 8 is 1.6 seconds."""
+    clips = np.zeros((3, 9, 1, 4, 4), np.float32)
+    toy = write_scored(tmp_path, clips, clips[:, 1:])
+    group = toy.root / "data" / "frames.zarr" / "zarr.json"
+    described = json.loads(group.read_text())
+    described["attributes"]["fps"] = 5
+    group.write_text(json.dumps(described))
+    # Both cells are of one dataset.
+    shutil.copytree(toy.root / "data", long_term.cells[0]["data"], dirs_exist_ok=True)
+    folder = render_leads(long_term)
+    text = (folder / "long_term.md").read_text()
+    assert "| model | lead 1 (0.2 seconds) | lead 2 (0.4 seconds) | lead 4 (0.8 seconds)" in text
+    leads = read(folder / "long_term_leads.csv")
+    assert {row["seconds"] for row in leads if row["lead"] == "8"} == {"1.6"}
+
+
+def test_a_partial_long_term_table_has_lead_times_too(long_term: SmallStore) -> None:
+    long_term.add("mcvd", "enso", {}, seed=0, scored=False, dimension="long_term")
+    out = long_term.folder / "partial"
+    assert len(render_partial(long_term.write(), {}, out)) == 1
+    leads = read(out / "long_term_leads.csv")
+    assert {row["reason"] for row in leads if row["model"] == "mcvd"} == {"missing"}
+    assert "| mcvd | – | – | – | – | – |" in (out / "long_term.md").read_text()

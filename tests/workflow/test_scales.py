@@ -67,16 +67,17 @@ def test_the_table_has_a_row_for_every_cell_and_marks_each(demo):
         assert row["SSIM difference"] == row["RMSE difference"] == ""
     convlstm = table[3]
     assert convlstm["SSIM published"] == "0.929"  # PredBench, Table 2
-    assert convlstm["LPIPS"] == "" and "LPIPS: the weights of alexnet are not there" in convlstm["notes"]
+    assert convlstm["LPIPS"] == ""
+    assert "LPIPS: the weights of alexnet are not there" in convlstm["notes"]
 
 
 def test_intervals_hold_their_value_and_count_clusters(demo):
-    found = rows(demo, "results/tables/short_term_intervals.csv")
+    found = rows(demo, "results/tables/short_term_tidy.csv")
     ssim = [row for row in found if row["column"] == "SSIM"]
     assert len(ssim) == 10
     for row in ssim:
         assert float(row["ci95_low"]) < float(row["value"]) < float(row["ci95_high"])
-    clusters = {row["dataset"]: int(row["clusters"]) for row in ssim}
+    clusters = {row["dataset_title"]: int(row["clusters"]) for row in ssim}
     # each Moving-MNIST clip is its own cluster; KTH: persons 17-21 times three actions
     assert clusters == {"Moving-MNIST": 128, "KTH": 15}
 
@@ -195,10 +196,10 @@ def test_real_bytes_go_the_whole_way(raw_mirror, tmp_path):
         assert (row["source"], row["comparable"]) == ("sample", "NO")
         assert ("LEAKY SPLIT" in row["notes"]) == (row["dataset"] == "KTH")
     # Too few clusters in three videos and in 38 months: no intervals, and it says why.
-    intervals = rows(checkout, "results/tables/short_term_intervals.csv")
+    intervals = rows(checkout, "results/tables/short_term_tidy.csv")
     for row in intervals:
-        if row["dataset"] in ("KTH", "ICAR-ENSO") and row["value"]:
-            assert row["ci95_low"] == "" and "clusters" in row["reason"]
+        if row["tested_on"] in ("kth", "enso") and row["value"]:
+            assert row["ci95_low"] == row["p"] == "" and "clusters" in row["reason"]
     assert not (tmp_path / "shared" / "raw" / "kth").exists(), "the mirror is read in place"
     error = scores(checkout, "mse.pixel_mean")
     assert error.notna().all().all()

@@ -1,13 +1,26 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.preference import options as human_study
+from stp.render import reproduced
 from stp.render.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
+from stp.setting import case_name
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
+
+
+def in_all_formats(name):
+    """The outputs of a table besides its CSV file."""
+    return {
+        "markdown": f"results/tables/{name}.md",
+        "latex": f"results/tables/{name}.tex",
+        "html": f"results/tables/{name}.html",
+    }
+
 
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
@@ -26,9 +39,19 @@ CELL = f"{_CELL}/{{fingerprint}}"
 PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 
 
+def cases_of(dimension):
+    """Names of what is tested in a dimension, each with figures of its own."""
+    keys = [vars(made.cell) for made in PLAN.cells if made.cell.dimension == dimension]
+    return list(dict.fromkeys(case_name(key) for key in keys))
+
+
 def needed_by(receipt):
     """Ask the plan which receipts and lock files an artefact waits for."""
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
+
+
+# stands for the wildcards of a rule that has none
+SHORT_TERM = SimpleNamespace(dimension="short_term")
 
 
 def manifest_of(wildcards):
@@ -112,7 +135,7 @@ def asks_search():
 
 def repeated_runs(wildcards):
     """The manifest of the short-term table, if its models are trained with enough seeds."""
-    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
+    manifest = manifest_of(SHORT_TERM)
     models = PLAN.config.scale.dimensions["short_term"].models
     trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
     seeds = len(PLAN.config.scale.seeds)
@@ -120,3 +143,48 @@ def repeated_runs(wildcards):
         [(name, seeds) for name in trained], f"the scale {PLAN.config.scale.scale}"
     )
     return manifest
+
+
+def manifest_of_short_term(wildcards):
+    """The manifest of the short-term table, if the scale has that dimension."""
+    return manifest_of(SimpleNamespace(dimension="short_term"))
+
+
+def study_predictions(wildcards):
+    """The receipts of the predictions that raters shall see, if the scale has them all."""
+    manifest_of_short_term(wildcards)
+    study = human_study.load_study(PLAN.config.scale.scale)
+    made = {}
+    for one in PLAN.cells:
+        cell = one.cell
+        kept = one.predictions is not None
+        if (
+            kept
+            and cell.dimension == "short_term"
+            and cell.trained_on == cell.tested_on
+        ):
+            made.setdefault((cell.model, cell.tested_on), one)
+    human_study.demand(study, PLAN.config.scale.scale, made)
+    needed = [made[model, dataset] for dataset in study.clips for model in study.models]
+    return [f"{STORE}/{one.predictions.receipt}" for one in needed]
+
+
+def answers_of_raters(wildcards):
+    """The files of answers, if somebody answered."""
+    found = sorted(map(str, Path("results/human_study/answers").glob("*.csv")))
+    if not found:
+        raise StpError(
+            "results/human_study/answers: no answers",
+            expected="files that the questionnaire saved, *.csv",
+            remedy="put the files of raters there; docs/human_study.md says how to get some",
+        )
+    return found
+
+
+def can_repeat():
+    """Whether models of the scale are trained with enough seeds for the reliability study."""
+    try:
+        repeated_runs(None)
+    except StpError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-# networks of the paper -> what they need on this machine -> Table 19 beside it
+# networks of the paper -> their sizes, and what they need on this machine -> Table 19 beside it
 #
 # Whatever the scale: the networks are those of config/paper.yaml, and nothing has to be prepared or
 # trained. What a measurement is made from (options, code) is in the text of its input, whose time
@@ -7,9 +7,15 @@
 from stp.profiling import DATASET as DATASET_OF_TABLE
 from stp.profiling.published import published
 
+NETWORKS = published(PLAN.config)
+SIZES = ["stp.profiling.counted", "stp.profiling.table"]
+SIZES += [f"stp.models.{model}" for model in NETWORKS]
+# Speeds take minutes and are those of this machine: only on demand.
+TABLES += ["results/tables/model_size.csv"]
+
 
 localrules:
-    render_model_size,
+    render_model_speed,
 
 
 rule profile:
@@ -34,20 +40,41 @@ rule profile:
         " --threads {threads} --seconds {params.seconds} --out {output.measured} --log {log}"
 
 
-rule render_model_size:
+rule count_model_size:
+    # parameters and multiply-adds only: nothing is measured
     input:
-        lambda wildcards: workflow_files.write_model_size_input(
-            workflow.is_main_process
+        lambda wildcards: workflow_files.write_table_input(
+            "model_size", SIZES, PLAN, workflow.is_main_process
         ),
-        measured=[
-            f"results/profile/{model}/{DATASET_OF_TABLE}.json"
-            for model in published(PLAN.config)
-        ],
     output:
+        **in_all_formats("model_size"),
         table="results/tables/model_size.csv",
-        markdown="results/tables/model_size.md",
     log:
         "results/logs/render/model_size.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        config="config/paper.yaml",
+    shell:
+        "stp models --configfile {params.config} --sizes {output.table} --log {log}"
+
+
+rule render_model_speed:
+    input:
+        lambda wildcards: workflow_files.write_table_input(
+            "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
+        ),
+        measured=[
+            f"results/profile/{model}/{DATASET_OF_TABLE}.json" for model in NETWORKS
+        ],
+    output:
+        **in_all_formats("model_speed"),
+        table="results/tables/model_speed.csv",
+    log:
+        "results/logs/render/model_speed.log",
     conda:
         "../../envs/stp.yaml"
     resources:

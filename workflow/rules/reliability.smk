@@ -1,4 +1,7 @@
-# rows of repeated runs -> the paper's reliability study: only on demand, at any scale with seeds
+# rows of repeated runs -> the paper's reliability study, at any scale with enough seeds
+
+if can_repeat():
+    TABLES += ["results/tables/reliability.csv"]
 
 
 localrules:

@@ -7,8 +7,10 @@ rule render_short_term:
         rows="results/collected/{dimension}.parquet",
     output:
         table="results/tables/{dimension}.csv",
+        tidy="results/tables/{dimension}_tidy.csv",
         markdown="results/tables/{dimension}.md",
-        intervals="results/tables/{dimension}_intervals.csv",
+        latex="results/tables/{dimension}.tex",
+        html="results/tables/{dimension}.html",
     log:
         "results/logs/render/{dimension}.log",
     wildcard_constraints:
@@ -23,6 +25,13 @@ rule render_short_term:
 
 
 use rule render_short_term as render_long_term with:
+    output:
+        table="results/tables/{dimension}.csv",
+        tidy="results/tables/{dimension}_tidy.csv",
+        leads="results/tables/{dimension}_leads.csv",
+        markdown="results/tables/{dimension}.md",
+        latex="results/tables/{dimension}.tex",
+        html="results/tables/{dimension}.html",
     wildcard_constraints:
         dimension="long_term",
 

@@ -6,10 +6,15 @@ from stp.render.formats import html, latex, markdown
 from stp.render.grid import Grid
 
 
-def texts(grid: Grid, folder: Path) -> dict[Path, str]:
-    """A table as ``<name>.md``, ``<name>.tex`` and ``<name>.html`` in a folder: path -> text."""
+def texts(grid: Grid, folder: Path, name: str | None = None) -> dict[Path, str]:
+    """A table as ``<name>.md``, ``<name>.tex`` and ``<name>.html`` in a folder: path -> text.
+
+    Args:
+        name: of the files; that of the grid unless given.
+    """
+    name = name or grid.name
     return {
-        folder / f"{grid.name}.md": markdown.text(grid),
-        folder / f"{grid.name}.tex": latex.text(grid),
-        folder / f"{grid.name}.html": html.text(grid),
+        folder / f"{name}.md": markdown.text(grid),
+        folder / f"{name}.tex": latex.text(grid),
+        folder / f"{name}.html": html.text(grid),
     }

@@ -64,8 +64,10 @@ def text(grid: Grid) -> str:
     lines = [f"% {_comment(grid.title)}"]
     lines += [f"% Made from {_comment(grid.made_from)}"] if grid.made_from else []
     lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]
+    lines += [line for paragraph in grid.intro for line in (_paragraph(paragraph), "")]
     for number, section in enumerate(grid.sections):
         lines += [*_table(grid, section, number), ""]
+    lines += [line for note in grid.legend for line in (_paragraph(note), "")]
     return "\n".join(lines)
 
 
@@ -80,9 +82,8 @@ def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
     if section.title:
         label += f"-{_label(section.title) or number + 1}"
     yield rf"\label{{tab:{label}}}"
-    above = [*(grid.intro if number == 0 else []), *section.intro]
-    for paragraph in above:
-        yield rf"{{\footnotesize\raggedright {_prose(paragraph)}\par}}"
+    for paragraph in section.intro:
+        yield _paragraph(paragraph)
     wide = _width(section) > WIDEST
     yield rf"\{'footnotesize' if wide else 'small'}"
     if wide:
@@ -90,9 +91,12 @@ def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
     yield from _tabular(section)
     if wide:
         yield "}"
-    for note in [*section.notes, *grid.legend]:
-        yield rf"\par{{\footnotesize\raggedright {_prose(note)}\par}}"
+    yield from (rf"\par{_paragraph(note)}" for note in section.notes)
     yield r"\end{table}"
+
+
+def _paragraph(line: str) -> str:
+    return rf"{{\footnotesize\noindent\raggedright {_prose(line)}\par}}"
 
 
 def _tabular(section: Section) -> Iterable[str]:

@@ -1,0 +1,216 @@
+"""Forecasts of the clips of a split: what is stored by `stp.predict.run`, and scored without being
+stored by `stp.score.rollout`. Both compute in the same batches, so they get the same numbers.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import zarr
+from torch import nn
+
+from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_write import create_array, create_group
+from stp.errors import StpError
+from stp.models import weights
+from stp.models.compute import Compute
+from stp.models.create import create
+from stp.models.normalisation import Normalisation
+from stp.predict.options import PredictOptions
+
+
+class Forecasts:
+    """A model, and the clips that it forecasts.
+
+    Forecasts are made in one go for all lead times (a model decides itself how to go on after the
+    horizon it was trained for), from frames normalised with the constants of the training data.
+
+    Args:
+        recipe: as `stp.predict.run` describes it.
+        data: the prepared data.
+        trained: folder of the trained model; None where there is nothing to fit.
+        compute: where and how.
+
+    Attributes:
+        clips: of the split.
+        members: forecasts of each clip.
+        batch_size: clips that are forecast at a time.
+        shape: of all forecasts, (N, M, T, C, H, W).
+        normalisation: that of the training data.
+
+    Raises:
+        StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of
+            another shape, clips that are too short, or several forecasts wanted of a model that
+            draws none.
+    """
+
+    def __init__(
+        self, recipe: dict[str, Any], data: Prepared, trained: Path | None, compute: Compute
+    ) -> None:
+        options = PredictOptions.from_recipe(recipe["predict"])
+        self.recipe, self.data, self.compute = recipe, data, compute
+        self.clips = data.clips(recipe["split"], interval=recipe.get("interval", 1))
+        self.members, self.batch_size = options.samples, options.batch_size
+        _check(recipe, data, self.clips)
+        self.model, self.normalisation = _model(recipe, data, trained)
+        self._is_sampled = bool(getattr(self.model, "is_sampled", False))
+        if self.members > 1 and not self._is_sampled:
+            raise StpError(
+                f"{recipe['model']}: {self.members} forecasts of each clip are asked for, but all "
+                "would be the same",
+                expected="a model that draws its forecasts (is_sampled), such as mcvd",
+                remedy="take predict.samples out of its configuration",
+            )
+        self.model.to(compute.device).eval()
+        leads = recipe["lead_times"]
+        self.shape = (len(self.clips), self.members, leads, *data.shape)
+
+    def __len__(self) -> int:
+        return len(self.clips)
+
+    def batches(self) -> Iterator[np.ndarray]:
+        """Numbers of the clips of each batch, in order."""
+        for start in range(0, len(self), self.batch_size):
+            yield np.arange(start, min(start + self.batch_size, len(self)))
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """Forecasts of a batch, float32 (B, M, T, C, H, W) in the dataset's units, unclipped.
+
+        Raises:
+            StpError: they are not finite.
+        """
+        found = self._forecast(rows)
+        if not np.isfinite(found).all():
+            name = self.clips.index["clip"].iloc[rows[0]]
+            raise StpError(
+                f"{self.recipe['model']} on {self.data.attrs.get('dataset')}: forecasts of the "
+                f"{len(rows)} samples from {name!r} on are not all finite",
+                expected="finite numbers",
+                remedy="train the model again, with a lower learning rate",
+            )
+        return found
+
+    @torch.inference_mode()
+    def _forecast(self, rows: np.ndarray) -> np.ndarray:
+        device, recipe = self.compute.device, self.recipe
+        context = self.clips.read(rows, length=recipe["context"])
+        frames = self.normalisation.apply(torch.from_numpy(context).to(device))
+        extra: dict[str, Any] = {}
+        if getattr(self.model, "needs_phase", False):
+            extra["phase"] = torch.from_numpy(self.clips.phases(rows)).to(device)
+            extra["interval"] = recipe.get("interval", 1)
+        found = np.empty((len(rows), *self.shape[1:]), np.float32)
+        for member in range(self.members):
+            if self._is_sampled:
+                extra["member"] = member
+            with self.compute.autocast():
+                forecast = self.model(frames, recipe["lead_times"], **extra)
+            found[:, member] = self.normalisation.undo(forecast.float()).cpu().numpy()
+        return found
+
+    def describe(self) -> dict[str, Any]:
+        """For the receipt: device, precision, samples, lead times, normalisation."""
+        return {
+            **self.compute.describe(),
+            "samples": len(self),
+            **({"members": self.members} if self.members > 1 else {}),
+            "lead_times": self.recipe["lead_times"],
+            "normalisation": {
+                "offset": self.normalisation.offset,
+                "scale": self.normalisation.scale,
+            },
+        }
+
+
+def create_predictions(out: Path, forecasts: Forecasts, numbers: np.ndarray) -> zarr.Array[Any]:
+    """Create ``predictions.zarr`` with its coordinates.
+
+    Args:
+        out: the folder for it.
+        forecasts: that will be written.
+        numbers: of the clips that it will hold.
+
+    Returns:
+        the empty array, (sample, lead, channel, y, x); with several forecasts of each clip
+        (sample, member, lead, channel, y, x).
+    """
+    recipe, attrs = forecasts.recipe, forecasts.data.attrs
+    kept = ("dataset", "source", "release", "units", "variables")
+    group = create_group(
+        out / "predictions.zarr",
+        {
+            **{key: attrs[key] for key in kept if key in attrs},
+            "model": recipe["model"],
+            "split": recipe["split"],
+            "interval": recipe.get("interval", 1),
+            "context": recipe["context"],
+        },
+    )
+    _, members, leads, *frame = forecasts.shape
+    coordinates = {"sample": numbers, "lead": np.arange(1, leads + 1)}
+    outer: tuple[str, ...] = ("lead",)
+    shape = (leads, *frame)
+    if members > 1:
+        coordinates["member"] = np.arange(members)
+        outer, shape = ("member", "lead"), (members, *shape)
+    for name, values in coordinates.items():
+        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
+        array[:] = values
+    stored = create_array(
+        group,
+        "predictions",
+        (len(numbers), *shape),
+        np.float32,
+        ("sample", *outer, "channel", "y", "x"),
+        (1, *shape),
+    )
+    stored.attrs["units"] = attrs.get("units", "")
+    return stored
+
+
+def _model(
+    recipe: dict[str, Any], data: Prepared, trained: Path | None
+) -> tuple[nn.Module, Normalisation]:
+    """The model with its weights, and the normalisation of its training data."""
+    model = create(recipe)
+    if trained is not None:
+        state, normalisation = weights.load(Path(trained) / "model.pt", recipe)
+        model.load_state_dict(state)
+        return model, normalisation
+    if model.state_dict():
+        raise StpError(
+            f"{recipe['model']} has to be fitted, but no trained model was given",
+            expected="an input named model",
+            remedy="correct fit in the configuration of the model",
+        )
+    return model, Normalisation.of(data.attrs)
+
+
+def _check(recipe: dict[str, Any], data: Prepared, clips: Clips) -> None:
+    if recipe["shape"] != list(data.shape):
+        raise StpError(
+            f"{data.folder}: frames have shape {list(data.shape)}",
+            expected=f"{recipe['shape']}, that of the training data",
+            remedy="test on data with the same channels, height and width",
+        )
+    if recipe["context"] != data.context:
+        raise StpError(
+            f"{data.folder}: clips have {data.context} context frames",
+            expected=f"{recipe['context']}, those of the training data",
+            remedy="prepare the data with the same context",
+        )
+    if clips.virtual or not len(clips):
+        raise StpError(
+            f"{data.folder}: the {recipe['split']} split has no stored clips",
+            expected="clips that can be compared with forecasts",
+            remedy="predict another split",
+        )
+    shortest = int(clips.index["length"].min())
+    if shortest < recipe["context"] + recipe["lead_times"]:
+        raise StpError(
+            f"{data.folder}: the shortest {recipe['split']} clip has {shortest} frames",
+            expected=f"{recipe['context']} context frames and {recipe['lead_times']} lead times",
+            remedy="prepare longer windows (option span), or ask for fewer lead times",
+        )

@@ -1,0 +1,1 @@
+"""The human preference study: a blinded questionnaire, and what raters answered."""

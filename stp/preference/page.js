@@ -1,0 +1,329 @@
+"use strict";
+// The questionnaire: shows one question at a time, keeps answers in localStorage, and saves them as
+// a CSV file. It knows choices by opaque ids only.
+(() => {
+  const study = JSON.parse(document.getElementById("study").textContent);
+  const byId = (id) => document.getElementById(id);
+  const questions = new Map(study.questions.map((question) => [question.id, question]));
+  const STORAGE = `human-study-${study.study}`;
+  const COLUMNS = ["study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds", "answered_at"];
+
+  // -- chance and memory
+
+  // A whole number in 0..n-1, every one equally likely.
+  function below(n) {
+    const limit = 2 ** 32 - (2 ** 32 % n);
+    const word = new Uint32Array(1);
+    do crypto.getRandomValues(word); while (word[0] >= limit);
+    return word[0] % n;
+  }
+
+  function shuffled(list) {
+    const result = [...list];
+    for (let i = result.length - 1; i > 0; i--) {
+      const j = below(i + 1);
+      [result[i], result[j]] = [result[j], result[i]];
+    }
+    return result;
+  }
+
+  // Each rater sees the questions, and the predictions of each question, in an order of their own.
+  function newState() {
+    const bytes = crypto.getRandomValues(new Uint8Array(8));
+    const shown = {};
+    for (const question of study.questions) shown[question.id] = shuffled(question.choices.map((c) => c.id));
+    return {
+      rater: Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join(""),
+      begun: false, finished: false, age: "", gender: "", at: 0,
+      order: shuffled([...questions.keys()]), shown, answers: {}, seconds: {},
+    };
+  }
+
+  function load() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(STORAGE));
+      if (kept && kept.order.length === questions.size && kept.order.every((id) => questions.has(id))) return kept;
+    } catch { /* nothing, or nothing usable */ }
+    return newState();
+  }
+
+  function keep() {
+    try {
+      localStorage.setItem(STORAGE, JSON.stringify(state));
+    } catch {
+      byId("unkept").hidden = false;
+    }
+  }
+
+  let state = load();
+
+  // -- moving pictures: one clock for all clips of a question
+
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const PAUSE = 4; // frames that the last one stays, so that the end can be seen
+  let clips = []; // {canvas, sheets: [given, rest]}
+  let frames = 0, given = 0, frame = 0, playing = !reduced, since = 0;
+
+  function picture(sheet) {
+    const image = new Image();
+    image.src = sheet.uri;
+    return { image, ready: image.decode(), frames: sheet.frames, columns: sheet.columns };
+  }
+
+  function draw() {
+    const question = questions.get(state.order[state.at]);
+    const [width, height] = question.size;
+    const [across, down] = question.pitch;
+    for (const { canvas, sheets } of clips) {
+      const [sheet, i] = frame < given ? [sheets[0], frame] : [sheets[1], frame - given];
+      const x = (i % sheet.columns) * across, y = Math.floor(i / sheet.columns) * down;
+      canvas.getContext("2d").drawImage(sheet.image, x, y, width, height, 0, 0, width, height);
+      canvas.classList.toggle("ahead", frame >= given);
+    }
+    byId("seek").value = frame;
+    byId("frame").textContent = `${frame + 1} of ${frames}: ${frame < given ? "given" : "to predict"}`;
+    byId("frame").classList.toggle("ahead", frame >= given);
+    byId("seek").setAttribute("aria-valuetext", byId("frame").textContent);
+  }
+
+  function tick(now) {
+    const step = 1000 / study.frames_per_second;
+    const stays = frame === frames - 1 ? PAUSE * step : step;
+    if (playing && frames && now - since >= stays) {
+      frame = (frame + 1) % frames;
+      since = now;
+      draw();
+    }
+    requestAnimationFrame(tick);
+  }
+
+  function play(on) {
+    playing = on;
+    since = performance.now();
+    byId("play").textContent = on ? "Pause" : "Play";
+  }
+
+  // -- how long a question is looked at: only while the page is visible
+
+  let clock = 0;
+  function count(visible = !document.hidden) {
+    const now = performance.now();
+    if (visible && !byId("ask").hidden) {
+      const id = state.order[state.at];
+      state.seconds[id] = (state.seconds[id] || 0) + (now - clock) / 1000;
+    }
+    clock = now;
+  }
+
+  // -- what is on the screen
+
+  function show(section) {
+    for (const id of ["start", "ask", "end"]) byId(id).hidden = id !== section;
+    byId(`${section}-title`).focus();
+    scrollTo(0, 0);
+  }
+
+  function candidate(choice, letter) {
+    const label = document.createElement("label");
+    label.className = "clip";
+    const canvas = document.createElement("canvas");
+    canvas.setAttribute("aria-hidden", "true");
+    const name = document.createElement("span");
+    name.className = "name";
+    const input = document.createElement("input");
+    Object.assign(input, { type: "radio", name: "choice", value: choice.id });
+    input.setAttribute("aria-label", `Prediction ${letter}`);
+    input.setAttribute("aria-keyshortcuts", String(study.letters.indexOf(letter) + 1));
+    name.append(input, letter);
+    label.append(canvas, name);
+    return { label, canvas };
+  }
+
+  async function ask() {
+    const id = state.order[state.at];
+    const question = questions.get(id);
+    const done = Object.keys(state.answers).length;
+    byId("ask-title").textContent = `Question ${state.at + 1} of ${state.order.length}`;
+    byId("progress").max = state.order.length;
+    byId("progress").value = done;
+    byId("back").disabled = state.at === 0;
+    byId("broken").hidden = true;
+    clips = [];
+    frames = 0;
+    const [width, height] = question.size;
+    const context = picture(question.given);
+    const made = [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(question.truth)] }];
+    const labels = state.shown[id].map((name, i) => {
+      const choice = question.choices.find((c) => c.id === name);
+      const { label, canvas } = candidate(choice, study.letters[i]);
+      made.push({ canvas, sheets: [context, picture(choice)] });
+      return label;
+    });
+    for (const { canvas } of made) Object.assign(canvas, { width, height });
+    byId("candidates").replaceChildren(...labels);
+    for (const input of document.getElementsByName("choice")) input.checked = input.value === state.answers[id]?.choice;
+    refresh();
+    if (byId("ask").hidden) clock = performance.now();
+    show("ask");
+    try {
+      // All start together, when the last one is there.
+      await Promise.all(made.flatMap((clip) => clip.sheets.map((sheet) => sheet.ready)));
+    } catch {
+      byId("broken").hidden = false;
+      return;
+    }
+    if (state.order[state.at] !== id) return; // somebody went on
+    clips = made;
+    given = question.given.frames;
+    frames = given + question.truth.frames;
+    frame = 0;
+    byId("seek").max = frames - 1;
+    play(playing);
+    draw();
+  }
+
+  function refresh() {
+    byId("next").disabled = !(state.order[state.at] in state.answers);
+  }
+
+  function choose(choice) {
+    const id = state.order[state.at];
+    count();
+    state.answers[id] = { choice, seconds: state.seconds[id] || 0, at: new Date().toISOString() };
+    keep();
+    byId("progress").value = Object.keys(state.answers).length;
+    refresh();
+  }
+
+  function go(to) {
+    count();
+    if (to < 0) return;
+    if (to >= state.order.length) return finish();
+    state.at = to;
+    keep();
+    ask();
+  }
+
+  function finish() {
+    count();
+    state.finished = true;
+    keep();
+    const done = Object.keys(state.answers).length;
+    byId("sum").textContent = `You answered ${done} of ${state.order.length} questions.`;
+    byId("save").disabled = done === 0;
+    frames = 0;
+    show("end");
+  }
+
+  // -- the file of answers
+
+  function field(value) {
+    const text = String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  }
+
+  function csv() {
+    const lines = [COLUMNS];
+    state.order.forEach((id, position) => {
+      const answer = state.answers[id];
+      if (!answer) return;
+      lines.push([
+        study.study, state.rater, state.age, state.gender, position + 1, id, answer.choice,
+        state.shown[id].join(" "), answer.seconds.toFixed(1), answer.at,
+      ]);
+    });
+    return lines.map((line) => line.map(field).join(",") + "\n").join("");
+  }
+
+  function save() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+    link.download = `answers-${study.study}-${state.rater}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }
+
+  // -- what people do
+
+  byId("consent-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    Object.assign(state, { begun: true, age: byId("age").value, gender: byId("gender").value });
+    keep();
+    ask();
+  });
+  byId("answer").addEventListener("change", (event) => {
+    if (event.target.name === "choice") choose(event.target.value);
+  });
+  byId("answer").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!byId("next").disabled) go(state.at + 1);
+  });
+  byId("back").addEventListener("click", () => go(state.at - 1));
+  byId("skip").addEventListener("click", () => {
+    delete state.answers[state.order[state.at]];
+    go(state.at + 1);
+  });
+  byId("finish").addEventListener("click", finish);
+  byId("again").addEventListener("click", () => {
+    state.finished = false;
+    keep();
+    ask();
+  });
+  byId("save").addEventListener("click", save);
+  byId("forget").addEventListener("click", () => {
+    state = newState(); // a page that is left keeps what it has
+    keep();
+    location.reload();
+  });
+  byId("play").addEventListener("click", () => play(!playing));
+  byId("seek").addEventListener("input", () => {
+    play(false);
+    frame = Number(byId("seek").value);
+    if (clips.length) draw();
+  });
+  // At this moment the page has been what it no longer is.
+  document.addEventListener("visibilitychange", () => count(document.hidden));
+  addEventListener("pagehide", () => { count(); keep(); });
+  document.addEventListener("keydown", (event) => {
+    if (byId("ask").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Buttons, and radio buttons that are not chosen yet, have a use of their own for these keys.
+    const target = event.target;
+    if (event.key === " " && target.tagName !== "BUTTON" && (target.type !== "radio" || target.checked)) {
+      event.preventDefault();
+      play(!playing);
+    } else if (event.key === "Enter" && target.tagName !== "BUTTON" && !target.closest("#answer")) {
+      if (!byId("next").disabled) go(state.at + 1);
+    } else if (/^[0-9]$/.test(event.key)) {
+      const inputs = [...byId("candidates").querySelectorAll("input")];
+      const input = event.key === "0" ? byId("none-line").querySelector("input") : inputs[event.key - 1];
+      if (!input || (event.key === "0" && !study.cannot_tell)) return;
+      input.checked = true;
+      input.focus({ preventScroll: true });
+      choose(input.value);
+    }
+  });
+
+  // -- the first sight
+
+  function fill(id, values) {
+    byId(`${id}-line`).hidden = !values.length;
+    byId(id).append(...values.map((value) => new Option(value, value)));
+  }
+  fill("age", study.age_groups);
+  fill("gender", study.genders);
+  byId("about").hidden = !study.age_groups.length && !study.genders.length;
+  byId("number").textContent = study.questions.length;
+  byId("consent-text").textContent = study.consent;
+  byId("note").textContent = study.note;
+  byId("note").hidden = !study.note;
+  byId("return").textContent = study.return_to;
+  byId("ask-text").textContent = study.text;
+  byId("none-line").hidden = byId("none-key").hidden = !study.cannot_tell;
+  byId("last-key").textContent = study.letters.length;
+  byId("study-id").textContent = study.study;
+  keep();
+  if (state.finished) finish();
+  else if (state.begun) ask();
+  else show("start");
+  requestAnimationFrame(tick);
+})();

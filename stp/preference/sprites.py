@@ -1,0 +1,73 @@
+"""Clips as sprite sheets: all frames of a clip in one picture, side by side."""
+
+import base64
+import io
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image
+
+QUALITIES = (None, 95, 90, 85, 80, 70)
+"""Of JPEG, from the best; None is lossless WebP."""
+
+BLOCK = 8  # pixels; JPEG works in such blocks, which must not hold parts of two frames
+
+
+class Sheet(NamedTuple):
+    """A sprite sheet.
+
+    Attributes:
+        uri: the picture as a data URI.
+        frames: how many there are.
+        columns: how many lie side by side.
+    """
+
+    uri: str
+    frames: int
+    columns: int
+
+
+def pixels(frames: np.ndarray) -> np.ndarray:
+    """Frames in [0, 1], (T, C, H, W), to 8-bit RGB, (T, H, W, 3); what lies outside is clipped."""
+    levels = np.rint(np.clip(frames.astype(np.float32), 0, 1) * 255).astype(np.uint8)
+    return np.ascontiguousarray(np.broadcast_to(np.moveaxis(levels, 1, -1), _rgb(levels.shape)))
+
+
+def pitch(side: int) -> int:
+    """Pixels from one frame to the next: frames are widened to whole blocks."""
+    return -(-side // BLOCK) * BLOCK
+
+
+def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
+    """Lay out and encode the frames of a clip.
+
+    Equal frames give equal bytes: nothing but the pixels goes into the file.
+
+    Args:
+        frames: uint8 (T, H, W, 3).
+        quality: one of ``QUALITIES``.
+    """
+    count, height, width = frames.shape[:3]
+    high, wide = pitch(height), pitch(width)
+    columns = int(np.ceil(np.sqrt(count)))
+    rows = -(-count // columns)
+    # The edge goes on, so that it does not ring.
+    padded = np.pad(frames, ((0, 0), (0, high - height), (0, wide - width), (0, 0)), mode="edge")
+    canvas = np.zeros((rows * columns, high, wide, 3), np.uint8)
+    canvas[:count] = padded
+    tiles = canvas.reshape(rows, columns, high, wide, 3).swapaxes(1, 2)
+    picture = Image.fromarray(tiles.reshape(rows * high, columns * wide, 3))
+    file = io.BytesIO()
+    if quality is None:
+        picture.save(file, format="WEBP", lossless=True, quality=80, method=4)
+        kind = "webp"
+    else:
+        picture.save(file, format="JPEG", quality=quality, subsampling=0, optimize=True)
+        kind = "jpeg"
+    text = base64.b64encode(file.getvalue()).decode("ascii")
+    return Sheet(f"data:image/{kind};base64,{text}", count, columns)
+
+
+def _rgb(shape: tuple[int, ...]) -> tuple[int, ...]:
+    count, _, height, width = shape
+    return count, height, width, 3

@@ -1,0 +1,38 @@
+"""Count what Table 19 counts: parameters and multiply-adds, without measuring anything."""
+
+from typing import Any
+
+from stp.config import Config
+from stp.job import Report, silent
+from stp.profiling import DATASET
+from stp.profiling.measure import describe_size
+from stp.profiling.networks import network
+from stp.profiling.published import published
+from stp.profiling.size import size
+from stp.profiling.table19 import as_published
+
+
+def count(config: Config, report: Report = silent) -> dict[str, Any]:
+    """Count the networks of the table, in its order.
+
+    Args:
+        config: of the scale whose options they have.
+        report: progress callback.
+
+    Returns:
+        ``size`` and ``as_published`` of each, as in a measurement.
+
+    Raises:
+        StpError: the published values are damaged.
+    """
+    names = list(published(config))
+    found = {}
+    for number, name in enumerate(names):
+        report(name, number, len(names))
+        recipe = network(config, name, DATASET)
+        counted = size(recipe)
+        found[name] = {
+            "size": describe_size(counted),
+            "as_published": vars(as_published(recipe, counted)),
+        }
+    return found

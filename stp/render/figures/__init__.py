@@ -1,0 +1,1 @@
+"""Figures that are drawn from scores: one module each, named in `stp.render.figures.kinds`."""

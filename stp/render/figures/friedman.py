@@ -1,0 +1,81 @@
+"""Comparison of several models over several datasets (Demsar 2006, section 3.2).
+
+Demsar, Statistical Comparisons of Classifiers over Multiple Data Sets, Journal of Machine Learning
+Research 7, pages 1-30.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+ALPHA = 0.05
+FEWEST_MODELS = 3
+FEWEST_BLOCKS = 5
+"""With fewer, neither the test nor the critical difference is worth anything."""
+
+
+class Comparison(NamedTuple):
+    """Models compared over blocks.
+
+    Attributes:
+        mean_ranks: (models,), 1 is the best.
+        chi2: Friedman's statistic, corrected for ties.
+        f: that of Iman and Davenport, made from it, which is less conservative.
+        p: probability of such an f, or a larger one, if all models were alike.
+        critical: Nemenyi's critical difference of two mean ranks at `ALPHA`.
+    """
+
+    mean_ranks: np.ndarray
+    chi2: float
+    f: float
+    p: float
+    critical: float
+
+
+def compare(losses: np.ndarray) -> Comparison:
+    """Test whether models differ.
+
+    Args:
+        losses: float64 (models, blocks), lower is better; at least `FEWEST_MODELS` models and two
+            blocks. Only the order within a block counts.
+    """
+    models, blocks = losses.shape
+    ranks = stats.rankdata(losses, axis=0)
+    critical = critical_difference(models, blocks)
+    if (ranks == ranks[:1]).all():  # all tied everywhere
+        return Comparison(ranks.mean(axis=1), 0.0, 0.0, 1.0, critical)
+    chi2 = float(stats.friedmanchisquare(*losses).statistic)
+    rest = blocks * (models - 1) - chi2
+    f = (blocks - 1) * chi2 / rest if rest > 1e-9 else math.inf
+    p = float(stats.f.sf(f, models - 1, (models - 1) * (blocks - 1)))
+    return Comparison(ranks.mean(axis=1), chi2, f, p, critical)
+
+
+def critical_difference(models: int, blocks: int, alpha: float = ALPHA) -> float:
+    """Nemenyi's critical difference of mean ranks: q sqrt(k (k + 1) / (6 N)).
+
+    q is the quantile of the studentised range for infinite degrees of freedom, divided by the root
+    of 2.
+    """
+    q = stats.studentized_range.ppf(1 - alpha, models, math.inf) / math.sqrt(2)
+    return float(q * math.sqrt(models * (models + 1) / (6 * blocks)))
+
+
+def alike(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
+    """The largest groups of which no two differ significantly.
+
+    Args:
+        mean_ranks: ascending.
+        critical: differences of at least so much are significant.
+
+    Returns:
+        the first and the last model of each group of two and more, none inside another.
+    """
+    groups: list[tuple[int, int]] = []
+    for first, low in enumerate(mean_ranks):
+        last = int(np.flatnonzero(mean_ranks - low < critical)[-1])
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups

@@ -1,0 +1,68 @@
+"""Which kinds of figures there are; light, since the plan asks before anything is drawn."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from stp.errors import StpError, nearest
+
+SPECTRA = "spectral_divergence.mean_spectra"
+"""The convention whose sums are spectra."""
+
+
+class Kind(NamedTuple):
+    """A kind of figure.
+
+    Attributes:
+        module: has ``render(manifest, results, out, case)``: path of the manifest, folder of
+            results, PNG file to write (an SVG goes beside it), and the case.
+        of_case: whether there is one for each case of a dimension, or one for all.
+        about: what it shows.
+    """
+
+    module: str
+    of_case: bool
+    about: str
+
+
+KINDS = {
+    "leads": Kind("stp.render.figures.leads", True, "scores over lead time"),
+    "spectra": Kind("stp.render.figures.spectra", True, "power spectra of truth and forecasts"),
+    "ranks": Kind("stp.render.figures.ranks", False, "rank of every model everywhere"),
+    "overview": Kind("stp.render.figures.overview", False, "all scores of all models"),
+    "critical_difference": Kind(
+        "stp.render.figures.critical_difference", False, "which mean ranks differ"
+    ),
+    "speed": Kind("stp.render.figures.speed", False, "speed against quality"),
+    "slopes": Kind("stp.render.figures.slopes", False, "scores over the frame interval"),
+}
+"""By the name in the path: ``results/figures/<dimension>/<kind>[/<case>].png``."""
+
+
+def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Draw a figure.
+
+    Args:
+        kind: one of `KINDS`.
+        manifest: of the dimension.
+        results: the folder with ``collected/<dimension>.parquet``.
+        out: path of the PNG file; the SVG is written next to it.
+        case: what was tested, see `stp.setting.case_name`; for kinds that have one figure for each.
+
+    Raises:
+        StpError: there is no such kind or case, something is missing or damaged, or the kind has
+            nothing to draw; nothing is written.
+    """
+    if kind not in KINDS:
+        raise StpError(f"there is no figure {kind!r}", remedy=nearest(kind, KINDS))
+    if KINDS[kind].of_case and case is None:
+        raise StpError(f"a figure {kind!r} is one of a case", remedy="name one with --case")
+    if not KINDS[kind].of_case and case is not None:
+        raise StpError(f"a figure {kind!r} is one of all cases", remedy="leave --case out")
+    if out.suffix != ".png":
+        raise StpError(
+            f"{out} is no name of a PNG file",
+            expected="a name that ends in .png; the SVG file goes beside it",
+            remedy=f"write to {out.with_suffix('.png')}",
+        )
+    import_module(KINDS[kind].module).render(manifest, results, out, case)

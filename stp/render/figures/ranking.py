@@ -1,0 +1,99 @@
+"""Ranks of models: in every column of every case, and their mean."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from stp.render.figures.reading import Scores
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Ranks of models; 1 is the best, ties share their mean.
+
+    Attributes:
+        models: the best mean rank first; equal ones in the order of the manifest.
+        places: case and column of each rank.
+        ranks: (models, places); NaN where a model has no value.
+        means: (models,), over cases, of the mean over the columns of a case, so that a dataset with
+            many columns counts no more than another; NaN for a model without any rank.
+        left_out: columns that cannot be ranked, and why.
+    """
+
+    models: list[str]
+    places: list[tuple[str, str]]
+    ranks: np.ndarray
+    means: np.ndarray
+    left_out: list[str]
+
+    def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
+        """Mean ranks over the columns of all cases of a block.
+
+        Args:
+            block_of: the block that a case belongs to.
+
+        Returns:
+            names of blocks, and float64 (models, blocks); NaN where a model lacks a whole block.
+        """
+        of_case = [block_of(case) for case, _ in self.places]
+        names = list(dict.fromkeys(of_case))
+        columns = [
+            _mean(self.ranks[:, [b == name for b in of_case]]) for name in names
+        ]  # each (models,)
+        return names, np.stack(columns, axis=1) if columns else np.empty((len(self.models), 0))
+
+
+def rank(scores: Scores) -> Ranking:
+    """Rank the models of a dimension."""
+    models = list(scores.styles)
+    places: list[tuple[str, str]] = []
+    ranks: list[np.ndarray] = []
+    left_out: dict[str, list[str]] = {}
+    for case, lines in scores.cases.items():
+        for column in scores.columns(case):
+            direction = scores.direction(case, column)
+            losses = np.full(len(models), np.nan)
+            reasons = [] if direction.known else ["no value is better than another"]
+            for line in lines:
+                entry = line.row.entries[column]
+                if entry.value is None:
+                    reasons.append(entry.reason)
+                elif direction.known:
+                    losses[models.index(line.model)] = direction.loss(entry.value)
+            if np.isnan(losses).all():
+                left_out.setdefault(f"{column} left out: {reasons[0]}", []).append(
+                    scores.title(case)
+                )
+                continue
+            places.append((case, column))
+            # NaN keeps its place and is ranked by nobody.
+            ranks.append(stats.rankdata(losses, nan_policy="omit"))
+    table = np.stack(ranks, axis=1) if ranks else np.empty((len(models), 0))
+    cases = list(dict.fromkeys(case for case, _ in places))
+    by_case = [_mean(table[:, [c == case for c, _ in places]]) for case in cases]
+    means = _mean(np.stack(by_case, axis=1)) if by_case else np.full(len(models), np.nan)
+    order = np.argsort(means, kind="stable")  # NaN goes last
+    return Ranking(
+        [models[i] for i in order],
+        places,
+        table[order],
+        means[order],
+        [_where(text, titles, len(scores.cases)) for text, titles in left_out.items()],
+    )
+
+
+def _mean(ranks: np.ndarray) -> np.ndarray:
+    """Mean over the last axis of what there is; NaN where there is nothing."""
+    known = ~np.isnan(ranks)
+    counts = known.sum(axis=-1)
+    sums = np.where(known, ranks, 0.0).sum(axis=-1)
+    return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
+
+
+def _where(text: str, titles: Sequence[str], cases: int) -> str:
+    """Add where a column is left out, unless that is everywhere or in many places."""
+    if len(titles) == cases:
+        return text
+    return f"{text} ({', '.join(titles) if len(titles) <= 3 else f'{len(titles)} cases'})"

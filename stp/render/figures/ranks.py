@@ -1,0 +1,89 @@
+"""A heat map of ranks: models beside each other, cases and their columns below each other."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, rgb_to_hsv
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from stp.render.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import finish, in_words
+from stp.render.figures.ranking import Ranking, rank
+from stp.render.figures.reading import Scores, read
+
+ROW = 0.135  # inches
+COLUMN = 0.33
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    ranking = rank(scores)
+    with paper_size():
+        notes = [scores.about(), *ranking.left_out]
+        finish(draw(scores, ranking), out, notes)
+
+
+def draw(scores: Scores, ranking: Ranking) -> Figure:
+    """Draw the ranks of a dimension, the models sorted by their mean rank."""
+    if len(ranking.models) < 2 or not ranking.places:
+        return in_words("Ranks need at least two models and a column with a direction.")
+    models, places = ranking.models, ranking.places
+    width = max(COLUMN_WIDTH, min(TEXT_WIDTH, 2.0 + COLUMN * len(models)))
+    figure = new_figure(width, 1.3 + ROW * (len(places) + 1.6))
+    axes = figure.add_subplot()
+    colours = mpl.colormaps["Blues_r"]
+    for column in range(len(models)):
+        _cell(axes, column, -1.6, ranking.means[column], len(models), colours)
+        for row in range(len(places)):
+            _cell(axes, column, row, ranking.ranks[column, row], len(models), colours)
+    axes.set_xlim(-0.5, len(models) - 0.5)
+    axes.set_ylim(len(places) - 0.5, -2.1)
+    axes.set_xticks(range(len(models)), models, rotation=45, ha="left", rotation_mode="anchor")
+    axes.xaxis.tick_top()
+    shown = ["mean rank", *(scores.heading(*place) for place in places)]
+    axes.set_yticks([-1.6, *range(len(places))], shown)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    _name_cases(axes, scores, ranking)
+    return figure
+
+
+def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
+    """Draw one place: its rank in a colour that says the same, or hatched."""
+    corner = (x - 0.5, y - 0.5)
+    if np.isnan(value):
+        missing = Rectangle(
+            corner, 1, 1, facecolor="white", edgecolor="#999999", hatch="/////", linewidth=0
+        )
+        missing.set_gid("missing")
+        axes.add_patch(missing)
+        return
+    share = (value - 1) / (models - 1) if models > 1 else 0.0
+    colour = colours(0.15 + 0.85 * share)  # the darkest blue hides black and white alike
+    axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", linewidth=0.6))
+    text = f"{value:.1f}" if value % 1 or y < 0 else f"{value:.0f}"
+    light = rgb_to_hsv(colour[:3])[2] < 0.8
+    axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if light else "black")
+
+
+def _name_cases(axes: Axes, scores: Scores, ranking: Ranking) -> None:
+    """Write the title of each case once, at its first row, and draw a line above it."""
+    cases = [case for case, _ in ranking.places]
+    for row, case in enumerate(cases):
+        if row == 0 or cases[row - 1] != case:
+            last = row + cases.count(case) - 1
+            axes.axhline(row - 0.5, color="black", linewidth=0.5)
+            axes.annotate(
+                scores.title(case),
+                (1, (row + last) / 2),
+                xycoords=("axes fraction", "data"),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
+            )

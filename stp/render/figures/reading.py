@@ -1,0 +1,153 @@
+"""What figures are drawn from: the collected scores of a dimension, by case and model."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stp.collect.database import read_published
+from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, load_manifest
+from stp.collect.scores import read_collected
+from stp.errors import StpError, nearest
+from stp.render.cases import title_of
+from stp.render.direction import Direction, heading
+from stp.render.figure_style import Style, styles, whose
+from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.setting import case_name
+
+
+@dataclass(frozen=True)
+class Line:
+    """All seeds of one model in one case.
+
+    Attributes:
+        model: name for people.
+        row: values over all lead times, by column.
+    """
+
+    model: str
+    cells: list[Cell]
+    row: Row
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a dimension.
+
+    Attributes:
+        rows: all collected rows.
+        cases: what was tested -> the models, both in the order of the manifest.
+        styles: how each model is drawn.
+        baselines: models that nothing is trained for by gradient descent.
+    """
+
+    plan: Manifest
+    rows: pa.Table
+    cases: dict[str, list[Line]]
+    styles: dict[str, Style]
+    baselines: set[str]
+
+    def lines(self, case: str | None) -> list[Line]:
+        """The models of a case.
+
+        Raises:
+            StpError: there is no such case.
+        """
+        if case not in self.cases:
+            raise StpError(
+                f"nothing of the dimension {self.plan['dimension']} was tested on {case!r}",
+                expected=f"one of {', '.join(self.cases)}",
+                remedy=nearest(str(case), self.cases),
+            )
+        return self.cases[case]
+
+    def title(self, case: str) -> str:
+        """What was tested, for people."""
+        return title_of(self.plan, self.cases[case][0].cells[0])
+
+    def about(self, cases: Iterable[str] | None = None) -> str:
+        """The dimension, and whose bytes and which protocol the numbers come from."""
+        return f"{self.plan['dimension'].replace('_', ' ')}: {whose(self.cells(cases))}"
+
+    def columns(self, case: str) -> dict[str, str]:
+        """Column of the paper -> convention."""
+        return columns_of(self.plan, self.plan["dimension"], self.cases[case][0].cells[0])
+
+    def direction(self, case: str, column: str) -> Direction:
+        """Which values of a column are better."""
+        return Direction.of(self.plan, self.columns(case)[column])
+
+    def heading(self, case: str, column: str) -> str:
+        """The column's name, with a sign that points to better."""
+        return heading(column, self.direction(case, column))
+
+    def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
+        """All cells of some cases, or of all."""
+        return [
+            cell
+            for case in (self.cases if cases is None else cases)
+            for line in self.cases[case]
+            for cell in line.cells
+        ]
+
+
+def read(manifest: Path, results: Path) -> Scores:
+    """Read the scores of a dimension.
+
+    Args:
+        manifest: its cells.
+        results: the folder with ``collected/<dimension>.parquet``.
+
+    Raises:
+        StpError: a file is missing or damaged, or a cell has no rows or lacks a column.
+    """
+    plan = load_manifest(manifest)
+    table = plan["dimension"]
+    path = results / "collected" / f"{table}.parquet"
+    rows = read_collected(path)
+    scores = overall(rows)
+    lacking = gaps(plan, table, rows, scores)
+    if lacking:
+        raise StpError(
+            f"{path}: scores are missing" + "".join(f"\n  {gap}" for gap in lacking),
+            expected="the scores of all cells of the manifest, for all its columns",
+            remedy=f"collect again: ask for results/tables/{table}.csv",
+        )
+    groups: dict[Key, list[Cell]] = {}
+    for cell in plan["cells"]:
+        if columns_of(plan, table, cell):
+            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+    # make_rows groups cells by the same key, in the order of their first appearance.
+    made = make_rows(plan, table, scores, read_published(Path(plan["published"])), {})
+    cases: dict[str, list[Line]] = {}
+    for row, cells in zip(made, groups.values(), strict=True):
+        cases.setdefault(case_name(cells[0]["key"]), []).append(Line(row.model, cells, row))
+    lines = [line for case in cases.values() for line in case]
+    plain = {line.model for line in lines if line.cells[0]["key"]["seed"] is None}
+    models = list(dict.fromkeys(line.model for line in lines))
+    return Scores(plan, rows, cases, styles(models, plain), plain)
+
+
+def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
+    """Values at each lead time: model -> lead -> column -> value, in steps from 1.
+
+    An entry without a value has its reason; a column may lack values of some leads, or of all.
+    """
+    lines = scores.lines(case)
+    plan = {**scores.plan, "cells": scores.cells([case])}
+    folders = {
+        Path(cell[kind]).name
+        for cell in plan["cells"]
+        for kind in ("scores", "perceptual")
+        if cell.get(kind)
+    }
+    rows = scores.rows
+    rows = rows.filter(pc.is_in(rows["scores_fingerprint"], pa.array(sorted(folders))))
+    found: dict[str, dict[int, dict[str, Entry]]] = {line.model: {} for line in lines}
+    for lead in sorted(pc.unique(rows["lead"].drop_null()).to_pylist()):
+        made = make_rows(plan, plan["dimension"], overall(rows, lead), [], {})
+        for line, row in zip(lines, made, strict=True):
+            found[line.model][lead] = row.entries
+    return found

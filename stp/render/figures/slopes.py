@@ -1,0 +1,144 @@
+"""Robustness: scores over the frame interval, a panel for each dataset and column."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stp.errors import StpError
+from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.render.figures.panels import curve, finish, in_words, legend, legend_height
+from stp.render.figures.reading import Scores, read
+from stp.setting import setting_of
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    with paper_size():
+        figure, absent = draw(scores)
+        finish(figure, out, [scores.about(), *absent])
+
+
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
+    """Draw all datasets.
+
+    Returns:
+        the figure, and which columns it lacks and why.
+
+    Raises:
+        StpError: nothing was tested with several frame intervals.
+    """
+    datasets = _by_interval(scores)
+    if not datasets:
+        raise StpError(
+            f"nothing of the dimension {scores.plan['dimension']} has several frame intervals",
+            expected="the dimension robustness",
+            remedy="name its manifest, results/plan/robustness.json",
+        )
+    absent: dict[str, list[str]] = {}
+    drawn: dict[str, list[str]] = {}
+    for title, cases in datasets.items():
+        first = next(iter(cases.values()))
+        for column in scores.columns(first):
+            entries = [line.row.entries[column] for c in cases.values() for line in scores.cases[c]]
+            if any(entry.value is not None for entry in entries):
+                drawn.setdefault(title, []).append(column)
+            else:
+                absent.setdefault(f"{column} left out: {entries[0].reason}", []).append(title)
+    notes = [
+        f"{text} ({', '.join(titles)})" if len(titles) < len(datasets) else text
+        for text, titles in absent.items()
+    ]
+    if not drawn:
+        return in_words("No column of any dataset has a value."), notes
+    models = [line.model for case in scores.cases.values() for line in case]
+    counts = {len(columns) for columns in drawn.values()}
+    across = min(max(counts), 4 if 4 in counts else 3)
+    down = sum(-(-len(columns) // across) for columns in drawn.values())
+    height = 1.55 * down + 0.4 + legend_height(len(set(models)))
+    figure = new_figure(TEXT_WIDTH, height)
+    places = figure.subplots(down, across, squeeze=False)
+    for unused in places.ravel():
+        unused.set_axis_off()
+    row = 0
+    for title, columns in drawn.items():
+        for number, column in enumerate(columns):
+            axes: Axes = places[row + number // across, number % across]
+            axes.set_axis_on()
+            _panel(axes, scores, datasets[title], column)
+            axes.set_title(f"{title}: {axes.get_title()}" if number == 0 else axes.get_title())
+        row += -(-len(columns) // across)
+    notes += _about_published(scores)
+    legend(figure, scores.styles, models)
+    return figure, notes
+
+
+def _about_published(scores: Scores) -> list[str]:
+    """Say which marks are published values, and why some are doubtful."""
+    published = [
+        entry.published
+        for lines in scores.cases.values()
+        for line in lines
+        for entry in line.row.entries.values()
+        if line.row.comparable and entry.published
+    ]
+    doubts = dict.fromkeys(value.note for value in published if value.note)
+    text = "hollow: as published" + "".join(f" (doubtful: {doubt})" for doubt in doubts)
+    return [text] if published else []
+
+
+def _by_interval(scores: Scores) -> dict[str, dict[int, str]]:
+    """Dataset, for people -> frame interval -> case; only where there are several."""
+    found: dict[str, dict[int, str]] = {}
+    for case, lines in scores.cases.items():
+        key = lines[0].cells[0]["key"]
+        setting = setting_of(key["setting"])
+        if "interval" in setting:
+            interval = setting["interval"]
+            dataset = scores.title(case).removesuffix(f", interval {interval}")
+            found.setdefault(dataset, {})[interval] = case
+    return {name: dict(sorted(cases.items())) for name, cases in found.items() if len(cases) > 1}
+
+
+def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> None:
+    first = next(iter(cases.values()))
+    axes.set_title(scores.heading(first, column))
+    models = dict.fromkeys(line.model for case in cases.values() for line in scores.cases[case])
+    for model in models:
+        at = {
+            interval: line.row.entries[column]
+            for interval, case in cases.items()
+            for line in scores.cases[case]
+            if line.model == model and line.row.entries[column].value is not None
+        }
+        comparable = {
+            interval: line.row.comparable
+            for interval, case in cases.items()
+            for line in scores.cases[case]
+            if line.model == model
+        }
+        values = [e.value for e in at.values() if e.value is not None]
+        ends = [None if e.low is None or e.high is None else (e.low, e.high) for e in at.values()]
+        style = scores.styles[model]
+        if values:
+            curve(axes, list(at), values, ends, style, model)
+        published = {
+            interval: e.published.value
+            for interval, e in at.items()
+            if e.published and comparable[interval]
+        }
+        if published:
+            axes.plot(
+                list(published),
+                list(published.values()),
+                linestyle="none",
+                marker=style.marker,
+                markerfacecolor="white",
+                markeredgecolor=style.colour,
+                label=f"_{model}, as published",
+                zorder=4,
+            )
+    axes.set_xticks(list(cases))
+    axes.set_xlim(min(cases) - 0.15, max(cases) + 0.15)
+    axes.set_xlabel("frame interval")

@@ -1,0 +1,139 @@
+"""Radially averaged power spectra of truth and of each model: blur lacks power at the right."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from stp.collect.manifest import Cell, describe
+from stp.errors import StpError
+from stp.receipts import again, check_file, require_receipt
+from stp.render.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
+from stp.render.figures.kinds import SPECTRA
+from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
+from stp.render.figures.reading import Scores, read
+from stp.score.tables import CLUSTERS
+
+
+class Spectra(NamedTuple):
+    """Mean spectra of a cell, float64 (wavenumbers, lead times), from wavenumber 1 on."""
+
+    predicted: np.ndarray
+    observed: np.ndarray
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    with paper_size():
+        figure = draw(scores, str(case))
+        note = "power of frames as normalised for training, mean over test samples and channels"
+        finish(figure, out, [scores.about([str(case)]), note])
+
+
+def draw(scores: Scores, case: str) -> Figure:
+    """Draw spectra at the first and the last lead time, and below them those over the truth.
+
+    Raises:
+        StpError: there is no such case, or a cell has no spectra.
+    """
+    lines = scores.lines(case)
+    found = {line.model: mean_spectra(line.cells) for line in lines}
+    side = _shorter_side(lines[0].cells[0])
+    truth = next(iter(found.values())).observed
+    count, last = truth.shape
+    leads = [1] if last == 1 else [1, last]
+    figure = new_figure(TEXT_WIDTH, 4.3 + legend_height(len(lines) + 1))
+    figure.suptitle(scores.title(case))
+    upper, lower = figure.subplots(
+        2, len(leads), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2)
+    )
+    wavenumbers = np.arange(1, count + 1)
+    for lead, power, ratio in zip(leads, upper, lower, strict=True):
+        power.set_title(f"lead time {lead}")
+        power.plot(
+            wavenumbers, truth[:, lead - 1], color=TRUTH, linewidth=1.8, label="truth", zorder=1.5
+        )
+        for line in lines:
+            style = scores.styles[line.model]
+            one = found[line.model]
+            about = {"color": style.colour, "linestyle": style.line, "label": line.model}
+            power.plot(wavenumbers, one.predicted[:, lead - 1], **about)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = one.predicted[:, lead - 1] / one.observed[:, lead - 1]
+            ratio.plot(wavenumbers, share, **about)
+        ratio.axhline(1, color=TRUTH, linewidth=1.2, label="truth")
+        _scales(power, ratio, side)
+    upper[0].set_ylabel("power")
+    lower[0].set_ylabel("power / that of the truth")
+    styles = {name: style._replace(marker="") for name, style in scores.styles.items()}
+    truth_style = next(iter(styles.values()))._replace(colour=TRUTH, line="-")
+    legend(figure, {"truth": truth_style, **styles}, ["truth", *found])
+    return figure
+
+
+def _scales(power: Axes, ratio: Axes, side: int) -> None:
+    for axes in (power, ratio):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    ratio.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ratio.set_xlabel("wavenumber [cycles across the shorter side]")
+    wavelength = power.secondary_xaxis("top", functions=(lambda k: _over(side, k),) * 2)
+    wavelength.set_xlabel("wavelength [pixels]")
+    for axis in (wavelength.xaxis, ratio.xaxis):
+        plain_ticks(axis)
+
+
+def _over(side: int, k: np.ndarray) -> np.ndarray:
+    """Wavenumber to wavelength, and back."""
+    return side / np.maximum(np.asarray(k, np.float64), 1e-9)
+
+
+def mean_spectra(cells: list[Cell]) -> Spectra:
+    """Mean spectra over samples, then over seeds.
+
+    Raises:
+        StpError: a cell has no spectra, or its file is damaged.
+    """
+    each = [_of_cell(cell) for cell in cells]
+    return Spectra(
+        np.mean([one.predicted for one in each], axis=0),
+        np.mean([one.observed for one in each], axis=0),
+    )
+
+
+def _of_cell(cell: Cell) -> Spectra:
+    folder = Path(cell["scores"])
+    path = check_file(folder, require_receipt(folder), "cluster_sums.parquet")
+    try:
+        rows = pq.read_table(path, partitioning=None).select(CLUSTERS.names).cast(CLUSTERS)
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="sums of each cluster",
+            remedy=again(folder),
+        ) from None
+    rows = rows.filter(pc.equal(rows["convention"], SPECTRA))
+    if not len(rows):
+        raise StpError(
+            f"{path}: {describe(cell)} has no spectra",
+            expected=f"sums of {SPECTRA}",
+            remedy=f"score this dataset with {SPECTRA} (config/evaluation)",
+        )
+    components = rows["components"][0].as_py()
+    sums = np.array(rows["sums"].to_pylist(), np.float64).sum(axis=0)
+    means = sums.reshape(components, -1) / pc.sum(rows["n"]).as_py()
+    predicted, observed = np.split(means, 2)
+    return Spectra(predicted, observed)
+
+
+def _shorter_side(cell: Cell) -> int:
+    """Pixels across the shorter side of a frame, as the forecasts were made."""
+    shape = require_receipt(Path(cell["predictions"]))["recipe"]["shape"]
+    return int(min(shape[1:]))

@@ -1,0 +1,148 @@
+"""Speed against quality: how fast models forecast, and their mean rank."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stp.collect.manifest import Cell
+from stp.receipts import require_receipt
+from stp.render.figure_style import paper_size
+from stp.render.figures.panels import (
+    finish,
+    in_words,
+    legend,
+    legend_height,
+    panels,
+    plain_ticks,
+    point,
+)
+from stp.render.figures.ranking import Ranking, rank
+from stp.render.figures.reading import Scores, read
+
+NOTE = (
+    "durations of whole jobs, which include start, reading and writing; in rings, joined by a line:"
+    " models that no other one beats in both"
+)
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    ranking = rank(scores)
+    with paper_size():
+        figure = draw(scores, ranking)
+        finish(figure, out, [scores.about(), NOTE, *ranking.left_out])
+
+
+def draw(scores: Scores, ranking: Ranking) -> Figure:
+    """Draw a panel for each device: forecast frames per second against the mean rank.
+
+    The speed of a model is the geometric mean over the cases that all models of the panel were run
+    on with this device, so that models are compared on the same work.
+    """
+    devices = speeds(scores)
+    if len(ranking.models) < 2 or not ranking.places or not devices:
+        return in_words("Speed against quality needs at least two ranked models with a duration.")
+    means = dict(zip(ranking.models, ranking.means.tolist(), strict=True))
+    figure, places = panels(
+        len(devices), 2.7, columns=2, extra=0.3 + legend_height(len(ranking.models))
+    )
+    for axes, (device, found) in zip(places, devices.items(), strict=True):
+        shared = set.intersection(*(set(cases) for cases in found.values()))
+        axes.set_title(f"{device} ({len(shared)} case{'s' if len(shared) != 1 else ''})")
+        axes.set_xlabel("forecast frames per second")
+        axes.set_ylabel("mean rank")
+        points = {
+            model: (
+                float(np.exp(np.mean([np.log(cases[c]) for c in sorted(shared)]))),
+                means[model],
+            )
+            for model, cases in found.items()
+            if shared and not np.isnan(means[model])
+        }
+        if not points:
+            text = "no case was run\nwith all its models"
+            axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            continue
+        _panel(axes, scores, points)
+    legend(figure, scores.styles, ranking.models, lines=False)
+    return figure
+
+
+def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]) -> None:
+    best = front(points)
+    axes.plot(
+        [points[m][0] for m in best],
+        [points[m][1] for m in best],
+        color="#999999",
+        linewidth=0.9,
+        marker="o",
+        markersize=12,
+        markerfacecolor="none",
+        label="front",
+        zorder=1,
+    )
+    for model, (speed, mean) in points.items():
+        style = scores.styles[model]
+        axes.plot(speed, mean, label=model, **point(style))
+    axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
+    axes.margins(0.12)
+    axes.invert_yaxis()
+
+
+def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Models that no other one beats in both speed (higher) and mean rank (lower); fastest first.
+
+    Args:
+        points: speed and mean rank of each model.
+    """
+    chosen: list[str] = []
+    for model in sorted(points, key=lambda m: (-points[m][0], points[m][1])):
+        if not chosen or points[model][1] < points[chosen[-1]][1]:
+            chosen.append(model)
+    return chosen
+
+
+def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
+    """Forecast frames per second: device -> model -> case, from the receipts of predictions.
+
+    Processors of different machines are different devices. Of several seeds the mean counts. A
+    prediction without a recorded duration is left out.
+    """
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for case, lines in scores.cases.items():
+        for line in lines:
+            for cell in line.cells:
+                device, speed = _speed(cell)
+                if speed is not None:
+                    models = found.setdefault(device, {})
+                    models.setdefault(line.model, {}).setdefault(case, []).append(speed)
+    return {
+        device: {
+            model: {case: _mean(values) for case, values in cases.items()}
+            for model, cases in models.items()
+        }
+        for device, models in sorted(found.items())
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+def _speed(cell: Cell) -> tuple[str, float | None]:
+    receipt = require_receipt(Path(cell["predictions"]))
+    made = receipt.get("provenance", {})
+    extras = receipt.get("extras", {})
+    device = str(made.get("device", "unknown device"))
+    if device == "cpu":
+        device = f"CPU of {made.get('host', 'an unknown machine')}"
+    seconds = made.get("seconds")
+    frames = extras.get("samples", 0) * extras.get("lead_times", 0)
+    return device, frames / seconds if seconds and frames else None

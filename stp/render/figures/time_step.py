@@ -1,0 +1,75 @@
+"""How much time one lead time is, where the data say so."""
+
+from pathlib import Path
+
+import numpy as np
+import zarr
+
+from stp.collect.manifest import Cell
+from stp.data.prepared import Prepared
+from stp.setting import setting_of
+
+SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
+
+
+def seconds_per_step(cell: Cell) -> float | None:
+    """Seconds from one frame of a test clip to the next.
+
+    Of the coordinate ``time`` of the prepared data, where the frames of the first clip are equally
+    far apart, or of the frame rate; None where there is neither (digits, calendar months), or where
+    the data are no longer in the store.
+
+    Raises:
+        StpError: the data are damaged.
+    """
+    folder = Path(cell["data"])
+    if not (folder / "frames.zarr").is_dir():
+        return None
+    prepared = Prepared(folder)
+    interval = setting_of(cell["key"]["setting"]).get("interval", 1)
+    clips = prepared.clips(cell["key"]["subset"], interval=interval)
+    if clips.virtual or not len(clips):
+        return None
+    start, stride, length = (int(clips.index[name].iloc[0]) for name in _FRAMES)
+    if (folder / "frames.zarr" / "time").is_dir():
+        time = zarr.open_array(folder / "frames.zarr" / "time", mode="r")
+        unit = SECONDS.get(str(time.attrs.get("units", "")).partition(" ")[0])
+        moments = np.asarray(time[start : start + length * stride : stride], np.float64)
+        steps = set(np.diff(moments).tolist())
+        return steps.pop() * unit if unit and len(steps) == 1 else None
+    fps = prepared.attrs.get("fps")
+    return stride / float(fps) if fps else None
+
+
+_FRAMES = ("start", "stride", "length")
+
+
+def unit_of(seconds: float) -> str:
+    """The largest unit of which a duration has at least two."""
+    return next((u for u in reversed(SECONDS) if seconds >= 2 * SECONDS[u]), "seconds")
+
+
+def tick_labels(leads: list[int], step: float | None) -> tuple[str, list[str]]:
+    """Unit of the lead axis, and labels of its ticks: steps, below them the time.
+
+    Args:
+        leads: the ticks.
+        step: seconds of one lead time, see `seconds_per_step`.
+    """
+    if step is None:
+        return "steps", [str(lead) for lead in leads]
+    unit = unit_of(leads[-1] * step)
+    times = [f"{lead * step / SECONDS[unit]:.3g}" for lead in leads]
+    return f"steps; {unit}", [f"{lead}\n{time}" for lead, time in zip(leads, times, strict=True)]
+
+
+def ticks(first: int, last: int, most: int = 6) -> list[int]:
+    """Lead times for ticks: the first, the last, and round steps between them."""
+    for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
+        inner = [lead for lead in range(first, last + 1) if lead % step == 0]
+        if len(inner) <= most:
+            break
+    # Next to the ends there is no room for another number.
+    room = (last - first) / most / 1.5
+    inner = [lead for lead in inner if lead - first >= room and last - lead >= room]
+    return list(dict.fromkeys([first, *inner, last]))

@@ -1,0 +1,350 @@
+"""What the models of a case predict for one sample, beside what happened."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from stp.collect.manifest import Cell, Manifest, columns_of, variable_of
+from stp.data.prepared import Clips, Prepared
+from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.datasets.show import (
+    choose,
+    grid_of,
+    labels_of,
+    seconds_of,
+    shows_pictures,
+    units_of,
+    variables_of,
+)
+from stp.errors import StpError, nearest
+from stp.render.cases import cells_of, title_of
+from stp.render.figure_style import whose
+from stp.render.sample_choice import choose as choose_sample
+from stp.setting import setting_of
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable that is drawn.
+
+    Attributes:
+        name: empty for video.
+        units: of its values.
+        channels: its channels: one, or the three colours of a video.
+    """
+
+    name: str
+    units: str
+    channels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What one model predicts.
+
+    Attributes:
+        label: its name.
+        frames: float32 (lead times, C, H, W), in the dataset's units, unclipped.
+    """
+
+    label: str
+    frames: np.ndarray
+
+
+@dataclass(frozen=True)
+class SampleForecasts:
+    """One test sample, and the predictions of all models.
+
+    Attributes:
+        title: what was tested.
+        clip: the name of the sample and, where it has one, its time.
+        chosen_by: the name of the rule that chose it.
+        context: float32 (T_in, C, H, W), in the dataset's units.
+        truth: float32 (lead times, C, H, W).
+        forecasts: in the order of the manifest.
+        variables: those to draw.
+        is_picture: whether values are brightness or colours in 0..1.
+        seconds: from frame to frame, or None if frames have no such thing.
+        lat: latitudes along y in degrees, or None where it is no map.
+        lon: longitudes along x, likewise.
+        notes: sentences that a reader must know: the rule, the bytes, what is missing.
+    """
+
+    title: str
+    clip: str
+    chosen_by: str
+    context: np.ndarray
+    truth: np.ndarray
+    forecasts: list[Forecast]
+    variables: list[Variable]
+    is_picture: bool
+    seconds: float | None
+    lat: np.ndarray | None
+    lon: np.ndarray | None
+    notes: list[str]
+
+    def fields(self, frames: np.ndarray, variable: Variable) -> np.ndarray:
+        """Frames of one variable as they are drawn: (T, H, W), or (T, H, W, 3) for colours."""
+        chosen = frames[:, list(variable.channels)]
+        if len(variable.channels) == 1:
+            return chosen[:, 0]
+        return np.clip(np.moveaxis(chosen, 1, -1), 0, 1)
+
+    def errors(self, forecast: Forecast, variable: Variable) -> np.ndarray:
+        """|prediction - truth| of unclipped values, (lead times, H, W); the mean over colours."""
+        channels = list(variable.channels)
+        difference = forecast.frames[:, channels].astype(np.float64) - self.truth[:, channels]
+        return np.asarray(np.abs(difference).mean(axis=1))
+
+
+class Kept:
+    """The predictions of a cell that are still there, perhaps of some samples only.
+
+    Args:
+        cell: of the manifest.
+
+    Attributes:
+        absent: why there are none; empty if there are.
+        samples: numbers of the samples that are kept, ascending.
+        members: forecasts of each sample.
+
+    Raises:
+        StpError: what is there is damaged.
+    """
+
+    def __init__(self, cell: Cell) -> None:
+        self.absent, self.members = "", 1
+        self.samples = np.empty(0, np.int64)
+        # Long forecasts are scored while they are made; a few of them lie beside their scores.
+        places = [Path(cell[kind]) for kind in ("predictions", "scores") if cell[kind]]
+        found = [place for place in places if (place / "predictions.zarr").is_dir()]
+        if not found:
+            self.absent = "its predictions are not kept"
+            return
+        self.folder = found[0]
+        self._frames = MappedRows(self.folder / "predictions.zarr" / "predictions")
+        if len(self._frames.shape) not in (5, 6):
+            raise StpError(
+                f"{self.folder}/predictions.zarr: predictions have shape {self._frames.shape}",
+                expected="(samples, lead times, C, H, W), or (samples, members, lead times, ...)",
+                remedy=REMEDY,
+            )
+        self.members = self._frames.shape[1] if len(self._frames.shape) == 6 else 1
+        self.leads = self._frames.shape[-4]
+        self._index = _index(self.folder)
+        numbers = MappedRows(self.folder / "predictions.zarr" / "sample")
+        self.samples = np.asarray(numbers.read(0, len(numbers)), np.int64)
+        if not len(self.samples) == len(self._frames) == len(self._index):
+            raise StpError(
+                f"{self.folder}: {len(self._frames)} predictions, {len(self._index)} rows of the "
+                f"index, {len(self.samples)} numbers of samples",
+                expected="one each of a sample",
+                remedy=REMEDY,
+            )
+        attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
+        self.interval = int(attributes.get("interval", 1))
+
+    def read(self, sample: int, clip: str) -> np.ndarray:
+        """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
+
+        Raises:
+            StpError: the sample is of another clip.
+        """
+        row = int(np.flatnonzero(self.samples == sample)[0])
+        if str(self._index["clip"].iloc[row]) != clip:
+            raise StpError(
+                f"{self.folder}/index.parquet: sample {sample} is clip "
+                f"{self._index['clip'].iloc[row]!r}",
+                expected=f"{clip!r}, as in the prepared data",
+                remedy=REMEDY,
+            )
+        frames = np.asarray(self._frames.read(row, row + 1)[0], np.float32)
+        return frames[0] if frames.ndim == 5 else frames
+
+
+def _index(folder: Path) -> pd.DataFrame:
+    path = folder / "index.parquet"
+    try:
+        return pd.read_parquet(path, columns=["clip"])
+    except (OSError, ValueError, KeyError) as error:
+        raise StpError(
+            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+            expected="a Parquet table with the index row of each sample",
+            remedy=REMEDY,
+        ) from error
+
+
+def compare(
+    manifest: Manifest,
+    case: str,
+    wanted: str = "median",
+    models: Sequence[str] = (),
+    variable: str | None = None,
+) -> SampleForecasts:
+    """Read one sample of a case and what is predicted for it; nothing else is read.
+
+    Args:
+        manifest: of a dimension.
+        case: see `stp.render.cases`.
+        wanted: which sample, see `stp.render.sample_choice.choose`.
+        models: names of those to draw; all of them unless given.
+        variable: the only one to draw. By default those that columns of tables name, otherwise
+            all of up to two, or the first one.
+
+    Raises:
+        StpError: a name is not known, no predictions are kept, or files are damaged.
+    """
+    labelled = _one_seed(manifest, cells_of(manifest, case))
+    known = list(dict.fromkeys(cell["key"]["model"] for cell in labelled.values()))
+    for name in models:
+        if name not in known:
+            raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
+    cells = list(labelled.values())
+    data = Prepared(Path(cells[0]["data"]))
+    variables = _variables(manifest, cells[0], data, variable)
+    shown = {
+        label: Kept(c) for label, c in labelled.items() if not models or c["key"]["model"] in models
+    }
+    there = {label: kept for label, kept in shown.items() if not kept.absent}
+    if not there:
+        raise StpError(
+            f"{case}: no predictions are kept of {', '.join(shown)}",
+            expected="predictions.zarr, in the folders that the manifest names",
+            remedy="predict again (`stp predict`), or name other models",
+        )
+    common = _common([kept.samples for kept in there.values()])
+    if not len(common):
+        raise StpError(f"{case}: models keep different samples", remedy="name one model")
+    scores = [Path(cell["scores"]) for cell in cells]
+    # Scores write z500 where data write z_500.
+    written = (variables[0].name, variables[0].name.replace("_", ""))
+    sample = choose_sample(
+        scores, wanted, common, [name for name in dict.fromkeys(written) if name]
+    )
+    first = next(iter(there.values()))
+    clips = data.clips(cells[0]["key"]["subset"], interval=first.interval)
+    row = np.array([sample.sample])
+    name = str(clips.index["clip"].iloc[sample.sample])
+    forecasts = [Forecast(label, kept.read(sample.sample, name)) for label, kept in there.items()]
+    leads = first.leads
+    for kept in there.values():
+        if kept.leads != leads or kept.interval != first.interval:
+            raise StpError(f"{kept.folder}: other lead times than {first.folder}", remedy=REMEDY)
+    frames = clips.read(row, length=data.context + leads)[0]
+    lat, lon = grid_of(data)
+    bytes_ = whose(cells)
+    number = f"sample {sample.sample} of {len(clips):,}"
+    return SampleForecasts(
+        title=f"{title_of(manifest, cells[0])}: {number}",
+        clip=labels_of(data, clips, row)[0].replace("\n", ", last context frame at "),
+        chosen_by=sample.name,
+        context=frames[: data.context],
+        truth=frames[data.context :],
+        forecasts=forecasts,
+        variables=variables,
+        is_picture=shows_pictures(data),
+        seconds=_seconds(data, clips, sample.sample, len(frames)),
+        lat=lat,
+        lon=lon,
+        notes=[
+            f"Drawn: sample {sample.sample}, counted from 0: {sample.why}.",
+            *_missing(labelled, shown),
+            f"{bytes_[0].upper()}{bytes_[1:]}.",
+        ],
+    )
+
+
+def _one_seed(manifest: Manifest, cells: Sequence[Cell]) -> dict[str, Cell]:
+    """The first seed of each model, for the longest horizon, by the name of the model."""
+    longest = max(setting_of(cell["key"]["setting"])["horizon"] for cell in cells)
+    names = manifest["names"]["models"]
+    variants = {(cell["key"]["model"], cell["key"]["variant"]) for cell in cells}
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        key = cell["key"]
+        label = names.get(key["model"], key["model"])
+        if sum(model == key["model"] for model, _ in variants) > 1:
+            label += f", {key['variant']}"
+        if setting_of(key["setting"])["horizon"] == longest:
+            found.setdefault(label, cell)
+    return found
+
+
+def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
+    """Samples that all models keep, ascending."""
+    found = numbers[0]
+    for more in numbers[1:]:
+        found = np.intersect1d(found, more)
+    return np.sort(found)
+
+
+def _variables(
+    manifest: Manifest, cell: Cell, data: Prepared, wanted: str | None
+) -> list[Variable]:
+    """Those that are asked for; else those of the tables; else the first ones."""
+    if shows_pictures(data):
+        if wanted is not None:
+            raise StpError(f"{data.folder}: video has no variables", remedy="leave out --variable")
+        return [Variable("", "1", tuple(range(data.shape[0])))]
+    names, units = variables_of(data), units_of(data)
+    # Tables write z500, data z_500.
+    plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
+    columns = [c for table in manifest["tables"] for c in columns_of(manifest, table, cell)]
+    in_tables = dict.fromkeys(v for c in columns if (v := variable_of(c)) in plain)
+    if wanted in plain:
+        chosen = [plain.index(wanted)]
+    elif wanted is None and in_tables:
+        chosen = [plain.index(name) for name in in_tables if name]
+    else:
+        chosen = choose(names, wanted, None)
+    return [
+        Variable(plain[i] if plain[i] in in_tables else names[i], _readable(units[i]), (i,))
+        for i in chosen
+    ]
+
+
+def _readable(units: str) -> str:
+    """``m**2 s**-2`` as people write it."""
+    return re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), units)
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:
+    """Seconds from frame to frame: of the data, or from its times where they are regular."""
+    seconds = seconds_of(data, clips, np.array([sample]))
+    store = data.folder / "frames.zarr"
+    if seconds is not None or not (store / "time").is_dir():
+        return seconds
+    start, stride = (int(clips.index[key].iloc[sample]) for key in ("start", "stride"))
+    at = start + stride * np.arange(length)
+    times = xr.open_zarr(store, consolidated=False)["time"][at].to_numpy()
+    if not np.issubdtype(times.dtype, np.datetime64):
+        return None  # a calendar of its own, such as one without leap years
+    steps = np.unique(np.diff(times) / np.timedelta64(1, "s"))
+    return float(steps[0]) if len(steps) == 1 and np.isfinite(steps[0]) else None
+
+
+def _missing(labelled: dict[str, Cell], shown: dict[str, Kept]) -> list[str]:
+    """Say what is not drawn, and what is drawn in part."""
+    lost = [label for label, kept in shown.items() if kept.absent]
+    left_out = [label for label in labelled if label not in shown]
+    ensembles = {label: kept.members for label, kept in shown.items() if kept.members > 1}
+    seeds = {label: c["key"]["seed"] for label, c in labelled.items() if label in shown}
+    seeded = {seed for seed in seeds.values() if seed is not None}
+    found = []
+    if lost:
+        found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
+    if left_out:
+        found.append(f"Left out: {', '.join(left_out)}.")
+    for label, members in ensembles.items():
+        found.append(f"{label}: the first of {members} members.")
+    if seeded:
+        found.append(f"Trained with seed {', '.join(map(str, sorted(seeded)))}.")
+    return found

@@ -1,0 +1,134 @@
+"""Tidy tables: a line for each value, with all that is known of it; for programs."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stp.render.digits import number
+from stp.render.leads import Leads
+from stp.render.rows import Entry, Row
+from stp.render.standing import Standing, Standings
+from stp.score.options import CELL_KEYS
+
+KEYS = tuple(name for name in CELL_KEYS if name != "seed")
+WHOSE = ("source", "scale", "protocol", "comparable", *KEYS, "dataset_title", "model_title")
+WHAT = ("column", "convention", "variable", "threshold")
+VALUE = (
+    "value",
+    "ci95_low",
+    "ci95_high",
+    "clusters",
+    "n",
+    "seeds",
+    "seed_sd",
+    "samples",
+    "statistic",
+    "rank",
+)
+HEADER = (
+    *WHOSE,
+    *WHAT,
+    *VALUE,
+    "best",
+    "p",
+    "p_corrected",
+    "p_reason",
+    "published",
+    "difference",
+    "reason",
+)
+"""Columns of ``<dimension>_tidy.csv``; ``p`` is that of the difference to the model in ``best``."""
+
+LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
+"""Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
+
+
+def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
+    """Write one line per row of the table and column."""
+    lines = [list[Any](HEADER)]
+    for row, standing_of in zip(rows, found, strict=True):
+        for column, entry in row.entries.items():
+            standing = standing_of.get(column, Standing())
+            published = entry.published.value if entry.published else None
+            lines.append(
+                [
+                    *_whose(row),
+                    *_what(column, entry),
+                    *_value(row, entry, standing),
+                    standing.best,
+                    number(standing.p),
+                    number(standing.corrected),
+                    standing.reason,
+                    number(published),
+                    number(entry.difference),
+                    entry.reason,
+                ]
+            )
+    return csv_text(lines)
+
+
+def leads_csv(leads: Leads) -> str:
+    """Write one line per row of the table, column and lead time."""
+    lines = [list[Any](LEADS_HEADER)]
+    for lead, rows in leads.rows.items():
+        for row, standing_of in zip(rows, leads.standings[lead], strict=True):
+            step = leads.step(row)
+            for column, entry in row.entries.items():
+                standing = standing_of.get(column, Standing())
+                lines.append(
+                    [
+                        *_whose(row),
+                        *_what(column, entry),
+                        lead,
+                        number(None if step is None else lead * step),
+                        *_value(row, entry, standing),
+                        entry.reason,
+                    ]
+                )
+    return csv_text(lines)
+
+
+def csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    """Write lines as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+def _whose(row: Row) -> list[Any]:
+    return [
+        row.source,
+        row.scale,
+        row.protocol,
+        "yes" if row.comparable else "NO",
+        *(row.key[name] for name in KEYS),
+        row.dataset,
+        row.model,
+    ]
+
+
+def _what(column: str, entry: Entry) -> list[Any]:
+    is_threshold = isinstance(entry.part, float)
+    return [
+        column,
+        entry.convention,
+        "" if is_threshold else entry.part,
+        number(entry.part) if isinstance(entry.part, float) else "",
+    ]
+
+
+def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
+    first = row.cells[0] if row.cells else {}
+    return [
+        number(entry.value),
+        number(entry.low),
+        number(entry.high),
+        entry.clusters,
+        entry.n,
+        row.seeds,
+        number(entry.seed_sd),
+        first.get("samples", 1) if row.cells else "",
+        first.get("statistic") or "",
+        standing.rank,
+    ]

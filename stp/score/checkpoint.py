@@ -1,0 +1,80 @@
+"""State of an unfinished pass over forecasts, so that a killed job loses minutes and not hours.
+
+Each part holds what was found since the one before, and the sums so far; so saving does not become
+slower towards the end.
+"""
+
+import hashlib
+import json
+import os
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDER = "scored"
+"""Of the parts, within the state folder of a job."""
+RECIPE = "recipe"
+
+
+class Checkpoint:
+    """Parts of a pass, from its first sample on.
+
+    Args:
+        state: folder that survives a crash.
+        recipe: of the job; parts of another recipe are not used.
+        every_s: seconds between two parts.
+    """
+
+    def __init__(self, state: Path, recipe: dict[str, Any], every_s: float) -> None:
+        self.folder = Path(state) / FOLDER
+        self.every_s = every_s
+        text = json.dumps(recipe, sort_keys=True)
+        self.recipe = hashlib.sha256(text.encode()).hexdigest()
+        self.next = 0
+        self._saved_at = time.monotonic()
+
+    def parts(self) -> Iterator[dict[str, np.ndarray]]:
+        """Read all parts in order, up to the first that is missing, damaged or not of this recipe;
+        that one and those after it are removed. Sets ``next``, the first sample that is missing."""
+        found = sorted(self.folder.glob("*.npz"))
+        for number, path in enumerate(found):
+            first, _, after = path.stem.partition("-")
+            part = self._read(path) if int(first) == self.next else None
+            if part is None:
+                for useless in found[number:]:
+                    useless.unlink()
+                return
+            self.next = int(after)
+            yield part
+
+    def is_due(self) -> bool:
+        """Is it time to save a part?"""
+        return time.monotonic() - self._saved_at >= self.every_s
+
+    def save(self, after: int, part: dict[str, np.ndarray]) -> None:
+        """Add the part of the samples ``next``..after-1; a crash leaves all of it or nothing."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{self.next:012d}-{after:012d}.npz"
+        beside = path.with_suffix(".part")
+        try:
+            with beside.open("wb") as file:
+                arrays: dict[str, Any] = {RECIPE: np.array(self.recipe), **part}
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:  # a full disk shall not stay full
+            beside.unlink(missing_ok=True)
+        self.next, self._saved_at = after, time.monotonic()
+
+    def _read(self, path: Path) -> dict[str, np.ndarray] | None:
+        try:
+            with np.load(path) as archive:  # a zip file, which checks its bytes
+                part = dict(archive)
+        except (OSError, ValueError, zipfile.BadZipFile):
+            return None
+        return part if str(part.pop(RECIPE, "")) == self.recipe else None

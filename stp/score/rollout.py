@@ -1,0 +1,130 @@
+"""Score forecasts while they are made, and store a few of them.
+
+Twenty lead times of WeatherBench are 1 TB a model: too much to be written down and read again. The
+forecasts are made in the same batches as `stp.predict.run` makes them, so the scores are those of
+stored predictions to the last bit.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.data.prepared import Prepared
+from stp.data.zarr_write import SequentialWriter
+from stp.job import Job
+from stp.models.compute import settle
+from stp.predict.forecasts import Forecasts, create_predictions
+from stp.predict.options import PredictOptions
+from stp.score.options import ScoreOptions
+from stp.score.predictions import Samples
+from stp.score.run import score
+
+KEPT = "kept"
+"""Folder of the forecasts that will be stored, within the state folder of a job."""
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write what `stp.score.run` writes, and ``predictions.zarr`` with ``index.parquet``.
+
+    These hold ``keep`` samples, evenly spread over the split: the same ones for all models. They
+    are as those of `stp.predict.run`; the column ``sample`` of the index says which samples they
+    are.
+
+    Args:
+        job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
+            perhaps ``keep``, how many samples are stored (none unless given). Inputs are ``data``
+            and, unless there is nothing to fit, ``model``. Runtime: ``device``,
+            ``block_samples``, ``checkpoint_every_s``.
+
+    Returns:
+        What `stp.score.run` returns, device, precision, and how many samples were kept.
+
+    Raises:
+        StpError: whatever `stp.predict.run` and `stp.score.run` refuse.
+        Interrupted: it was asked to stop, and has saved its state.
+    """
+    recipe = dict(job.recipe)
+    rollout, keep = recipe.pop("rollout"), recipe.pop("keep", 0)
+    options = ScoreOptions.from_recipe(recipe)
+    predict = PredictOptions.from_recipe(rollout["predict"])
+    data = Prepared(job.inputs["data"])
+    device = job.runtime.get("device", "auto")
+    with settle(device, predict.threads, predict.precision) as compute:
+        forecasts = Forecasts(rollout, data, job.inputs.get("model"), compute)
+        rolled = Rollout(forecasts, spread(len(forecasts), keep), Path(job.state) / KEPT)
+        where = f"forecasts of {rollout['model']}"
+        found = score(job, options, data, rolled, where=where, threads=predict.threads)
+        if len(rolled.kept):
+            rolled.store(job.out)
+        return {**forecasts.describe(), **found, "kept": len(rolled.kept)}
+
+
+def spread(samples: int, most: int) -> np.ndarray:
+    """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
+    count = min(most, samples)
+    return np.arange(count, dtype=np.int64) * samples // max(count, 1)
+
+
+class Rollout(Samples):
+    """Forecasts of a split that are made when they are read.
+
+    Args:
+        forecasts: makes them.
+        kept: numbers of the samples whose forecasts are put aside when they are made.
+        aside: folder that survives a crash, for these.
+    """
+
+    def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
+        super().__init__(forecasts.clips, forecasts.shape)
+        self.kept = kept
+        self._source, self._aside = forecasts, aside
+        self._first, self._batch = 0, np.empty((0, *self.shape[1:]), np.float32)
+
+    def forecasts(self, start: int, stop: int) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W).
+
+        They are made in whole batches, counted from the first sample, whatever is asked for.
+        """
+        parts = []
+        while start < stop:
+            self._make(start)
+            end = min(stop, self._first + len(self._batch))
+            parts.append(self._batch[start - self._first : end - self._first])
+            start = end
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def store(self, out: Path) -> None:
+        """Write the kept forecasts and their part of the index."""
+        with SequentialWriter(create_predictions(out, self._source, self.kept)) as writer:
+            for number in self.kept.tolist():
+                path = self._path(number)
+                one = np.load(path) if path.exists() else self.forecasts(number, number + 1)[0]
+                writer.append(one.reshape(1, *writer.array.shape[1:]))
+        index = self.index.iloc[self.kept].assign(sample=self.kept)
+        index.to_parquet(out / "index.parquet", index=False)
+
+    def _make(self, sample: int) -> None:
+        """Make the batch of a sample, unless it was the last one that was made."""
+        if self._first <= sample < self._first + len(self._batch):
+            return
+        size = self._source.batch_size
+        self._first = sample // size * size
+        rows = np.arange(self._first, min(self._first + size, len(self._source)))
+        self._batch = self._source.of(rows)
+        for number in np.intersect1d(rows, self.kept).tolist():
+            self._put_aside(number, self._batch[number - self._first])
+
+    def _put_aside(self, number: int, forecast: np.ndarray) -> None:
+        """Write a forecast to a file of its own; a crash leaves all of it or nothing."""
+        self._aside.mkdir(parents=True, exist_ok=True)
+        beside = self._aside / f"{number}.part"
+        with beside.open("wb") as file:
+            np.save(file, forecast)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path(number))
+
+    def _path(self, number: int) -> Path:
+        return self._aside / f"{number}.npy"

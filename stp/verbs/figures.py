@@ -1,0 +1,35 @@
+"""The verb that draws figures of results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.render.figures.kinds import KINDS
+from stp.verbs.app import Log, app, examples, say
+
+_KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.items())
+
+
+@app.command(
+    rich_help_panel="Results",
+    epilog=examples(
+        "stp figure ranks results/plan/short_term.json --out results/figures/short_term/ranks.png",
+        "stp figure leads results/plan/long_term.json --case bridge-extrapolation --out curves.png",
+    ),
+)
+def figure(
+    kind: Annotated[str, typer.Argument(help=_KINDS)],
+    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/plan.")],
+    out: Annotated[Path, typer.Option(help="The PNG file to write; an SVG goes beside it.")],
+    case: Annotated[
+        str | None,
+        typer.Option(help="What was tested, such as kitti-caltech, where a figure is one of it."),
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Draw a figure from collected scores; docs/figures.md tells how to read each."""
+    from stp.render.figures.kinds import render
+
+    render(kind, manifest, manifest.parent.parent, out, case)
+    say(log, f"wrote {out} and {out.with_suffix('.svg').name}")

@@ -1,0 +1,64 @@
+"""Verbs that draw what models predict."""
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.errors import StpError
+from stp.verbs.app import Log, app, examples, say
+
+command = functools.partial(app.command, rich_help_panel="Results")
+
+
+@command(
+    epilog=examples(
+        "stp pictures results/plan/short_term.json",
+        "stp pictures results/plan/short_term.json --case kth --out kth.png",
+        "stp pictures results/plan/short_term.json --case kth --out kth.gif --out kth.mp4 --errors",
+        "stp pictures results/plan/short_term.json --case kth --out kth.png "
+        "--samples median,hardest,7 --models persistence,simvpv2",
+    )
+)
+def pictures(
+    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/plan.")],
+    case: Annotated[
+        str | None, typer.Option(help="What was tested; all names are listed unless given.")
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="A strip (.png, with .svg beside it) or a movie (.gif, .mp4); again."),
+    ] = None,
+    samples: Annotated[
+        str,
+        typer.Option(help="median, hardest, easiest or numbers, with commas; one file for each."),
+    ] = "median",
+    models: Annotated[
+        str | None, typer.Option(help="Names of models, with commas; all unless given.")
+    ] = None,
+    variable: Annotated[
+        str | None, typer.Option(help="The only one to draw, where there are several.")
+    ] = None,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Errors in movies too; strips always have them.")
+    ] = False,
+    log: Log = None,
+) -> None:
+    """Draw what models predict for a test sample, beside the truth: strips and movies."""
+    from stp.collect.manifest import load_manifest
+    from stp.render.cases import cases
+    from stp.render.pictures import draw
+
+    planned = load_manifest(manifest)
+    if case is None or not out:
+        if case is not None or out:
+            raise StpError("a picture needs --case and --out", remedy="give both, or neither")
+        for name, cells in cases(planned).items():
+            shown = ", ".join(dict.fromkeys(cell["key"]["model"] for cell in cells))
+            print(f"{name}: {shown}")
+        return
+    wanted = [name.strip() for name in samples.split(",")]
+    chosen = [name.strip() for name in models.split(",")] if models else []
+    for path in draw(planned, case, out, wanted, chosen, variable, errors):
+        say(log, f"wrote {path}")

@@ -1,0 +1,79 @@
+"""Verbs of the human preference study."""
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stp.verbs.app import Log, app, examples, say
+
+command = functools.partial(app.command, rich_help_panel="Results")
+
+
+@command(
+    epilog=examples(
+        "snakemake --profile local results/human_study/questionnaire.html",
+        "stp questionnaire results/plan/short_term.json --out trial/questionnaire.html",
+    )
+)
+def questionnaire(
+    manifest: Annotated[
+        Path, typer.Argument(help="The short-term manifest, from results/plan.")
+    ] = Path("results/plan/short_term.json"),
+    out: Annotated[Path, typer.Option(help="The page to write (.html).")] = Path(
+        "results/human_study/questionnaire.html"
+    ),
+    study: Annotated[Path, typer.Option(help="What to ask about.")] = Path(
+        "config/human_study.yaml"
+    ),
+    log: Log = None,
+) -> None:
+    """Write the blinded questionnaire of the human preference study, and its key.
+
+    The page is one file for raters, without any name of a model; the key (key.json beside it) says
+    which model is behind which choice and stays with you.
+    """
+    from stp.preference.questionnaire import write_questionnaire
+
+    key = write_questionnaire(manifest, out, study_file=study)
+    size = out.stat().st_size / 1e6
+    say(
+        log,
+        f"wrote {out} ({size:.1f} MB): {len(key.questions)} questions, {len(key.models)} models, "
+        f"{key.pictures}; study {key.study}",
+    )
+    say(log, f"wrote {out.with_name('key.json')}: keep it from raters")
+
+
+@command(
+    epilog=examples(
+        "snakemake --profile local results/tables/human_preferences.csv",
+        "stp preferences results/human_study/answers --key results/human_study/key.json",
+    )
+)
+def preferences(
+    answers: Annotated[
+        list[Path], typer.Argument(help="Files of answers (.csv), or folders of them.")
+    ],
+    key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = Path(
+        "results/human_study/key.json"
+    ),
+    manifest: Annotated[
+        Path | None,
+        typer.Option(help="The short-term manifest: compares answers with metrics as well."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The table to write (.csv).")] = Path(
+        "results/tables/human_preferences.csv"
+    ),
+    log: Log = None,
+) -> None:
+    """Read the answers of raters: how often each model was found best, with intervals."""
+    from stp.preference.table import render_preferences
+
+    read = render_preferences(answers, key, out, manifest=manifest)
+    say(
+        log,
+        f"{len(read.answers)} answers of {len(read.raters)} raters: wrote {out}, "
+        f"{out.stem}_agreement.csv, and beside them .md, .tex and .html",
+    )

@@ -1,0 +1,255 @@
+"""Figures of one case, and those over the frame interval: what is drawn is what was scored."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from figure_store import FigureStore, line_of, near, points
+
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.errors import StpError
+from stp.render.figures import leads, slopes, spectra
+from stp.render.figures.kinds import KINDS, render
+from stp.render.figures.reading import read
+from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
+
+SSIM = {"higher_is_better": True}
+
+
+def curves(folder: Path) -> FigureStore:
+    """Two models and two columns, one of which has no values per lead time."""
+    store = FigureStore(folder)
+    store.column("kth", "SSIM", "ssim.range2", **SSIM)
+    store.column("kth", "FVD", "fvd.predicted_only", higher_is_better=False)
+    for seed, first in ((0, 0.9), (1, 0.8)):
+        ssim = {"mean": 0.5, "leads": [first, 0.5, 0.3], "lead_ends": [(0.1, 1.0)] * 3}
+        store.scored("convlstm", "kth", {"ssim.range2": ssim, "fvd.predicted_only": 9}, seed=seed)
+    plain = {"mean": 0.2, "leads": [0.3, 0.2, 0.1]}
+    store.scored("persistence", "kth", {"ssim.range2": plain, "fvd.predicted_only": 8})
+    return store
+
+
+# Lead times
+
+
+def test_curves_are_means_over_seeds_at_each_lead_time(tmp_path: Path) -> None:
+    figure, notes = leads.draw(read(*curves(tmp_path).results()), "kth")
+    (axes,) = figure.axes
+    assert axes.get_title() == "SSIM ↑"
+    assert points(line_of(axes, "convlstm")) == near((1, 0.85), (2, 0.5), (3, 0.3))
+    assert points(line_of(axes, "persistence")) == near((1, 0.3), (2, 0.2), (3, 0.1))
+    assert notes == [
+        "FVD left out: it has no value per lead time",
+        "vertical line: the last lead time of the training (2)",
+    ]
+
+
+def test_there_is_a_band_only_where_there_are_intervals(tmp_path: Path) -> None:
+    figure, _ = leads.draw(read(*curves(tmp_path).results()), "kth")
+    (band,) = figure.axes[0].collections
+    assert band.get_label() == "_convlstm"
+    low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
+    assert (low, high) == pytest.approx((0.1, 1.0))
+
+
+@pytest.mark.parametrize(("horizon", "lines"), [(2, [2.0, 2.0]), (3, None)])
+def test_a_line_marks_the_end_of_the_training(
+    tmp_path: Path, horizon: int, lines: list[float] | None
+) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "SSIM", "ssim.range2", **SSIM)
+    ssim = {"ssim.range2": {"mean": 0.2, "leads": [0.3, 0.2, 0.1]}}
+    store.scored("persistence", "kth", ssim, horizon=horizon)
+    figure, _ = leads.draw(read(*store.results()), "kth")
+    marks = [line for line in figure.axes[0].get_lines() if line.get_label()[0] == "_"]
+    assert [list(line.get_xdata()) for line in marks] == ([lines] if lines else [])
+
+
+def test_one_lead_time_makes_no_curve(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "SSIM", "ssim.range2", **SSIM)
+    one = {"ssim.range2": {"mean": 0.2, "leads": [0.2]}}
+    store.scored("persistence", "kth", one, leads=1)
+    with pytest.raises(StpError, match="forecasts of kth have one lead time"):
+        leads.draw(read(*store.results()), "kth")
+
+
+def test_no_value_per_lead_time_is_said_in_words(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "FVD", "fvd.predicted_only", higher_is_better=False)
+    store.scored("persistence", "kth", {"fvd.predicted_only": 8})
+    figure, _ = leads.draw(read(*store.results()), "kth")
+    assert [text.get_text() for text in figure.texts] == ["kth: no column has values per lead time"]
+
+
+def prepared(folder: Path, attrs: dict[str, object], times: list[int] | None, unit: str) -> None:
+    """Just enough of prepared data to tell the time."""
+    group = create_group(
+        folder / "frames.zarr", {"shape": [1, 2, 2], "context": 1, "horizon": 3, **attrs}
+    )
+    shape = (9, 1, 2, 2)
+    axes = ("frame", "channel", "y", "x")
+    with SequentialWriter(
+        create_array(group, "frames", shape, np.float32, axes, (1, 1, 2, 2))
+    ) as writer:
+        writer.append(np.zeros(shape, np.float32))
+    if times is not None:
+        array = create_array(group, "time", (9,), np.int64, ("frame",), (9,))
+        array[:] = np.array(times)
+        array.attrs["units"] = f"{unit} since 1970-01-01"
+    clip = {"clip": "a", "start": 1, "stride": 2, "length": 4, "cluster": "a", "phase": 0}
+    pd.DataFrame([{"split": "test", **clip}]).to_parquet(folder / "index.parquet")
+
+
+@pytest.mark.parametrize(
+    ("attrs", "times", "unit", "seconds"),
+    [
+        ({}, list(range(0, 54, 6)), "hours", 12 * 3600),  # every second frame, six hours apart
+        ({}, list(range(0, 270, 30)), "minutes", 3600),
+        ({"fps": 4}, None, "", 0.5),
+        ({}, None, "", None),
+        ({}, [0, 31, 59, 90, 120, 151, 181, 212, 243], "days", None),  # months differ
+    ],
+)
+def test_the_time_between_frames_is_that_of_the_data(
+    tmp_path: Path,
+    attrs: dict[str, object],
+    times: list[int] | None,
+    unit: str,
+    seconds: float | None,
+) -> None:
+    prepared(tmp_path, attrs, times, unit)
+    cell = {"data": str(tmp_path), "key": {"subset": "test", "setting": "horizon-3"}}
+    assert seconds_per_step(cell) == seconds
+
+
+def test_the_lead_axis_has_steps_and_times() -> None:
+    assert ticks(1, 20) == [1, 5, 10, 15, 20]
+    assert ticks(1, 3) == [1, 2, 3]
+    assert tick_labels([1, 10, 20], None) == ("steps", ["1", "10", "20"])
+    assert tick_labels([1, 10, 20], 6 * 3600) == (
+        "steps; days",
+        ["1\n0.25", "10\n2.5", "20\n5"],
+    )
+    assert [unit_of(s) for s in (5, 300, 7200, 86400, 200000)] == [
+        "seconds", "minutes", "hours", "hours", "days",
+    ]  # fmt: skip
+
+
+# Spectra
+
+
+def test_spectra_are_means_over_samples_at_the_first_and_last_lead(tmp_path: Path) -> None:
+    observed = np.array([[8.0, 8.0], [4.0, 4.0], [2.0, 2.0], [1.0, 1.0]])
+    predicted = observed * [[1.0, 0.5]]
+    store = FigureStore(tmp_path)
+    store.column("kth", "SSIM", "ssim.range2", **SSIM)
+    both = {"ssim.range2": {"mean": 0.2, "leads": [0.2, 0.2]}}
+    store.scored("persistence", "kth", both, leads=2, spectra=(predicted, observed))
+    figure = spectra.draw(read(*store.results()), "kth")
+    first, last, ratio_first, ratio_last = figure.axes
+    k = [1.0, 2.0, 3.0, 4.0]
+    assert points(line_of(first, "truth")) == list(zip(k, [8, 4, 2, 1], strict=True))
+    assert points(line_of(first, "persistence")) == list(zip(k, [8, 4, 2, 1], strict=True))
+    assert points(line_of(last, "persistence")) == list(zip(k, [4, 2, 1, 0.5], strict=True))
+    assert points(line_of(ratio_first, "persistence")) == [(x, 1.0) for x in k]
+    assert points(line_of(ratio_last, "persistence")) == [(x, 0.5) for x in k]
+    assert (first.get_xscale(), first.get_yscale()) == ("log", "log")
+    # The shorter side has 8 pixels: wavenumber 4 is a wave of two pixels.
+    assert spectra._over(8, np.array([1.0, 4.0])).tolist() == [8.0, 2.0]
+
+
+def test_a_case_without_spectra_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    store = curves(tmp_path)
+    with pytest.raises(StpError, match=r"does not list cluster_sums\.parquet"):
+        spectra.draw(read(*store.results()), "kth")
+
+
+# Frame intervals
+
+
+def test_slopes_go_over_the_frame_interval(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path, "robustness")
+    store.column("bridge", "SSIM", "ssim.range2", **SSIM)
+    for interval in (3, 1, 2):
+        key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}
+        value = {"mean": 1 - interval / 10, "low": 0.0, "high": 1.0}
+        store.scored("convlstm", "bridge", {"ssim.range2": value}, seed=0, **key)
+    figure, notes = slopes.draw(read(*store.results()))
+    (axes,) = figure.axes
+    assert axes.get_title() == "bridge: SSIM ↑"
+    assert points(line_of(axes, "convlstm")) == near((1, 0.9), (2, 0.8), (3, 0.7))
+    assert len(axes.collections) == 1
+    assert notes == []
+
+
+@pytest.mark.parametrize("official", [True, False])
+def test_published_values_are_drawn_only_where_they_may_be_compared(
+    tmp_path: Path, official: bool
+) -> None:
+    store = FigureStore(tmp_path, "robustness")
+    store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
+    store.column("bridge", "SSIM", "ssim.range2", **SSIM)
+    for interval in (1, 2, 3):
+        key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}
+        store.scored("convlstm", "bridge", {"ssim.range2": 0.5}, seed=0, official=official, **key)
+    scores = read(*store.results())
+    figure, notes = slopes.draw(scores)
+    drawn = [line for line in figure.axes[0].get_lines() if "published" in str(line.get_label())]
+    assert [list(line.get_xdata()) for line in drawn] == ([[2, 3]] if official else [])
+    assert [note.partition(" (")[0] for note in notes] == ["hollow: as published"] * official
+    assert all("doubtful: interval multiplier lost" in note for note in notes)
+
+
+def test_slopes_need_several_intervals(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="has several frame intervals"):
+        slopes.draw(read(*curves(tmp_path).results()))
+
+
+# Files
+
+
+def test_files_repeat_byte_for_byte_and_say_whose_numbers_they_are(tmp_path: Path) -> None:
+    manifest, results = curves(tmp_path).results()
+    for name in ("one", "two"):
+        render("leads", manifest, results, tmp_path / f"{name}.png", "kth")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    text = (tmp_path / "one.svg").read_text()
+    assert "short term: synthetic bytes, demo protocol: not comparable" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "case", "out", "message"),
+    [
+        ("lead", "kth", "a.png", "did you mean leads"),
+        ("leads", None, "a.png", "name one with --case"),
+        ("ranks", "kth", "a.png", "leave --case out"),
+        ("leads", "khh", "a.png", "did you mean kth"),
+        ("leads", "kth", "a.svg", "write to .*a.png"),
+    ],
+)
+def test_mistakes_are_answered(
+    tmp_path: Path, kind: str, case: str | None, out: str, message: str
+) -> None:
+    manifest, results = curves(tmp_path).results()
+    with pytest.raises(StpError, match=message):
+        render(kind, manifest, results, tmp_path / out, case)
+    assert not (tmp_path / out).exists()
+
+
+def test_scores_of_another_manifest_are_refused(tmp_path: Path) -> None:
+    store = curves(tmp_path)
+    manifest, results = store.results()
+    store.scored("simvpv2", "kth", {"ssim.range2": 1.0, "fvd.predicted_only": 1.0}, seed=0)
+    store.write().rename(manifest)
+    with pytest.raises(StpError, match=r"scores are missing\n.*simvpv2.*: no rows"):
+        read(manifest, results)
+
+
+def test_every_kind_can_be_imported() -> None:
+    from importlib import import_module
+
+    for kind in KINDS.values():
+        assert callable(import_module(kind.module).render)

@@ -1,0 +1,72 @@
+"""Which figures a plan can make, and that the page tells of each."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from stp import config
+from stp.cells import Plan
+from stp.cli import app
+from stp.render.figures.kinds import KINDS
+from stp.render.figures.planned import figures
+from stp.workflow_files import write_code_input
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "figures.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def paper() -> list[str]:
+    return figures(Plan(config.load(ROOT / "config" / "paper.yaml")))
+
+
+def test_every_case_with_several_lead_times_has_curves(paper: list[str]) -> None:
+    short = [path for path in paper if path.startswith("figures/short_term/leads/")]
+    assert "figures/short_term/leads/kth.png" in short
+    assert "figures/short_term/leads/weatherbench.png" not in short  # one step ahead
+    assert "figures/long_term/leads/weatherbench-extrapolation.png" in paper
+    assert len(short) == 13
+
+
+def test_only_what_is_scored_with_spectra_has_some(paper: list[str]) -> None:
+    assert "figures/short_term/spectra/kth.png" in paper
+    assert "figures/short_term/spectra/enso.png" not in paper
+
+
+def test_only_robustness_has_slopes(paper: list[str]) -> None:
+    assert [p for p in paper if p.endswith("slopes.png")] == ["figures/robustness/slopes.png"]
+
+
+def test_every_dimension_has_one_of_the_others(paper: list[str]) -> None:
+    for kind in ("ranks", "overview", "critical_difference", "speed"):
+        assert [path for path in paper if Path(path).stem == kind] == [
+            f"figures/{dimension}/{kind}.png"
+            for dimension in ("short_term", "long_term", "generalization", "robustness")
+        ]
+    assert len(paper) == len(set(paper))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_tells_of_every_kind(kind: str) -> None:
+    (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |")]
+    dimension = "robustness" if kind == "slopes" else "<dimension>"
+    case = "/<case>" if KINDS[kind].of_case else ""
+    assert f"`results/figures/{dimension}/{kind}{case}.png`" in line
+
+
+def test_the_help_tells_of_every_kind_and_has_examples() -> None:
+    shown = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "200"}).output
+    assert all(kind in shown for kind in KINDS)
+    assert "stp figure leads results/plan/long_term.json --case" in shown
+
+
+def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:
+    roots = [kind.module for kind in KINDS.values()]
+    path = write_code_input("figures", roots, results=tmp_path)
+    before = path.stat().st_mtime_ns, path.read_text()
+    assert write_code_input("figures", roots, results=tmp_path) == path
+    assert (path.stat().st_mtime_ns, path.read_text()) == before
+    other = write_code_input("figures", roots, write=False, results=tmp_path / "none")
+    assert other == tmp_path / "none" / "plan" / "figures.json"
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,443 @@
+"""Pictures of predictions: the numbers that are drawn, their limits, what is missing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import av
+import matplotlib.colors
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from matplotlib.axes import Axes
+from PIL import Image
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.collect.manifest import load_manifest
+from stp.data.prepared import Prepared
+from stp.data.zarr_write import create_array, create_group
+from stp.datasets import movie
+from stp.errors import StpError
+from stp.prepare.output import write_coordinate
+from stp.render import movies, strips
+from stp.render.forecasts import Kept, SampleForecasts, compare
+from stp.render.pictures import draw
+
+CONTEXT, LEADS, SAMPLES = 2, 3, 5
+LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])
+HOURS = {"units": "hours since 2016-01-01", "calendar": "standard"}
+
+
+class PictureStore:
+    """Prepared data, predictions and scores of one sample each, as the stages write them."""
+
+    def __init__(self, folder: Path, frames: np.ndarray, coordinates: Any = (), **attrs: Any):
+        self.folder, self.cells, self.predicted = folder, [], {}
+        self.shape = frames.shape[1:]
+        self.rng = np.random.default_rng(7)
+        self.data = folder / "data" / "kth"
+        given = {"shape": list(self.shape), "context": CONTEXT, "horizon": LEADS, **attrs}
+        group = create_group(self.data / "frames.zarr", {"source": "synthetic", **given})
+        dims = ("frame", "channel", "y", "x")
+        array = create_array(group, "frames", frames.shape, frames.dtype, dims, (4, *self.shape))
+        array[:] = frames
+        for name, dim, values, more in coordinates:
+            write_coordinate(group, name, dim, values, **more)
+        length = CONTEXT + LEADS
+        self.index = pd.DataFrame(
+            [("test", f"clip-{i}", i * length, 1, length, "v", 0) for i in range(SAMPLES)],
+            columns=["split", "clip", "start", "stride", "length", "cluster", "phase"],
+        )
+        self.index.to_parquet(self.data / "index.parquet")
+
+    def add(
+        self,
+        model: str,
+        *,
+        errors: Any = (3.0, 1.0, 2.0, 5.0, 4.0),
+        kept: Any = tuple(range(SAMPLES)),
+        members: int | None = None,
+        column: str = "mse.pixel_mean",
+        scale: float = 1.0,
+        streamed: bool = False,
+        seed: int | None = None,
+    ) -> np.ndarray:
+        """Add a model that predicts noise; returns it, (samples, leads, C, H, W)."""
+        key = {
+            "suite": "predbench", "dimension": "short_term", "model": model, "variant": "default",
+            "trained_on": "kth", "train_subset": "all", "tested_on": "kth", "subset": "test",
+            "setting": f"horizon-{LEADS}", "seed": seed,
+        }  # fmt: skip
+        predictions, scores = (
+            self.folder / kind / model / f"seed-{seed}" for kind in ("predictions", "scores")
+        )
+        scores.mkdir(parents=True)
+        table = {"clip": [f"clip-{i}" for i in range(SAMPLES)]}
+        lists = pa.array([[error - 1, error, error + 1] for error in errors])
+        pq.write_table(pa.table({**table, column: lists}), scores / "sample_scores.parquet")
+        frames = self.rng.normal(0.5, scale, (SAMPLES, members or 1, LEADS, *self.shape))
+        frames = frames.astype(np.float32)
+        if len(kept):
+            place = scores if streamed else predictions
+            group = create_group(place / "predictions.zarr", {"interval": 1})
+            stored = (frames if members else frames[:, 0])[list(kept)]
+            names = ("sample", *(["member"] if members else []), "lead", "channel", "y", "x")
+            array = create_array(
+                group, "predictions", stored.shape, np.float32, names, (1, *stored.shape[1:])
+            )
+            array[:] = stored
+            numbers = create_array(
+                group, "sample", (len(kept),), np.int64, ("sample",), (len(kept),)
+            )
+            numbers[:] = np.array(kept)
+            self.index.iloc[list(kept)].to_parquet(place / "index.parquet", index=False)
+        self.cells.append(
+            {
+                "key": key,
+                "source": "synthetic",
+                "release": "synthetic",
+                "protocol": "demo",
+                "official_paper_protocol": False,
+                "leaky": False,
+                "data": str(self.data),
+                "predictions": None if streamed else str(predictions),
+                "scores": str(scores),
+                "model": None,
+            }
+        )
+        return frames[:, 0]
+
+    def manifest(self, columns: Any = None) -> Any:
+        """The manifest, written and read again."""
+        columns = columns or {"MSE": "mse.pixel_mean"}
+        described = {
+            "dimension": "short_term", "scale": "demo", "store": str(self.folder),
+            "cells": self.cells, "unavailable": {}, "published": "", "published_names": {},
+            "tables": {"short_term": {"columns": {"kth": columns}}},
+            "names": {
+                "models": {"simvpv2": "SimVPv2", "persistence": "Persistence"},
+                "datasets": {"kth": "KTH"},
+            },
+        }  # fmt: skip
+        self.path = self.folder / "short_term.json"
+        self.path.write_text(json.dumps(described))
+        return load_manifest(self.path)
+
+
+@pytest.fixture
+def video(tmp_path: Path) -> PictureStore:
+    """Grey video."""
+    frames = np.random.default_rng(1).integers(0, 256, (25, 1, 6, 8), np.uint8)
+    return PictureStore(tmp_path, frames, stored_scale=1 / 255, fps=25, units="1")
+
+
+def weather(folder: Path, **attrs: Any) -> PictureStore:
+    """Fields of three variables, 6 hours apart, on a map."""
+    frames = np.random.default_rng(2).normal(280, 9, (25, 3, 3, 4)).astype(np.float32)
+    units = ("channel_units", "channel", np.array(["K", "K", "m**2 s**-2"], object), {})
+    coordinates = [
+        ("lat", "y", LAT, {"units": "degrees_north"}),
+        ("lon", "x", LON, {"units": "degrees_east"}),
+        ("time", "frame", np.arange(25) * 6, HOURS),
+        units,
+    ]
+    named = {"variables": ["t_850", "t2m", "z_500"], "units": "various", **attrs}
+    return PictureStore(folder, frames, coordinates, **named)
+
+
+def panels(shown: SampleForecasts) -> dict[str, Axes]:
+    """The panels of a strip by their labels, ``variable|model|kind|step``."""
+    with strips.paper_size():
+        figure = strips.draw(shown)
+    labelled = [axes for axes in figure.axes if "|" in str(axes.get_label())]
+    found = {axes.get_label(): axes for axes in labelled}
+    # Blocks side by side repeat context and truth; nothing else is there twice.
+    models = [axes.get_label() for axes in labelled if "||" not in axes.get_label()]
+    assert len(set(models)) == len(models)
+    return found
+
+
+def values(axes: Axes) -> np.ndarray:
+    """The numbers that a panel shows."""
+    drawn = axes.images[0] if axes.images else axes.collections[0]
+    return np.ma.getdata(drawn.get_array())
+
+
+def stored_in(predictions: Path) -> Any:
+    """The stored predictions, to write to."""
+    return zarr.open_group(str(predictions / "predictions.zarr"), mode="r+")["predictions"]
+
+
+def limits(axes: Axes) -> tuple[float, float]:
+    return (axes.images[0] if axes.images else axes.collections[0]).get_clim()
+
+
+def texts(figure: Any) -> str:
+    return " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+
+
+def test_a_strip_shows_the_numbers_of_truth_predictions_and_errors(video: PictureStore) -> None:
+    predicted = {name: video.add(name) for name in ("persistence", "simvpv2")}
+    found = panels(compare(video.manifest(), "kth", "3"))
+    frames = Prepared(video.data).clips("test").read([3])[0, :, 0]
+    for step in (-1, 0):
+        np.testing.assert_array_equal(values(found[f"||context|{step}"]), frames[step + 1])
+    for lead in (1, 2, 3):
+        np.testing.assert_array_equal(values(found[f"||truth|{lead}"]), frames[lead + 1])
+        for name, title in (("persistence", "Persistence"), ("simvpv2", "SimVPv2")):
+            forecast = predicted[name][3, lead - 1, 0]
+            np.testing.assert_array_equal(values(found[f"|{title}|prediction|{lead}"]), forecast)
+            np.testing.assert_allclose(
+                values(found[f"|{title}|error|{lead}"]),
+                np.abs(forecast.astype(float) - frames[lead + 1]),
+            )
+    assert len(found) == 2 + 3 + 2 * 2 * 3
+    assert {limits(axes) for label, axes in found.items() if "error" not in label} == {(0.0, 1.0)}
+
+
+def test_colours_are_drawn_within_their_range_and_errors_are_their_mean(tmp_path: Path) -> None:
+    frames = np.random.default_rng(1).integers(0, 256, (25, 3, 6, 8), np.uint8)
+    store = PictureStore(tmp_path, frames, stored_scale=1 / 255, units="1")
+    predicted = store.add("simvpv2")
+    shown = compare(store.manifest(), "kth", "0")
+    found = panels(shown)
+    clipped = np.clip(np.moveaxis(predicted[0, 1], 0, -1), 0, 1)
+    assert clipped.min() == 0 and clipped.max() == 1  # noise leaves the range
+    np.testing.assert_array_equal(values(found["|SimVPv2|prediction|2"]), clipped)
+    truth = Prepared(store.data).clips("test").read([0])[0, 3]
+    error = np.abs(predicted[0, 1].astype(float) - truth).mean(axis=0)
+    np.testing.assert_allclose(values(found["|SimVPv2|error|2"]), error)
+    with strips.paper_size():
+        assert "mean over red, green and blue" in texts(strips.draw(shown))
+
+
+def test_limits_are_those_of_the_truth_however_far_a_model_goes(tmp_path: Path) -> None:
+    store = weather(tmp_path)
+    store.add("persistence", scale=5.0, column="wrmse.per_frame.t850")
+    store.add("simvpv2", scale=1e6, column="wrmse.per_frame.t850")
+    found = panels(compare(store.manifest(), "kth", "1", variable="t850"))
+    frames = Prepared(store.data).clips("test").read([1])[0, :, 0]
+    low, high = np.percentile(frames, (1, 99))
+    for label, axes in found.items():
+        expected = (0, high - low) if "error" in label else (low, high)
+        assert limits(axes) == pytest.approx(expected)
+
+
+def test_errors_share_the_scale_that_99_of_100_keep_to(tmp_path: Path) -> None:
+    store = weather(tmp_path)
+    truth = Prepared(store.data).clips("test").read([1])[0, 2:, :1]
+    for name, off in (("persistence", 1.0), ("simvpv2", 2.0)):
+        store.add(name, column="wrmse.per_frame.t850")
+        # what stands in the store is the truth, some kelvins off
+        stored = stored_in(Path(store.cells[-1]["predictions"]))
+        stored[1, :, :1] = truth + off
+    found = panels(compare(store.manifest(), "kth", "1", variable="t850"))
+    errors = [limits(axes) for label, axes in found.items() if "error" in label]
+    assert len(errors) == 6 and errors == [pytest.approx((0, 2.0), abs=1e-4)] * 6
+
+
+def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: Path) -> None:
+    store = weather(tmp_path)
+    predicted = store.add("persistence", column="wrmse.per_frame.t2m")
+    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("t2m", "z500", "t850")}
+    shown = compare(store.manifest(columns), "kth", "4")
+    assert [(v.name, v.units) for v in shown.variables] == [
+        ("t2m", "K"),
+        ("z500", "m² s⁻²"),
+        ("t850", "K"),
+    ]
+    assert shown.seconds == 6 * 3600
+    # clip 4 starts at frame 20; the last of its two context frames is 21: 126 hours
+    assert shown.clip == "clip-4, last context frame at 2016-01-06 06:00"
+    found = panels(shown)
+    assert values(found["z500|Persistence|prediction|3"]) == pytest.approx(predicted[4, 2, 2])
+    assert found["t2m||truth|1"].lines, "a coastline"
+    with strips.paper_size():
+        text = texts(strips.draw(shown))
+    assert "+3 +18 h" in text and "z500 [m² s⁻²]" in text
+    assert "Synthetic bytes, demo protocol: not comparable with published values." in text
+    only = compare(store.manifest(columns), "kth", "4", variable="z500")
+    assert [v.name for v in only.variables] == ["z500"]
+
+
+def test_models_without_predictions_are_named(video: PictureStore) -> None:
+    video.add("persistence")
+    video.add("tau", kept=())
+    video.add("mcvd", kept=())
+    shown = compare(video.manifest(), "kth")
+    assert [forecast.label for forecast in shown.forecasts] == ["Persistence"]
+    assert "Not drawn, as their predictions are not kept: tau, mcvd." in shown.notes
+    video.cells.pop(0)
+    with pytest.raises(StpError, match=r"no predictions are kept of tau, mcvd(.|\n)*stp predict"):
+        compare(video.manifest(), "kth")
+
+
+def test_forecasts_that_were_scored_while_they_were_made(video: PictureStore) -> None:
+    video.add("persistence", kept=(0, 2, 3))
+    streamed = video.add("simvpv2", kept=(0, 2, 4), streamed=True)
+    shown = compare(video.manifest(), "kth")
+    # errors 3, 1, 2, 5, 4: of samples 0 and 2, which both keep, 2 is the lower
+    assert shown.title == "KTH: sample 2 of 5" and shown.clip == "clip-2"
+    np.testing.assert_array_equal(shown.forecasts[1].frames, streamed[2])
+    assert "among 2 whose predictions are kept, of 5 (mse.pixel_mean" in shown.notes[0]
+    with pytest.raises(StpError, match=r"no predictions of sample 1(.|\n)*2 samples from 0 to 2"):
+        compare(video.manifest(), "kth", "1")
+
+
+def test_of_an_ensemble_the_first_member_is_drawn(video: PictureStore) -> None:
+    first = video.add("mcvd", members=4, seed=0)
+    shown = compare(video.manifest(), "kth", "2")
+    np.testing.assert_array_equal(shown.forecasts[0].frames, first[2])
+    assert "mcvd: the first of 4 members." in shown.notes
+    assert "Trained with seed 0." in shown.notes
+
+
+def test_the_first_seed_is_drawn(video: PictureStore) -> None:
+    first = video.add("simvpv2", seed=3)
+    video.add("simvpv2", seed=4)
+    shown = compare(video.manifest(), "kth", "0")
+    assert len(shown.forecasts) == 1 and "Trained with seed 3." in shown.notes
+    np.testing.assert_array_equal(shown.forecasts[0].frames, first[0])
+
+
+def test_models_can_be_chosen_and_the_sample_stays_the_same(video: PictureStore) -> None:
+    video.add("persistence", errors=(9, 1, 5, 3, 7))
+    video.add("simvpv2", errors=(1, 8, 2, 2, 2))
+    everyone = compare(video.manifest(), "kth")
+    shown = compare(video.manifest(), "kth", models=["simvpv2"])
+    assert [forecast.label for forecast in shown.forecasts] == ["SimVPv2"]
+    assert shown.clip == everyone.clip and "Left out: Persistence." in shown.notes
+    with pytest.raises(StpError, match="did you mean simvpv2"):
+        compare(video.manifest(), "kth", models=["simvpv1"])
+
+
+def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:
+    video.add("persistence")
+    index = Path(video.cells[0]["predictions"]) / "index.parquet"
+    pd.read_parquet(index).assign(clip="x").to_parquet(index)
+    with pytest.raises(StpError, match=r"index.parquet: sample 0 is clip 'x'(.|\n)*'clip-0'"):
+        compare(video.manifest(), "kth", "0")
+    index.unlink()
+    with pytest.raises(StpError, match=r"index.parquet: missing"):
+        compare(video.manifest(), "kth", "0")
+
+
+def test_only_one_sample_is_read(video: PictureStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    video.add("persistence")
+    read: list[tuple[int, int]] = []
+    kept = Kept(video.cells[0])
+    whole = kept._frames.read
+    monkeypatch.setattr(kept._frames, "read", lambda a, b: read.append((a, b)) or whole(a, b))
+    assert kept.read(4, "clip-4").shape == (LEADS, 1, 6, 8) and read == [(4, 5)]
+
+
+def test_files_repeat_byte_by_byte_and_nothing_else_is_left(video: PictureStore) -> None:
+    video.add("persistence")
+    video.manifest()
+    out = video.folder / "out"
+    written = {}
+    for _ in range(2):
+        files = draw(load_manifest(video.path), "kth", [out / "a.png", out / "a.gif"])
+        assert [path.name for path in files] == ["a.svg", "a.png", "a.gif"]
+        found = {path.name: path.read_bytes() for path in out.iterdir()}
+        assert sorted(found) == ["a.gif", "a.png", "a.svg"]
+        assert not written or written == found
+        written = found
+
+
+@pytest.mark.parametrize("errors", [False, True])
+def test_movies_run_from_the_context_to_the_last_lead_time(
+    video: PictureStore, errors: bool
+) -> None:
+    video.add("persistence")
+    video.add("simvpv2")
+    shown = compare(video.manifest(), "kth", "1")
+    sheet, _ = movies.look(shown, errors)
+    labels = [panel.label for group in sheet.groups for panel in group.panels if panel.frames.size]
+    assert labels[:3] == ["truth", "Persistence", "SimVPv2"][: len(labels)]
+    assert sheet.steps.tolist() == [-1, 0, 1, 2, 3]
+    assert ("error of SimVPv2" in labels) == errors
+    by_label = {panel.label: panel.frames for group in sheet.groups for panel in group.panels}
+    np.testing.assert_array_equal(by_label["SimVPv2"][:2], shown.context[:, 0])
+    np.testing.assert_array_equal(by_label["SimVPv2"][2:], shown.forecasts[1].frames[:, 0])
+    if errors:
+        assert np.isnan(by_label["error of SimVPv2"][:2]).all()
+        expected = np.abs(shown.forecasts[1].frames[:, 0].astype(float) - shown.truth[:, 0])
+        np.testing.assert_allclose(by_label["error of SimVPv2"][2:], expected)
+    outs = [video.folder / "m.gif", video.folder / "m.mp4"]
+    movies.write(shown, outs, errors)
+    with Image.open(outs[0]) as image:
+        assert image.n_frames == 5 and image.info["loop"] == 0 and image.info["duration"] == 500
+    with av.open(str(outs[1])) as container:
+        assert len(list(container.decode(video=0))) == 5
+
+
+def test_seventeen_models_stand_on_one_page_and_in_a_small_movie(video: PictureStore) -> None:
+    for number in range(17):
+        video.add(f"model{number}")
+    shown = compare(video.manifest(), "kth", "0")
+    with strips.paper_size():
+        figure = strips.draw(shown)
+    width, height = figure.get_size_inches()
+    assert width <= strips.TEXT_WIDTH + 0.01 and height < 10
+    labels = {axes.get_label() for axes in figure.axes}
+    for number in range(17):
+        assert f"|model{number}|prediction|3" in labels and f"|model{number}|error|3" in labels
+    sheet, side = movies.look(shown)
+    assert sum(len(group.panels) for group in sheet.groups) == 18
+    assert len({group.scale for group in sheet.groups}) == 1
+    picture = next(movie.pictures(sheet, side=side, apart=movies.APART))
+    assert picture.shape[0] * picture.shape[1] < 1_500_000
+
+
+@pytest.mark.parametrize("models", [1, 2, 5, 9, 12, 17])
+@pytest.mark.parametrize("variables", [1, 2, 3])
+@pytest.mark.parametrize("leads", [1, 4, 10, 30])
+def test_pages_have_room_for_all_models(models: int, variables: int, leads: int) -> None:
+    for aspect in (0.8, 1.0, 2.0):
+        found = strips.plan(models, variables, leads, aspect, over=1.4, is_map=True)
+        assert found.blocks * found.per_block >= models and found.columns <= leads
+        block = strips.NAMES + strips.BETWEEN + found.columns * (found.width + strips.GAP)
+        across = 0.05 + strips.DEGREES + variables * found.blocks * block
+        assert across <= strips.TEXT_WIDTH + 1e-6
+        assert found.columns >= min(leads, 2)
+
+
+def test_frames_are_spread_with_the_first_and_the_last() -> None:
+    assert strips.spread(10, 4) == [0, 3, 6, 9] and strips.spread(3, 8) == [0, 1, 2]
+    assert strips.spread(2, 1) == [1] and strips.spread(1, 5) == [0]
+
+
+def test_the_verb(video: PictureStore) -> None:
+    video.add("persistence")
+    video.manifest()
+    run = CliRunner().invoke
+    listed = run(app, ["pictures", str(video.path)])
+    assert listed.output == "kth: persistence\n"
+    out = video.folder / "strip.png"
+    given = ["pictures", str(video.path), "--case", "kth", "--out", str(out)]
+    assert run(app, [*given, "--samples", "median,hardest,4"]).exit_code == 0
+    for name in ("hardest", "median", "sample-4"):
+        assert (video.folder / f"strip-{name}.png").is_file()
+        assert (video.folder / f"strip-{name}.svg").is_file()
+    for more, message in (
+        (["--samples", "best"], "no rule 'best'"),
+        (["--variable", "t2m"], "video has no variables"),
+        (["--case", "kht"], "did you mean kth"),
+        (["--out", "a.jpg"], "unknown kind of picture '.jpg'"),
+    ):
+        with pytest.raises(StpError, match=message):
+            run(app, [*given, *more], catch_exceptions=False)
+    with pytest.raises(StpError, match="needs --case and --out"):
+        run(app, ["pictures", str(video.path), "--case", "kth"], catch_exceptions=False)
+
+
+def test_colours_of_errors_begin_with_white() -> None:
+    colours = matplotlib.colormaps[strips.ERROR_COLOURS]
+    assert matplotlib.colors.to_hex(colours(0.0)) == "#ffffff"
+    grey = np.array([0.3, 0.6, 0.1]) @ colours(np.linspace(0, 1, 20))[:, :3].T
+    assert (np.diff(grey) < 0).all(), "more is darker"

@@ -1,0 +1,89 @@
+"""Which sample is drawn: against sorting by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from stp.errors import StpError
+from stp.render.sample_choice import choose, errors_of
+
+
+def write(folder: Path, errors: np.ndarray, column: str = "mse.pixel_mean", **more: Any) -> Path:
+    """Write sample scores; errors are (samples, leads)."""
+    folder.mkdir(parents=True)
+    clips = [f"clip-{i}" for i in range(len(errors))]
+    columns = {"clip": clips, column: pa.array(errors.tolist()), **more}
+    pq.write_table(pa.table(columns), folder / "sample_scores.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("samples", [1, 2, 3, 10, 11])
+@pytest.mark.parametrize("models", [1, 4])
+def test_samples_are_ordered_by_their_mean_error(tmp_path: Path, samples: int, models: int) -> None:
+    rng = np.random.default_rng(samples + models)
+    errors = rng.integers(0, 4, (models, samples, 4)).astype(float)  # some are equal
+    folders = [write(tmp_path / str(i), errors[i]) for i in range(models)]
+    kept = np.arange(samples)
+    mean = [sum(errors[m, s].mean() for m in range(models)) / models for s in range(samples)]
+    in_order = sorted(range(samples), key=lambda s: (mean[s], s))
+    assert choose(folders, "easiest", kept).sample == in_order[0]
+    assert choose(folders, "median", kept).sample == in_order[(samples - 1) // 2]
+    hardest = choose(folders, "hardest", kept).sample
+    assert hardest == mean.index(max(mean))
+
+
+def test_only_samples_that_are_kept_are_drawn(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", np.array([[5.0], [1], [4], [2], [3]]))
+    kept = np.array([0, 2, 4])
+    found = [choose([folder], name, kept).sample for name in ("easiest", "median", "hardest")]
+    assert found == [4, 2, 0]
+    assert "among 3 whose predictions are kept, of 5" in choose([folder], "median", kept).why
+
+
+def test_the_rule_says_what_it_is(tmp_path: Path) -> None:
+    folders = [write(tmp_path / name, np.ones((4, 2))) for name in "ab"]
+    chosen = choose(folders, "median", np.arange(4))
+    assert (chosen.name, chosen.sample) == ("median", 1)
+    assert chosen.why == (
+        "the sample of median error among 4 (mse.pixel_mean, mean over lead times and 2 models)"
+    )
+    by_hand = choose(folders, "3", np.arange(4))
+    assert by_hand == ("sample-3", 3, "chosen by hand")
+
+
+def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) -> None:
+    more = {"rmse.per_frame": pa.array([[1.0], [2.0]])}
+    one = write(tmp_path / "a", np.array([[9.0], [0.0]]), **more)
+    assert errors_of([one], [])[0] == "mse.pixel_mean"
+    two = write(tmp_path / "b", np.array([[4.0], [6.0]]), "rmse.per_frame")
+    name, errors = errors_of([one, two], [])
+    assert name == "rmse.per_frame" and errors.tolist() == [2.5, 4.0]
+    weather = write(tmp_path / "c", np.array([[1.0], [2.0]]), "wrmse.per_frame.t2m")
+    assert errors_of([weather], ["t_2m", "t2m"])[0] == "wrmse.per_frame.t2m"
+    assert errors_of([weather], ["z500"])[0] is None
+    middle = choose([weather], "median", np.arange(2), ["z500"])
+    assert middle.sample == 0 and "no errors of single samples" in middle.why
+
+
+def test_samples_without_a_finite_error_are_not_chosen(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", np.array([[np.inf], [2.0], [1.0]]))
+    assert choose([folder], "hardest", np.arange(3)).sample == 1
+    with pytest.raises(StpError, match="no sample that can be drawn has a finite mse"):
+        choose([folder], "median", np.array([0]))
+
+
+def test_bad_scores_are_named(tmp_path: Path) -> None:
+    folders = [write(tmp_path / "a", np.ones((3, 1))), write(tmp_path / "b", np.ones((2, 1)))]
+    with pytest.raises(StpError, match=r"b: other samples than in .*a"):
+        choose(folders, "median", np.arange(2))
+    (folders[0] / "sample_scores.parquet").write_bytes(b"PAR1")
+    with pytest.raises(StpError, match=r"a/sample_scores.parquet: "):
+        choose(folders, "median", np.arange(2))
+    with pytest.raises(StpError, match=r"c/sample_scores.parquet: missing"):
+        choose([tmp_path / "c"], "median", np.arange(2))
+    with pytest.raises(StpError, match="median, hardest, easiest, or the number"):
+        choose(folders, "worst", np.arange(2))

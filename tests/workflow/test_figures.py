@@ -1,0 +1,44 @@
+"""All figures of a scale in a real run: made, repeated exactly, and made again alone."""
+
+from pathlib import Path
+
+import pytest
+from checkout import TABLE, Checkout
+
+pytestmark = pytest.mark.slow
+SCALE = "tests/workflow/tiny.yaml"
+ALL = "results/figures/all"
+
+
+def snakemake(checkout: Checkout, *arguments: str) -> str:
+    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, *arguments)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def jobs(printed: str) -> set[str]:
+    """The rules that a dry run would run."""
+    lines = (line.strip() for line in printed.splitlines())
+    return {
+        line.split()[1].rstrip(":") for line in lines if line.startswith(("rule ", "localrule "))
+    }
+
+
+def test_figures_are_made_and_an_edit_of_them_makes_no_table(tmp_path: Path) -> None:
+    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+    snakemake(checkout, "--", TABLE, ALL)
+    listed = (checkout.folder / ALL).read_text().split()
+    assert "results/figures/short_term/leads/moving_mnist.png" in listed
+    assert "results/figures/short_term/critical_difference.png" in listed
+    for name in listed:
+        assert (checkout.folder / name).read_bytes()[:4] == b"\x89PNG"
+        assert (checkout.folder / name).with_suffix(".svg").is_file()
+
+    checkout.edit("stp/render/figures/ranks.py")
+    planned = jobs(snakemake(checkout, "-n", "--quiet", "host", "--", TABLE, ALL))
+    assert planned == {"figure_of_dimension", "figure_of_case", "all_figures"}
+    checkout.restore("stp/render/figures/ranks.py")
+    before = {name: (checkout.folder / name).read_bytes() for name in listed}
+    ranks = "results/figures/short_term/ranks.png"
+    snakemake(checkout, "--force", "--", ranks)
+    assert (checkout.folder / ranks).read_bytes() == before[ranks]

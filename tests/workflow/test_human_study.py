@@ -1,0 +1,84 @@
+"""The human study by the real Snakemake: a questionnaire of a tiny plan, answers, the table."""
+
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT, TABLE, Checkout
+
+sys.path.insert(0, str(ROOT / "tests" / "preference"))
+
+from raters import crowd, of_shares
+
+from stp.preference.key import load_key
+
+pytestmark = pytest.mark.slow
+SCALE = "tests/workflow/tiny.yaml"
+PAGE = "results/human_study/questionnaire.html"
+STUDY = "results/tables/human_preferences.csv"
+CONFIG = "config/human_study.yaml"
+
+
+def snakemake(checkout: Checkout, target: str, *options: str):
+    command = ("snakemake", "--profile", "local", "--configfile", SCALE, *options, "--", target)
+    return checkout.run(*command)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Checkout:
+    folder = tmp_path_factory.mktemp("human_study")
+    return Checkout.create(folder / "checkout", folder / "shared")
+
+
+def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
+    refused = snakemake(checkout, PAGE, "-n")
+    assert refused.returncode != 0
+    assert "the scale tiny has no short-term predictions of earthformer on bair" in refused.stdout
+    assert "scales: tiny:" in refused.stdout
+
+    checkout.edit(
+        CONFIG,
+        "scales:\n",
+        "scales:\n  tiny: {clips: {moving_mnist: 10}, models: [persistence, simvpv2]}\n",
+    )
+    made = snakemake(checkout, PAGE)
+    assert made.returncode == 0, made.stdout
+    assert "10 questions, 2 models, lossless WebP" in made.stdout
+    trained = {path.parts[-8] for path in checkout.store.glob("models/**/artefact.json")}
+    assert "convlstm" not in trained, "only what raters see is made"
+    assert not (checkout.folder / TABLE).exists()
+    assert "Nothing to be done" in snakemake(checkout, PAGE, "-n", "--quiet", "host").stdout
+
+    refused = snakemake(checkout, STUDY, "-n")
+    assert refused.returncode != 0
+    assert "results/human_study/answers: no answers" in refused.stdout
+    planned = snakemake(checkout, "results/tables/all", "-n", "--quiet", "host")
+    assert planned.returncode == 0, planned.stdout
+    assert "human_preferences" not in planned.stdout
+
+    folder = checkout.folder / "results/human_study"
+    key = load_key(folder / "key.json")
+    crowd(folder / "answers", key, 12, of_shares({"persistence": 0.7, "simvpv2": 0.3}))
+    made = snakemake(checkout, STUDY)
+    assert made.returncode == 0, made.stdout
+    with (checkout.folder / STUDY).open(newline="") as file:
+        rows = {row["model"]: row for row in csv.DictReader(file) if row["dataset"] == "all"}
+    assert rows["Persistence"]["answers"] == "120"
+    assert float(rows["Persistence"]["low"]) < 0.7 < float(rows["Persistence"]["high"])
+    with (checkout.folder / STUDY.replace(".csv", "_agreement.csv")).open(newline="") as file:
+        mse = next(row for row in csv.DictReader(file) if row["metric"] == "MSE")
+    assert mse["answers"] == "120", mse["reason"]
+    assert "Nothing to be done" in snakemake(checkout, STUDY, "-n", "--quiet", "host").stdout
+    planned = snakemake(checkout, "results/tables/all", "-n", "--quiet", "host")
+    assert "Nothing to be done" in planned.stdout or "all_tables" in planned.stdout
+
+    # Another questionnaire takes no answers away from the first.
+    checkout.edit(CONFIG, "seed: 42", "seed: 43")
+    made = snakemake(checkout, PAGE)
+    assert made.returncode == 0, made.stdout
+    assert load_key(folder / "key.json").study != key.study
+    Path(checkout.folder / STUDY).unlink()
+    refused = snakemake(checkout, STUDY)
+    assert refused.returncode != 0
+    assert f"are read with its key: results/human_study/keys/{key.study}.json" in refused.stdout

@@ -1,0 +1,60 @@
+# configuration and prepared data -> Table 1 and appendix D of the paper, beside ours
+
+TABLES += [
+    "results/tables/dataset_statistics.csv",
+    "results/tables/training_protocol.csv",
+]
+
+
+localrules:
+    render_dataset_statistics,
+    render_training_protocol,
+
+
+rule render_dataset_statistics:
+    input:
+        lambda wildcards: workflow_files.write_table_input(
+            "dataset_statistics",
+            ["stp.datasets.statistics"],
+            PLAN,
+            workflow.is_main_process,
+        ),
+        receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
+    output:
+        **in_all_formats("dataset_statistics"),
+        table="results/tables/dataset_statistics.csv",
+    log:
+        "results/logs/render/dataset_statistics.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        config=CONFIG,
+    shell:
+        "stp data --configfile {params.config} --table {output.table} --log {log}"
+
+
+rule render_training_protocol:
+    input:
+        lambda wildcards: workflow_files.write_table_input(
+            "training_protocol",
+            ["stp.render.training_protocol"],
+            PLAN,
+            workflow.is_main_process,
+        ),
+    output:
+        **in_all_formats("training_protocol"),
+        table="results/tables/training_protocol.csv",
+    log:
+        "results/logs/render/training_protocol.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        config=CONFIG,
+    shell:
+        "stp models --configfile {params.config} --protocol {output.table} --log {log}"

@@ -1,0 +1,65 @@
+# collected scores -> figures: only on demand, one job each
+#
+# `figures.json` holds what the code that draws them is, so that an edit of it draws them again, and
+# no table.
+
+from stp.render.figures.kinds import KINDS
+from stp.render.figures.planned import figures
+
+
+localrules:
+    figure_of_dimension,
+    figure_of_case,
+
+
+FIGURES += [f"results/{path}" for path in figures(PLAN)]
+FIGURES_INPUT = workflow_files.write_code_input(
+    "figures", [kind.module for kind in KINDS.values()], workflow.is_main_process
+)
+
+
+rule figure_of_dimension:
+    input:
+        # Its text changes only together with the rows.
+        manifest=ancient(manifest_of),
+        rows="results/collected/{dimension}.parquet",
+        code=FIGURES_INPUT,
+    output:
+        png="results/figures/{dimension}/{kind}.png",
+        svg="results/figures/{dimension}/{kind}.svg",
+    log:
+        "results/logs/figures/{dimension}/{kind}.log",
+    wildcard_constraints:
+        dimension="[^/]+",
+        kind="|".join(name for name, kind in KINDS.items() if not kind.of_case),
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "stp figure {wildcards.kind} {input.manifest} --out {output.png} --log {log}"
+
+
+rule figure_of_case:
+    input:
+        manifest=ancient(manifest_of),
+        rows="results/collected/{dimension}.parquet",
+        code=FIGURES_INPUT,
+    output:
+        png="results/figures/{dimension}/{kind}/{case}.png",
+        svg="results/figures/{dimension}/{kind}/{case}.svg",
+    log:
+        "results/logs/figures/{dimension}/{kind}/{case}.log",
+    wildcard_constraints:
+        dimension="[^/]+",
+        case="[^/]+",
+        kind="|".join(name for name, kind in KINDS.items() if kind.of_case),
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "stp figure {wildcards.kind} {input.manifest} --case {wildcards.case}"
+        " --out {output.png} --log {log}"

@@ -1,0 +1,57 @@
+# predictions -> a questionnaire for raters; their answers -> a table. Only on demand.
+
+
+localrules:
+    questionnaire,
+    human_preferences,
+
+
+# The table is part of all tables where there are answers.
+if any(Path("results/human_study/answers").glob("*.csv")):
+    TABLES.append("results/tables/human_preferences.csv")
+
+
+rule questionnaire:
+    input:
+        ancient(study_predictions),
+        # Its text changes exactly when predictions do; the page has the same bytes otherwise.
+        manifest=manifest_of_short_term,
+        study="config/human_study.yaml",
+    output:
+        page="results/human_study/questionnaire.html",
+        key="results/human_study/key.json",
+    log:
+        "results/logs/render/questionnaire.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    shell:
+        "stp questionnaire {input.manifest} --out {output.page} --study {input.study} --log {log}"
+
+
+# The key is no input: a table never writes the questionnaire anew, whose raters have answered.
+rule human_preferences:
+    input:
+        answers=answers_of_raters,
+        manifest=manifest_of_short_term,
+        rows="results/collected/short_term.parquet",
+    output:
+        table="results/tables/human_preferences.csv",
+        agreement="results/tables/human_preferences_agreement.csv",
+        markdown="results/tables/human_preferences.md",
+        latex="results/tables/human_preferences.tex",
+        html="results/tables/human_preferences.html",
+    log:
+        "results/logs/render/human_preferences.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        key="results/human_study/key.json",
+    shell:
+        "stp preferences {input.answers} --key {params.key} --manifest {input.manifest}"
+        " --out {output.table} --log {log}"

@@ -1,0 +1,66 @@
+# predictions -> pictures of one test sample per case: what models predict, beside the truth
+#
+# All scores of a dimension exist once its rows are collected, and so did the predictions, which are
+# read from the folders that the manifest names.
+
+
+localrules:
+    render_strip,
+    render_movie,
+
+
+PICTURES_INPUT = workflow_files.write_code_input(
+    "pictures", ["stp.render.pictures"], workflow.is_main_process
+)
+FIGURES += [
+    f"results/figures/{dimension}/{kind}"
+    for dimension in PLAN.config.scale.dimensions
+    for case in cases_of(dimension)
+    for kind in (f"strips/{case}.png", f"movies/{case}.gif")
+]
+
+
+rule render_strip:
+    input:
+        PICTURES_INPUT,
+        # Its text changes only together with the rows.
+        manifest=ancient(manifest_of),
+        rows="results/collected/{dimension}.parquet",
+    output:
+        png="results/figures/{dimension}/strips/{case}.png",
+        svg="results/figures/{dimension}/strips/{case}.svg",
+    log:
+        "results/logs/render/{dimension}/strips/{case}.log",
+    wildcard_constraints:
+        dimension="[^/]+",
+        case="[^/]+",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "stp pictures {input.manifest} --case {wildcards.case} --out {output.png} --log {log}"
+
+
+rule render_movie:
+    input:
+        PICTURES_INPUT,
+        manifest=ancient(manifest_of),
+        rows="results/collected/{dimension}.parquet",
+    output:
+        gif="results/figures/{dimension}/movies/{case}.gif",
+        mp4="results/figures/{dimension}/movies/{case}.mp4",
+    log:
+        "results/logs/render/{dimension}/movies/{case}.log",
+    wildcard_constraints:
+        dimension="[^/]+",
+        case="[^/]+",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "stp pictures {input.manifest} --case {wildcards.case} --out {output.gif}"
+        " --out {output.mp4} --log {log}"

@@ -1,0 +1,27 @@
+# rows of the short-term dimension -> Tables 13-16 of the paper, as far as the scale has their cells
+
+if reproduced.has_cells(PLAN):
+    TABLES += ["results/tables/reproduction.csv"]
+
+
+localrules:
+    render_reproduction,
+
+
+rule render_reproduction:
+    input:
+        # Its text changes only together with the rows.
+        manifest=ancient(lambda wildcards: manifest_of(SHORT_TERM)),
+        rows="results/collected/short_term.parquet",
+    output:
+        **in_all_formats("reproduction"),
+        table="results/tables/reproduction.csv",
+    log:
+        "results/logs/render/reproduction.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "stp render {input.manifest} --reproduction --out {output.table} --log {log}"
