@@ -2,7 +2,7 @@
 -- paper: >
 --   Observation 3: MAU performs the best on ICAR-ENSO, while Earthformer excels on SEVIR and
 --   WeatherBench. Finding 3: Earthformer is a standout performer on these datasets, surpassing
---   CNN- and RNN-based methods.
+--   CNN-and RNN-based methods.
 -- criterion: >
 --   Of the twelve models, (a) MAU is the best in both columns of ICAR-ENSO, (b) Earthformer in
 --   both columns of SEVIR, (c) Earthformer in all six columns of WeatherBench.

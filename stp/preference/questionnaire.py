@@ -62,7 +62,7 @@ def write_questionnaire(
     demand(study, plan["scale"], cells, study_file)
     clips = _clips(study, cells, report)
     sources = [_source(cells[model, name]) for name in study.clips for model in study.models]
-    html, payload, pictures = _fitting(study, clips, sources)
+    html, payload, pictures = _fitting(study, clips, sources, report)
     key = Key(
         study=payload["study"],
         scale=plan["scale"],
@@ -177,34 +177,46 @@ def _demand_pictures(data: Prepared, name: str) -> None:
 
 
 def _fitting(
-    study: Study, clips: list[_Clip], sources: list[Source]
+    study: Study, clips: list[_Clip], sources: list[Source], report: Report
 ) -> tuple[str, dict[str, Any], str]:
     """The page with the best pictures that fit, what it holds, and how they are encoded."""
-    smallest = 0.0
     for quality in sprites.QUALITIES:
-        payload = _payload(study, clips, sources, quality)
+        payload = _payload(study, clips, sources, quality, report)
+        if payload is None:
+            continue
         html = page(payload)
-        smallest = len(html) / 1e6
-        if smallest <= study.max_megabytes:
+        if len(html.encode()) <= study.max_megabytes * 1e6:
             how = "lossless WebP" if quality is None else f"JPEG 4:4:4 of quality {quality}"
             return html, payload, how
     raise StpError(
-        f"human study: the questionnaire would have {smallest:.1f} MB",
+        f"human study: the questionnaire would be too large even with pictures of quality "
+        f"{sprites.QUALITIES[-1]}",
         expected=f"at most {study.max_megabytes:g} MB (max_megabytes)",
         remedy="ask for fewer clips, or allow more in config/human_study.yaml",
     )
 
 
 def _payload(
-    study: Study, clips: list[_Clip], sources: list[Source], quality: int | None
-) -> dict[str, Any]:
-    """All that the page knows; ``study`` is the checksum of the rest."""
+    study: Study,
+    clips: list[_Clip],
+    sources: list[Source],
+    quality: int | None,
+    report: Report,
+) -> dict[str, Any] | None:
+    """All that the page knows; ``study`` is the checksum of the rest. None if it is too large."""
+    size = 0
 
     def encoded(frames: np.ndarray) -> dict[str, Any]:
-        return sprites.sheet(frames, quality)._asdict()
+        nonlocal size
+        sheet = sprites.sheet(frames, quality)
+        size += len(sheet.uri)
+        return sheet._asdict()
 
-    questions = []
+    questions: list[dict[str, Any]] = []
     for clip in clips:
+        report("questions encoded", len(questions), len(clips))
+        if size > study.max_megabytes * 1e6:
+            return None
         height, width = clip.truth.shape[1:3]
         questions.append(
             {

@@ -178,7 +178,7 @@ def _table19(config: Config, known: dict[str, Notes]) -> Iterator[str]:
         "Moving-MNIST, 10 -> 10 frames of 64 x 64. The printed FLOPs are multiply-adds; of "
         "E3D-LSTM, PredRNNv1, PredRNN++ and PredRNNv2 with M where the value is in G. "
         + CLIPS_PER_S
-        + " `snakemake --profile local results/tables/model_size.csv` renders the table with what "
+        + " `snakemake --profile local results/tables/model_speed.csv` renders the table with what "
         "this machine measures."
     )
     yield ""

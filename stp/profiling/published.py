@@ -43,7 +43,11 @@ def published(config: Config, file: Path = FILE) -> dict[str, Published]:
         for row in csv.DictReader(lines):
             if row["table"] == TABLE:
                 values.setdefault(row["method"], {})[row["metric"]] = float(row["value"])
-    names = {model.published_name or model.title: name for name, model in config.models.items()}
+    names = {
+        model.published_name or model.title: name
+        for name, model in config.models.items()
+        if model.fit != "external"  # it may be called like a model of the paper
+    }
     found = {}
     for title, row_of in values.items():
         if title not in names or set(row_of) != set(COLUMNS):

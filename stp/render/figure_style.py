@@ -103,6 +103,8 @@ def whose(cells: Iterable[Cell]) -> str:
         text += f"{cell['protocol']} protocol"
         if cell["source"] != "own" and not cell["official_paper_protocol"]:
             text += ": not comparable with published values"
+        if cell["leaky"]:
+            text += ", test samples overlap with training data"
         texts.append(text)
     return "; ".join(dict.fromkeys(texts))
 

@@ -10,7 +10,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import yaml
 
 from stp.errors import StpError, nearest
 from stp.render.files import write_all
-from stp.render.formats import texts
+from stp.render.formats import html, latex, markdown
 from stp.render.grid import Grid, Item, Section
 
 NAME = "findings"
@@ -248,7 +248,7 @@ def heading(finding: Finding) -> str:
     lines = [f"Finding {question.number}: {question.title}", ""]
     for words in (f"The paper: {question.paper}", f"Criterion: {question.criterion}",
                   f"Reading: {question.reading}"):  # fmt: skip
-        lines += [*textwrap.wrap(words, 96), ""]
+        lines += [*textwrap.wrap(words, 96, break_on_hyphens=False), ""]
     lines += [
         f"{words.capitalize()}: {said(finding, side)}"
         + (f" ({finding.about[side]})" if side == OURS else "")
@@ -274,38 +274,47 @@ def undecided(finding: Finding, side: str) -> list[str]:
     return [f"{why}: {', '.join(where)}" for why, where in reasons.items()]
 
 
-def against_it(finding: Finding, side: str) -> dict[str, list[str]]:
-    """The comparisons that came out the other way, in words, by part."""
+def shown(finding: Finding, side: str) -> list[str]:
+    """The comparisons that people want to see, a line for each part: those that came out the other
+    way, or all of a few."""
     found: dict[str, list[str]] = {}
     for row in finding.evidence:
-        if row["side"] == side and row["outcome"] is False:
-            found.setdefault(row["part"], []).append(
+        few = row["comparisons"] <= FEW
+        if row["side"] == side and (row["outcome"] is False or (few and row["outcome"])):
+            heading = f"{row['part']}:" if few else f"against {row['part']!r}:"
+            other = f"{row['against']}: {_number(row['other'])}"
+            found.setdefault(heading, []).append(
                 f"{row['model']} on {row['tested']}, {row['metric']}: {_number(row['value'])} "
-                f"({row['against']}: {_number(row['other'])})"
+                f"({'the best' if row['against'] == row['model'] else other})"
             )
-    return found
+    return [f"{heading} {'; '.join(lines)}" for heading, lines in found.items()]
 
 
 FEW = 6
-"""Entries of a list that people read."""
+"""Comparisons of a part that are all shown."""
 
 ALL = 12
 """Models of the paper."""
 
 
-def _few(entries: list[str]) -> str:
-    more = len(entries) - FEW
-    return ", ".join(entries[:FEW]) + (f" and {more} more" if more > 0 else "")
-
-
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.tex``, ``.html``.
+    """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.html`` and ``.tex``.
 
     Raises:
         StpError: see `judge`; nothing is written.
     """
     findings = judge(database, read_questions(folder).values())
-    write_all({out: _csv(findings), **texts(grid(findings, out.stem), out.parent)})
+    whole = grid(findings, out.stem)
+    # A float of LaTeX has to fit a page: verdicts alone.
+    brief = replace(whole, sections=whole.sections[:1])
+    write_all(
+        {
+            out: _csv(findings),
+            out.with_suffix(".md"): markdown.text(whole),
+            out.with_suffix(".tex"): latex.text(brief),
+            out.with_suffix(".html"): html.text(whole),
+        }
+    )
 
 
 def _csv(findings: list[Finding]) -> str:
@@ -394,10 +403,7 @@ def _section(finding: Finding) -> Section:
     ]
     notes = []
     for side, words in SIDES.items():
-        notes += [
-            f"{words.capitalize()}, against {part!r}: {_few(lines)}."
-            for part, lines in against_it(finding, side).items()
-        ]
+        notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]
         notes += [f"{words.capitalize()}, open: {line}." for line in undecided(finding, side)]
     return Section(
         title=f"{question.number}. {question.title}",

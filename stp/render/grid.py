@@ -45,6 +45,16 @@ class Section:
     intro: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def with_aside(self) -> list[bool]:
+        """For each numeric column, whether some of its places have a second text, which formats
+        set beside the numbers so that these stand below each other."""
+
+        def has_aside(column: int) -> bool:
+            items = (row[column] for row in self.rows)
+            return any(isinstance(item, Item) and bool(item.aside) for item in items)
+
+        return [right and has_aside(i) for i, right in enumerate(self.numeric)]
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -57,7 +67,7 @@ class Grid:
         warnings: what must be read before any number.
         sections: its parts.
         legend: a line for each column or sign that needs explaining.
-        made_from: a line for who finds the file later: which results, which command.
+        made_from: a sentence for who finds the file later: which results it was made from.
     """
 
     name: str

@@ -1,12 +1,10 @@
 """Tables 13-16 of PredBench as printed; light, since planning asks whether a scale has them."""
 
 import csv
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stp.cells import Plan
-from stp.config import CONFIG_FOLDER
 from stp.errors import StpError
 
 ORIGINAL, PAPER = "original", "ours"
@@ -59,19 +57,22 @@ def is_of_table(
     return as_trained and key["subset"] == "test" and names.get(key["model"]) in methods
 
 
-def has_cells(plan: Plan) -> bool:
-    """Whether a scale has a cell of these tables.
+def has_cells(
+    keys: Iterable[Mapping[str, Any]],
+    tables: Mapping[str, str],
+    names: Mapping[str, str],
+    file: Path,
+) -> bool:
+    """Whether cells of the short-term dimension are cells of these tables.
+
+    Args:
+        keys: of the cells.
+        tables: dataset -> its table among the published values.
+        names: our name of a model -> the printed one.
+        file: the published values.
 
     Raises:
         StpError: the published values are not complete.
     """
-    file = CONFIG_FOLDER / "published" / "predbench.csv"
-    models = plan.config.models
-    names = {name: model.published_name or model.title for name, model in models.items()}
-    tables = plan.config.evaluation.reproduction
-    printed = {name: read_printed(file, table.table) for name, table in tables.items()}
-    return any(
-        made.cell.dimension == "short_term"
-        and is_of_table(vars(made.cell), printed.get(made.cell.tested_on, ()), names)
-        for made in plan.cells
-    )
+    printed = {dataset: read_printed(file, table) for dataset, table in tables.items()}
+    return any(is_of_table(key, printed.get(key["tested_on"], ()), names) for key in keys)

@@ -145,13 +145,13 @@ def _plan_of_tables(plan: Manifest, cells: list[Cell]) -> Manifest:
 def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> Reproduced:
     columns = plan[TABLE][dataset]["columns"]
     names = plan["published_names"]["models"]
-    titles = {names[model]: title for model, title in plan["names"]["models"].items()}
+    titles = {names.get(model): title for model, title in plan["names"]["models"].items()}
     ours: dict[str, Row] = {}
     for method in printed:
         cells = [
             cell
             for cell in plan["cells"]
-            if cell["key"]["tested_on"] == dataset and names[cell["key"]["model"]] == method
+            if cell["key"]["tested_on"] == dataset and names.get(cell["key"]["model"]) == method
         ]
         if cells:
             ours[method] = make_rows({**plan, "cells": cells}, TABLE, scores, [], {})[0]

@@ -183,7 +183,11 @@ def trainings(config: Config, file: Path = FILE) -> list[Training]:
     """
     paper = configuration.load(CONFIG_FOLDER / "paper.yaml")
     papers, scale = Recipes(paper), Recipes(config)
-    models = {model.published_name or model.title: name for name, model in paper.models.items()}
+    models = {
+        model.published_name or model.title: name
+        for name, model in paper.models.items()
+        if model.fit != "external"  # it may be called like a model of the paper
+    }
     datasets = {dataset.published_name: name for name, dataset in paper.datasets.items()}
     trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
     found = []

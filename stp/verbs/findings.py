@@ -27,6 +27,10 @@ def findings(
         Path | None,
         typer.Option(help="Write the table of all (.csv, and beside it .md, .tex, .html) instead."),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="Write the page of all on published numbers (Markdown) instead."),
+    ] = None,
     log: Log = None,
 ) -> None:
     """Judge the paper's findings by the results at hand and by its published numbers."""
@@ -46,6 +50,14 @@ def findings(
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
         return
     questions = render.read_questions(folder)
+    if page is not None:
+        from stp.disk import write_text, writing
+        from stp.render import findings_page
+
+        with writing(page):
+            write_text(page, findings_page.page(render.judge(database, questions.values())))
+        say(log, f"wrote {page}")
+        return
     if number is None:
         judged = render.judge(database, questions.values())
         print(written(*render.summary(judged), format), end="")

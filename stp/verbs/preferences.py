@@ -35,8 +35,11 @@ def questionnaire(
     which model is behind which choice and stays with you.
     """
     from stp.preference.questionnaire import write_questionnaire
+    from stp.upkeep.meter import Meter
 
-    key = write_questionnaire(manifest, out, study_file=study)
+    meter = Meter("questionnaire")
+    key = write_questionnaire(manifest, out, study_file=study, report=meter)
+    meter.clear()
     size = out.stat().st_size / 1e6
     say(
         log,

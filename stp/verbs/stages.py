@@ -131,9 +131,17 @@ def predict(
 
 
 @command()
-def score(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
-    """Compare predictions with observations: scores.parquet and sample_scores.parquet."""
-    _make("score", targets, configfile, log)
+def score(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Compare predictions with observations: scores.parquet and sample_scores.parquet.
+
+    Where the scale file says `keep`, the predictions are made here, and only as many are stored.
+    """
+    _make("score", targets, configfile, log, **({"device": device} if device else {}))
 
 
 @command()

@@ -67,6 +67,44 @@ def test_a_diffusion_model_trains_on_one_evaluation_and_predicts_with_251():
     assert work.amount == pytest.approx((19.3 + (29.15 - 19.3) * 251) * 10_000)
 
 
+def long_term(samples: int = 1, **case) -> tuple[Plan, list[Artefact]]:
+    """A network's predictions and scores of WeatherBench for five days, in the paper's scale."""
+    case = {
+        "trained_on": "weatherbench",
+        "subset": "extrapolation",
+        "setting": {"horizon": 20},
+    } | case
+    wanted = {"long_term": {"models": ["mcvd"], "datasets": [], "cells": [case]}}
+    paper = yaml.safe_load(PAPER.read_text()) | {"dimensions": wanted}
+    plan = Plan(config.load(paper | {"models": {"mcvd": {"predict": {"samples": samples}}}}))
+    (made,) = plan.cells
+    return plan, [a for a in (made.predictions, made.scores) if a is not None]
+
+
+def test_forecasts_that_are_not_stored_cost_their_time_and_the_space_of_those_kept():
+    plan, (predicted, scored) = long_term()
+    costs = [Costs(plan).of(artefact) for artefact in (predicted, scored)]
+    assert costs[0].bytes == 5752 * 20 * 69 * 128 * 256 * 4  # 1.04 TB
+    kept_plan, (rolled,) = long_term(keep=64)
+    work = Costs(kept_plan).workload.of(rolled)
+    assert (work.rate, work.amount) == ("gpu_gmacs", Costs(plan).workload.of(predicted).amount)
+    cost = Costs(kept_plan).of(rolled)
+    assert (cost.gpus, cost.threads) == (1, 8)
+    assert cost.bytes == costs[1].bytes + 64 * 20 * 69 * 128 * 256 * 4
+    assert max(costs[0].seconds, costs[1].seconds / 8) <= cost.seconds < costs[0].seconds + 60
+    assert cost.memory_mb > max(costs[0].memory_mb, costs[1].memory_mb)
+    assert cost.files > costs[1].files
+
+
+def test_several_samples_cost_as_many_forecasts():
+    plans = [long_term(samples) for samples in (1, 10)]
+    one, ten = ([Costs(plan).workload.of(a) for a in made] for plan, made in plans)
+    assert ten[0].amount == pytest.approx(10 * one[0].amount)
+    assert ten[0].bytes == 10 * one[0].bytes
+    more = 14 / 11  # conventions: CRPS, spread, and its ratio to the error
+    assert ten[1].amount == pytest.approx(10 * one[1].amount * more, rel=0.03)
+
+
 def test_the_scale_file_changes_the_number_of_clips():
     few = {"clips_per_epoch": 30, "clips": {"val": 5, "test": 7}}
     plan = scale(datasets={"moving_mnist": {"prepare": few}}, train={"epochs": 2})
@@ -363,11 +401,13 @@ def test_costs_add_up_by_rule(tmp_path):
 
 def test_jobs_by_stage_and_dimension(tmp_path):
     """The paper: 15 models in 14, 3, 7 and 9 cases; all share data and trained models."""
+    # The long-term forecasts of WeatherBench are scored while they are made, and not stored.
     found = entries(Plan.load(PAPER), tmp_path)
     jobs = by_dimension(found)
     cases = {"short_term": 14, "long_term": 3, "generalization": 7, "robustness": 9}
-    assert jobs["predict"] == {name: 15 * number for name, number in cases.items()}
-    assert jobs["score"] == jobs["predict"] and jobs["render"] == dict.fromkeys(cases, 1)
+    assert jobs["score"] == {name: 15 * number for name, number in cases.items()}
+    assert jobs["predict"] == {**jobs["score"], "long_term": 15 * 2}
+    assert jobs["render"] == dict.fromkeys(cases, 1)
     assert jobs["prepare"] == {"shared": 15}
     assert jobs["train"] == {"shared": 14 * 13}  # twelve networks and the climatology
     assert sum(sum(row.values()) for row in jobs.values()) == len(found)

@@ -1,6 +1,7 @@
 """The page in a real browser, without a network: what a rater sees, does and saves."""
 
 import csv
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,8 @@ from stp.preference.answers import COLUMNS, read_answers
 from stp.preference.key import NONE, Key, load_key
 
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (apt-get install)"
+    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+    reason="needs chromium and chromedriver (apt-get install)",
 )
 
 STATE = "JSON.parse(localStorage.getItem(Object.keys(localStorage)[0]))"

@@ -108,6 +108,7 @@ def prepared(folder: Path, attrs: dict[str, object], times: list[int] | None, un
         ({}, list(range(0, 54, 6)), "hours", 12 * 3600),  # every second frame, six hours apart
         ({}, list(range(0, 270, 30)), "minutes", 3600),
         ({"fps": 4}, None, "", 0.5),
+        ({"fps": 10}, [0, 1, 2, 4, 5, 5, 6, 9, 10], "seconds", 0.2),  # a camera's clock jitters
         ({}, None, "", None),
         ({}, [0, 31, 59, 90, 120, 151, 181, 212, 243], "days", None),  # months differ
     ],
@@ -218,6 +219,16 @@ def test_files_repeat_byte_for_byte_and_say_whose_numbers_they_are(tmp_path: Pat
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     text = (tmp_path / "one.svg").read_text()
     assert "short term: synthetic bytes, demo protocol: not comparable" in text
+
+
+def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path)
+    store.column("kth", "SSIM", "ssim.range2", **SSIM)
+    store.scored("persistence", "kth", {"ssim.range2": 0.5}, leaky=True)
+    assert read(*store.results()).about() == (
+        "short term: synthetic bytes, demo protocol: not comparable with published values, "
+        "test samples overlap with training data"
+    )
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,9 @@ def test_the_heat_map_shows_every_rank_and_hatches_what_is_missing(tmp_path: Pat
     (axes,) = ranks.draw(scores, ranking).axes
     shown = {tuple(map(float, text.get_position())): text.get_text() for text in axes.texts}
     columns = [label.get_text() for label in axes.get_xticklabels()]
-    assert columns == ["B", "A", "D", "c"] == ranking.models
+    assert columns == ["B", "A", "D *", "c"]
+    assert ranking.models == ["B", "A", "D", "c"] and ranking.lacking == ["D"]
+    assert ranking.notes[0].startswith("* D: values are missing")
     assert shown[0, 0] == "2" and shown[0, 1] == "2.5"  # SSIM and RMSE of B on kth
     assert shown[2, -1.6] == f"{ranking.means[2]:.1f}"
     hatched = [patch.get_xy() for patch in axes.patches if patch.get_hatch()]

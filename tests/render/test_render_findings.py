@@ -20,6 +20,7 @@ from stp.collect.scores import collect
 from stp.errors import StpError
 from stp.render import findings
 from stp.render.findings import judge, pick, read_questions, render_findings
+from stp.render.findings_page import page
 
 FOLDER = config.CONFIG_FOLDER / "findings"
 QUESTIONS = read_questions(FOLDER)
@@ -460,18 +461,24 @@ def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Pa
         rows = list(csv.DictReader(file))
     assert {int(row["finding"]) for row in rows} == set(QUESTIONS)
     assert {row["outcome"] for row in rows} == {"yes", "no", ""}
-    page = (tmp_path / "findings.md").read_text()
-    assert "| 8. Caltech is easier" in page and "not comparable" in page
-    assert "mcvd on moving_mnist, LPIPS: 0.0433 (e3dlstm: 0.0396)" in page
-    assert "printed as a figure only" in page
+    text = (tmp_path / "findings.md").read_text()
+    assert "| 8. Caltech is easier" in text and "not comparable" in text
+    assert "mcvd on moving_mnist, LPIPS: 0.0433 (e3dlstm: 0.0396)" in text
+    assert "printed as a figure only" in text
     for kind in ("tex", "html"):
         assert "Caltech is easier" in (tmp_path / f"findings.{kind}").read_text()
 
 
+def test_page_of_the_documentation_is_what_the_published_numbers_say(base: Path) -> None:
+    written = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    expected = page(judge(base, QUESTIONS.values()))
+    assert written == expected, "run `stp findings --page docs/findings.md`"
+
+
 def test_made_up_bytes_are_warned_of(store: Store, tmp_path: Path) -> None:
     render_findings(store.path, FOLDER, tmp_path / "findings.csv")
-    page = (tmp_path / "findings.md").read_text()
-    assert "> **The data at hand are not the paper's (synthetic bytes, demo protocol)" in page
+    text = (tmp_path / "findings.md").read_text()
+    assert "> **The data at hand are not the paper's (synthetic bytes, demo protocol)" in text
 
 
 Ask = Callable[..., str]

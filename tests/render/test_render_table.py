@@ -267,7 +267,7 @@ def test_all_formats_say_the_same(store: SmallStore) -> None:
     store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
     folder = render(store)
     latex, html = ((folder / f"short_term.{kind}").read_text() for kind in ("tex", "html"))
-    assert r"ConvLSTM & 1 & \textbf{0.9000} (0.9290) & -- (0.0734) \\" in latex
+    assert r"ConvLSTM & 1 & \textbf{0.9000} & (0.9290) & -- & (0.0734) \\" in latex
     assert "<strong>0.9000</strong>" in html
     for text in (latex, html):
         assert "WARNING: 2 of 2 rows are NOT COMPARABLE" in text

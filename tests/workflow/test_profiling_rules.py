@@ -30,9 +30,14 @@ def planned(checkout: Checkout, target: str = MEASURED) -> int:
 
 
 def test_the_table_needs_the_twelve_networks_and_nothing_prepared(checkout):
-    told = ask(checkout, "-n", "--quiet", "host", "--", "results/tables/model_size.csv")
-    assert told.count("rule profile:") == 12 and told.count("rule render_model_size:") == 1
+    told = ask(checkout, "-n", "--quiet", "host", "--", "results/tables/model_speed.csv")
+    assert told.count("rule profile:") == 12 and told.count("rule render_model_speed:") == 1
     assert "rule prepare:" not in told and "rule train:" not in told
+
+
+def test_sizes_need_no_measurement(checkout):
+    told = ask(checkout, "-n", "--quiet", "host", "--", "results/tables/model_size.csv")
+    assert told.count("rule count_model_size:") == 1 and told.count("rule ") == 1
 
 
 def test_a_network_is_measured_again_only_when_its_code_changes(checkout):

@@ -1,6 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
+from stp.config import CONFIG_FOLDER
 from stp.preference import options as human_study
 from stp.render import reproduced
 from stp.render.groups import demand_runs
@@ -48,10 +49,6 @@ def cases_of(dimension):
 def needed_by(receipt):
     """Ask the plan which receipts and lock files an artefact waits for."""
     return lambda wildcards: PLAN.inputs(PLAN.find(receipt.format(**wildcards)))
-
-
-# stands for the wildcards of a rule that has none
-SHORT_TERM = SimpleNamespace(dimension="short_term")
 
 
 def manifest_of(wildcards):
@@ -135,7 +132,7 @@ def asks_search():
 
 def repeated_runs(wildcards):
     """The manifest of the short-term table, if its models are trained with enough seeds."""
-    manifest = manifest_of(SHORT_TERM)
+    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
     models = PLAN.config.scale.dimensions["short_term"].models
     trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
     seeds = len(PLAN.config.scale.seeds)
@@ -143,6 +140,30 @@ def repeated_runs(wildcards):
         [(name, seeds) for name in trained], f"the scale {PLAN.config.scale.scale}"
     )
     return manifest
+
+
+def can_repeat():
+    """Whether models of the scale are trained with enough seeds for the reliability study."""
+    try:
+        repeated_runs(None)
+    except StpError:
+        return False
+    return True
+
+
+def can_reproduce():
+    """Whether the scale has a cell of the paper's Tables 13-16."""
+    short_term = [
+        vars(one.cell) for one in PLAN.cells if one.cell.dimension == "short_term"
+    ]
+    tables = PLAN.config.evaluation.reproduction
+    models = PLAN.config.models
+    return reproduced.has_cells(
+        short_term,
+        {dataset: table.table for dataset, table in tables.items()},
+        {name: model.published_name or model.title for name, model in models.items()},
+        CONFIG_FOLDER / "published" / "predbench.csv",
+    )
 
 
 def manifest_of_short_term(wildcards):
@@ -179,12 +200,3 @@ def answers_of_raters(wildcards):
             remedy="put the files of raters there; docs/human_study.md says how to get some",
         )
     return found
-
-
-def can_repeat():
-    """Whether models of the scale are trained with enough seeds for the reliability study."""
-    try:
-        repeated_runs(None)
-    except StpError:
-        return False
-    return True

@@ -1,6 +1,6 @@
 # rows of the short-term dimension -> Tables 13-16 of the paper, as far as the scale has their cells
 
-if reproduced.has_cells(PLAN):
+if can_reproduce():
     TABLES += ["results/tables/reproduction.csv"]
 
 
@@ -11,7 +11,7 @@ localrules:
 rule render_reproduction:
     input:
         # Its text changes only together with the rows.
-        manifest=ancient(lambda wildcards: manifest_of(SHORT_TERM)),
+        manifest=ancient(manifest_of_short_term),
         rows="results/collected/short_term.parquet",
     output:
         **in_all_formats("reproduction"),

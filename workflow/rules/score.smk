@@ -1,4 +1,6 @@
-# predictions, prepared data -> scores.parquet; CPU metrics, so never on a GPU node
+# predictions, prepared data -> scores.parquet; CPU metrics, so never on a GPU node. Where predictions
+# are not stored (`keep` in the scale file): trained model, prepared data -> scores.parquet and a few
+# predictions, on a GPU node if the model is a network.
 SCORED = f"{STORE}/scores/{{dimension}}/{CELL}/artefact.json"
 
 

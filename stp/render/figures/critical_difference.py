@@ -30,7 +30,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.left_out])
+        finish(figure, out, [scores.about(), *notes, *ranking.notes])
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:

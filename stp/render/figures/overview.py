@@ -27,7 +27,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.left_out])
+        finish(figure, out, [scores.about(), *notes, *ranking.notes])
 
 
 def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
@@ -103,7 +103,7 @@ def _row(
             heights[model][x] = share if share >= 0 else BELOW
         axes.plot((x, x), (0, 1), color="#444444", linewidth=0.6, zorder=1, label="_axis")
         for y, model, at in ((1.03, best, "bottom"), (-0.14, worst, "top")):
-            axes.text(x, y, f"{values[model]:.3g}", ha="center", va=at, fontsize=5.5)
+            axes.text(x, y, _digits(values[model]), ha="center", va=at, fontsize=5.5)
         name = scores.heading(case, column).replace(" ", "\n", column.count(" "))
         axes.text(x, 1.15, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
     for model, style in reversed(shown.items()):  # the best on top
@@ -112,6 +112,10 @@ def _row(
     axes.set_xlim(-0.6, widest - 0.4)
     axes.set_ylim(-0.3, 1.65)
     axes.set_axis_off()
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _line(

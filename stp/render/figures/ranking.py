@@ -28,6 +28,19 @@ class Ranking:
     means: np.ndarray
     left_out: list[str]
 
+    @property
+    def lacking(self) -> list[str]:
+        """Models whose mean is over fewer ranks than there are places."""
+        missing = np.isnan(self.ranks).any(axis=1)
+        return [model for model, lacks in zip(self.models, missing, strict=True) if lacks]
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said below a figure of mean ranks."""
+        names = ", ".join(self.lacking)
+        text = f"* {names}: values are missing, the mean rank is over those that there are"
+        return [*([text] if self.lacking else []), *self.left_out]
+
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
         """Mean ranks over the columns of all cases of a block.
 
@@ -63,9 +76,9 @@ def rank(scores: Scores) -> Ranking:
                 elif direction.known:
                     losses[models.index(line.model)] = direction.loss(entry.value)
             if np.isnan(losses).all():
-                left_out.setdefault(f"{column} left out: {reasons[0]}", []).append(
-                    scores.title(case)
-                )
+                tested = lines[0].cells[0]["key"]["tested_on"]
+                titles = left_out.setdefault(f"{column} left out: {reasons[0]}", [])
+                titles.append(scores.plan["names"]["datasets"].get(tested, tested))
                 continue
             places.append((case, column))
             # NaN keeps its place and is ranked by nobody.
@@ -92,8 +105,9 @@ def _mean(ranks: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
-def _where(text: str, titles: Sequence[str], cases: int) -> str:
-    """Add where a column is left out, unless that is everywhere or in many places."""
-    if len(titles) == cases:
+def _where(text: str, datasets: Sequence[str], cases: int) -> str:
+    """Add which datasets a column is left out of, unless it is left out of all cases."""
+    if len(datasets) == cases:
         return text
-    return f"{text} ({', '.join(titles) if len(titles) <= 3 else f'{len(titles)} cases'})"
+    names = list(dict.fromkeys(datasets))
+    return f"{text} ({', '.join(names) if len(names) <= 3 else f'{len(names)} datasets'})"

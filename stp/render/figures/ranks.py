@@ -23,7 +23,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     scores = read(manifest, results)
     ranking = rank(scores)
     with paper_size():
-        notes = [scores.about(), *ranking.left_out]
+        notes = [scores.about(), *ranking.notes]
         finish(draw(scores, ranking), out, notes)
 
 
@@ -42,7 +42,10 @@ def draw(scores: Scores, ranking: Ranking) -> Figure:
             _cell(axes, column, row, ranking.ranks[column, row], len(models), colours)
     axes.set_xlim(-0.5, len(models) - 0.5)
     axes.set_ylim(len(places) - 0.5, -2.1)
-    axes.set_xticks(range(len(models)), models, rotation=45, ha="left", rotation_mode="anchor")
+    shown_models = [f"{m} *" if m in ranking.lacking else m for m in models]
+    axes.set_xticks(
+        range(len(models)), shown_models, rotation=45, ha="left", rotation_mode="anchor"
+    )
     axes.xaxis.tick_top()
     shown = ["mean rank", *(scores.heading(*place) for place in places)]
     axes.set_yticks([-1.6, *range(len(places))], shown)

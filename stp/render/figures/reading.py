@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.collect.database import read_published
-from stp.collect.manifest import Cell, Manifest, cell_key, columns_of, load_manifest
+from stp.collect.manifest import Cell, Manifest, columns_of, load_manifest
 from stp.collect.scores import read_collected
 from stp.errors import StpError, nearest
 from stp.render.cases import title_of
 from stp.render.direction import Direction, heading
 from stp.render.figure_style import Style, styles, whose
-from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.render.rows import Entry, Row, gaps, make_rows, overall
 from stp.setting import case_name
 
 
@@ -115,15 +115,11 @@ def read(manifest: Path, results: Path) -> Scores:
             expected="the scores of all cells of the manifest, for all its columns",
             remedy=f"collect again: ask for results/tables/{table}.csv",
         )
-    groups: dict[Key, list[Cell]] = {}
-    for cell in plan["cells"]:
-        if columns_of(plan, table, cell):
-            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
-    # make_rows groups cells by the same key, in the order of their first appearance.
     made = make_rows(plan, table, scores, read_published(Path(plan["published"])), {})
     cases: dict[str, list[Line]] = {}
-    for row, cells in zip(made, groups.values(), strict=True):
-        cases.setdefault(case_name(cells[0]["key"]), []).append(Line(row.model, cells, row))
+    for row in made:
+        case = case_name(row.cells[0]["key"])
+        cases.setdefault(case, []).append(Line(row.model, list(row.cells), row))
     lines = [line for case in cases.values() for line in case]
     plain = {line.model for line in lines if line.cells[0]["key"]["seed"] is None}
     models = list(dict.fromkeys(line.model for line in lines))

@@ -34,7 +34,7 @@ def render(manifest: Path, results: Path, out: Path, case: str | None = None) ->
     ranking = rank(scores)
     with paper_size():
         figure = draw(scores, ranking)
-        finish(figure, out, [scores.about(), NOTE, *ranking.left_out])
+        finish(figure, out, [scores.about(), NOTE, *ranking.notes])
 
 
 def draw(scores: Scores, ranking: Ranking) -> Figure:

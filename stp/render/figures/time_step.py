@@ -16,8 +16,8 @@ def seconds_per_step(cell: Cell) -> float | None:
     """Seconds from one frame of a test clip to the next.
 
     Of the coordinate ``time`` of the prepared data, where the frames of the first clip are equally
-    far apart, or of the frame rate; None where there is neither (digits, calendar months), or where
-    the data are no longer in the store.
+    far apart, else of the nominal frame rate; None where there is neither (digits, calendar
+    months), or where the data are no longer in the store.
 
     Raises:
         StpError: the data are damaged.
@@ -36,7 +36,8 @@ def seconds_per_step(cell: Cell) -> float | None:
         unit = SECONDS.get(str(time.attrs.get("units", "")).partition(" ")[0])
         moments = np.asarray(time[start : start + length * stride : stride], np.float64)
         steps = set(np.diff(moments).tolist())
-        return steps.pop() * unit if unit and len(steps) == 1 else None
+        if unit and len(steps) == 1 and min(steps) > 0:
+            return steps.pop() * unit
     fps = prepared.attrs.get("fps")
     return stride / float(fps) if fps else None
 

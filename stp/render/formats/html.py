@@ -30,6 +30,9 @@ th, td { padding: .3rem .6rem; text-align: left; vertical-align: top;
 thead th { vertical-align: bottom; background: var(--band); }
 tbody th { position: sticky; left: 0; font-weight: 400; background: var(--paper); }
 .right { text-align: right; white-space: nowrap; }
+.right + td:has(.aside), .right + td:empty { padding-left: 0; white-space: nowrap; }
+th[colspan] { text-align: center; }
+sup { line-height: 0; }
 em { font-style: normal; text-decoration: underline; text-underline-offset: .15em; }
 .aside, footer, .notes { color: var(--soft); }
 .notes { font-size: .875rem; }
@@ -70,15 +73,20 @@ def _section(section: Section, title: str, number: int) -> Iterable[str]:
     yield "<table>"
     yield f'<caption id="table-{number}">{escape(title)}</caption>'
     yield "<thead><tr>"
-    for column, right in zip(section.columns, section.numeric, strict=True):
-        yield f'<th scope="col"{_aligned(right)}>{escape(column)}</th>'
+    twice = section.with_aside()
+    for column, right, two in zip(section.columns, section.numeric, twice, strict=True):
+        scope = 'scope="col" colspan="2"' if two else f'scope="col"{_aligned(right)}'
+        yield f"<th {scope}>{escape(column)}</th>"
     yield "</tr></thead>"
     yield "<tbody>"
     for row in section.rows:
         cells = []
         for i, (item, right) in enumerate(zip(row, section.numeric, strict=True)):
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
-            cells.append(f"<{tag}{scope}{_aligned(right)}>{_item(item)}</{tag}>")
+            aside = _aside(item)
+            shown = _item(item) + (f" {aside}" if aside and not twice[i] else "")
+            cells.append(f"<{tag}{scope}{_aligned(right)}>{shown}</{tag}>")
+            cells += [f"<td>{aside}</td>"] if twice[i] else []
         yield f"<tr>{''.join(cells)}</tr>"
     yield from ("</tbody>", "</table>", "</div>")
     yield from (f'<p class="notes">{_prose(paragraph)}</p>' for paragraph in section.intro)
@@ -101,8 +109,13 @@ def _item(item: str | Item) -> str:
         return escape(item)
     tag = {1: "strong", 2: "em"}.get(item.rank) if item.text else None
     shown = f"<{tag}>{escape(item.text)}</{tag}>" if tag else escape(item.text)
-    shown += f"<sup>{escape(item.mark)}</sup>" if item.mark else ""
-    return f'{shown} <span class="aside">({escape(item.aside)})</span>' if item.aside else shown
+    return shown + (f"<sup>{escape(item.mark)}</sup>" if item.mark else "")
+
+
+def _aside(item: str | Item) -> str:
+    if isinstance(item, str) or not item.aside:
+        return ""
+    return f'<span class="aside">({escape(item.aside)})</span>'
 
 
 def _prose(line: str) -> str:

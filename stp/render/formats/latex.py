@@ -62,7 +62,7 @@ _SIGNS = {
 def text(grid: Grid) -> str:
     """Write a table as LaTeX to be read by ``\\input``."""
     lines = [f"% {_comment(grid.title)}"]
-    lines += [f"% Made from {_comment(grid.made_from)}"] if grid.made_from else []
+    lines += [f"% {_comment(grid.made_from)}"] if grid.made_from else []
     lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]
     lines += [line for paragraph in grid.intro for line in (_paragraph(paragraph), "")]
     for number, section in enumerate(grid.sections):
@@ -100,12 +100,22 @@ def _paragraph(line: str) -> str:
 
 
 def _tabular(section: Section) -> Iterable[str]:
-    yield rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in section.numeric)}}}"
+    twice = section.with_aside()
+    spec = (
+        r"r@{\ }l" if two else "r" if right else "l"
+        for right, two in zip(section.numeric, twice, strict=True)
+    )
+    yield rf"\begin{{tabular}}{{{''.join(spec)}}}"
     yield r"\toprule"
-    yield _line(_escape(column) for column in section.columns)
+    yield _line(
+        rf"\multicolumn{{2}}{{c}}{{{_escape(column)}}}" if two else _escape(column)
+        for column, two in zip(section.columns, twice, strict=True)
+    )
     yield r"\midrule"
     for row in section.rows:
-        yield _line(_item(item) for item in row)
+        yield _line(
+            cell for item, two in zip(row, twice, strict=True) for cell in _cells(item, two)
+        )
     yield r"\bottomrule"
     yield r"\end{tabular}%"
 
@@ -120,8 +130,15 @@ def _item(item: str | Item) -> str:
     shown = _escape(item.text)
     if item.text and item.rank:
         shown = rf"\{'textbf' if item.rank == 1 else 'underline'}{{{shown}}}"
-    shown += rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else ""
-    return f"{shown} ({_escape(item.aside)})" if item.aside else shown
+    return shown + (rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else "")
+
+
+def _cells(item: str | Item, two: bool) -> list[str]:
+    """A place as one or as two cells, the second for what stands aside."""
+    aside = f"({_escape(item.aside)})" if isinstance(item, Item) and item.aside else ""
+    if two:
+        return [_item(item), aside]
+    return [f"{_item(item)} {aside}".rstrip()]
 
 
 def _width(section: Section) -> int:

@@ -1,0 +1,94 @@
+"""All tables: docs/tables.md names each, each is planned, and a small scale makes its own."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+from checkout import ROOT, Checkout
+
+PAGE = (ROOT / "docs" / "tables.md").read_text()
+LISTED = re.findall(r"^\| `(results/tables/\w+\.csv)` \|", PAGE, re.MULTILINE)
+ON_DEMAND = "results/tables/model_speed.csv"
+ALL = "results/tables/all"
+FORMATS = {".csv", ".md", ".tex", ".html"}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Checkout:
+    """A checkout."""
+    folder = tmp_path_factory.mktemp("paper-tables")
+    return Checkout.create(folder / "checkout", folder / "shared")
+
+
+def plan(copy: Checkout, *options: str) -> str:
+    done = copy.run("snakemake", "--profile", "local", "-n", "--quiet", "host", *options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def inputs(told: str, rule: str) -> list[str]:
+    """The inputs of a rule, as a dry run tells them."""
+    (found,) = re.findall(rf"rule {rule}:\n +input: (.*)", told)
+    return found.split(", ")
+
+
+def test_the_page_has_every_table_and_every_table_is_planned(copy):
+    """At a scale that can make all of them: with seeds enough, and answers of raters."""
+    answers = copy.folder / "results" / "human_study" / "answers" / "rater.csv"
+    answers.parent.mkdir(parents=True)
+    answers.touch()
+    key = answers.parents[1] / "key.json"
+    key.touch()
+    seeds = ["--config", "seeds=[0,1,2,3]"]
+    told = plan(copy, *seeds, "--", ALL, ON_DEMAND)
+    tables = inputs(told, "all_tables")
+    assert sorted([*tables, ON_DEMAND]) == sorted(LISTED) and len(set(LISTED)) == len(LISTED)
+    for table in LISTED:
+        assert f"output: {table}" in told, "a rule makes it"
+    answers.unlink()
+    assert "results/tables/human_preferences.csv" not in inputs(plan(copy, "--", ALL), "all_tables")
+
+
+def test_a_scale_leaves_out_what_it_has_nothing_of(copy):
+    tables = inputs(plan(copy, "--configfile", "tests/workflow/tiny.yaml", "--", ALL), "all_tables")
+    assert "results/tables/reproduction.csv" in tables
+    assert not {"long_term", "robustness", "reliability"} & {Path(name).stem for name in tables}
+
+
+def test_without_a_target_all_tables_and_figures_are_made(copy):
+    told = plan(copy, "--configfile", "tests/workflow/tiny.yaml")
+    assert inputs(told, "all") == [ALL, "results/figures/all"]
+
+
+def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
+    """`snakemake --profile slurm -n` ends with a table of jobs; `stp plan` agrees with it."""
+    done = copy.run("snakemake", "--profile", "slurm", "-n", "--quiet", "host", "rules")
+    assert done.returncode == 0, done.stdout
+    stats = done.stdout.rpartition("Job stats:")[2].partition("Reasons:")[0]
+    jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
+    assert jobs["predict_short_term"] == 15 * 14 and jobs["score_robustness"] == 15 * 9
+    planned = copy.run("stp", "plan", "--configfile", "config/paper.yaml").stdout
+    rows = re.findall(r"^│ (train|score) +│ +([\d ,│]+)│$", planned, re.MULTILINE)
+    summed = {stage: int(numbers.split("│")[-1]) for stage, numbers in rows if "│" in numbers}
+    scores = sum(n for rule, n in jobs.items() if rule.startswith("score_"))
+    assert summed == {"train": jobs["train"], "score": scores}
+
+
+@pytest.mark.slow
+def test_a_small_scale_makes_all_of_its_tables(copy):
+    done = copy.run(
+        "snakemake", "--profile", "local", "--configfile", "tests/workflow/tiny.yaml", "--", ALL
+    )
+    assert done.returncode == 0, done.stdout
+    tables = [copy.folder / name for name in (copy.folder / ALL).read_text().split()]
+    assert len(tables) >= 6
+    for table in tables:
+        for kind in FORMATS - ({".tex", ".html"} if table.stem == "reliability" else set()):
+            assert table.with_suffix(kind).stat().st_size > 200, table.with_suffix(kind)
+    with (copy.folder / "results/tables/reproduction.csv").open(newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["ours"]]
+    assert {row["model"] for row in rows} == {"ConvLSTM", "SimVPv2"} and len(rows) == 2 * 4
+    assert {(row["comparable"], row["difference"]) for row in rows} == {("NO", "")}
+    again = plan(copy, "--configfile", "tests/workflow/tiny.yaml", "--", ALL)
+    assert "Nothing to be done" in again
