@@ -2,6 +2,7 @@
 
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         if model in scores.baselines
     }
     named = [model for model in ranking.models if shown[model] is not OTHER]
-    height = 1.8 * len(rows) + 0.3 + legend_height(len(named))
+    height = 1.9 * len(rows) + 0.3 + legend_height(len(named))
     figure = new_figure(TEXT_WIDTH, height)
     widest = max(len(row) for row in rows)
     places = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
@@ -105,12 +106,12 @@ def _row(
         for y, model, at in ((1.03, best, "bottom"), (-0.14, worst, "top")):
             axes.text(x, y, _digits(values[model]), ha="center", va=at, fontsize=5.5)
         name = scores.heading(case, column).replace(" ", "\n", column.count(" "))
-        axes.text(x, 1.15, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
+        axes.text(x, 1.14, name, ha="center", va="bottom", fontsize=6, linespacing=0.95)
     for model, style in reversed(shown.items()):  # the best on top
         _line(axes, places, heights[model], style, model)
-    _name_cases(axes, scores, places)
+    _name_cases(axes, scores, places, widest)
     axes.set_xlim(-0.6, widest - 0.4)
-    axes.set_ylim(-0.3, 1.65)
+    axes.set_ylim(-0.25, 1.75)
     axes.set_axis_off()
 
 
@@ -140,11 +141,16 @@ def _line(
         )
 
 
-def _name_cases(axes: Axes, scores: Scores, places: list[tuple[str, str]]) -> None:
+def _name_cases(axes: Axes, scores: Scores, places: list[tuple[str, str]], widest: int) -> None:
     first = 0
     for case, of_case in groupby(places, key=lambda place: place[0]):
         count = len(list(of_case))
-        axes.plot((first - 0.4, first + count - 0.6), (1.43, 1.43), color="black", linewidth=0.6)
+        axes.plot((first - 0.4, first + count - 0.6), (1.4, 1.4), color="black", linewidth=0.6)
         middle = first + (count - 1) / 2
-        axes.text(middle, 1.46, scores.title(case), ha="center", va="bottom", fontsize=7)
+        # Axes are half an inch apart, and more where there are fewer.
+        letters = int(count * 10 * PER_ROW / widest)
+        title = scores.title(case)
+        if len(title) > letters:
+            title = "\n".join(fill(part, letters) for part in title.split(", "))
+        axes.text(middle, 1.43, title, ha="center", va="bottom", fontsize=7, linespacing=0.95)
         first += count
