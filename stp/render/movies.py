@@ -25,7 +25,8 @@ def write(shown: SampleForecasts, outs: Sequence[Path], errors: bool = False) ->
 
     Args:
         shown: the sample.
-        outs: the files; the same pictures in each.
+        outs: the files; the same pictures in each. The bytes of a .gif repeat; those of an .mp4 may
+            not, as the encoder works in threads.
         errors: whether rows of errors are drawn as well.
     """
     sheet, side = look(shown, errors)
