@@ -54,16 +54,15 @@ def step_text(sheet: Sheet, frame: int) -> str:
     """The time of a frame, counted from the last one of the context."""
     step = int(sheet.steps[frame])
     sign = f"{step:+d}" if step else "0"
-    return sign if sheet.seconds is None else f"{sign}\n{duration(step * sheet.seconds)}"
+    return sign if sheet.seconds is None else f"{sign}\n{duration(step, sheet.seconds)}"
 
 
-def duration(seconds: float) -> str:
-    """Write a lead time: ``+0.40 s``, ``+30 min``, ``+6 h``, ``+5 d``."""
-    units = ((86_400, "d"), (3600, "h"), (60, "min"))
-    for size, unit in units:
-        if abs(seconds) >= size and (seconds % size == 0 or size == 60):
-            return f"{seconds / size:+.4g} {unit}"
-    return f"{seconds:+.2f} s"
+def duration(steps: int, seconds: float) -> str:
+    """Write a lead time in a unit that suits its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{steps * seconds / size:+.4g} {unit}"
+    return f"{steps * seconds:+.2f} s"
 
 
 def colour_of(sheet: Sheet, frame: int) -> str:

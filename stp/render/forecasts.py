@@ -241,7 +241,7 @@ def compare(
     number = f"sample {sample.sample} of {len(clips):,}"
     return SampleForecasts(
         title=f"{title_of(manifest, cells[0])}: {number}",
-        clip=labels_of(data, clips, row)[0].replace("\n", ", last context frame at "),
+        clip=labels_of(data, clips, row)[0].replace("\n", ", from "),
         chosen_by=sample.name,
         context=frames[: data.context],
         truth=frames[data.context :],

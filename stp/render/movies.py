@@ -25,7 +25,8 @@ def write(shown: SampleForecasts, outs: Sequence[Path], errors: bool = False) ->
 
     Args:
         shown: the sample.
-        outs: the files; the same pictures in each.
+        outs: the files; the same pictures in each. Those of a .gif
+            repeat byte by byte; of an .mp4 only the pictures that are encoded do.
         errors: whether rows of errors are drawn as well.
     """
     sheet, side = look(shown, errors)

@@ -25,6 +25,7 @@ GAP = 0.03
 APART = 0.06  # between models
 NAMES = 0.36  # inches on the left of a block, for the names of its rows
 LETTER = 0.056  # of a name
+TITLE = 14  # letters per inch
 BETWEEN = 0.1  # blocks
 DEGREES = 0.24  # inches, for degrees of latitude on the left of the page
 HEADER = 0.22  # for the title
@@ -156,7 +157,7 @@ def draw(shown: SampleForecasts) -> Figure:
     aspect = drawing.aspect_of(sheet)
     timed = shown.seconds is not None
     is_map = shown.lat is not None
-    title = textwrap.wrap(f"{shown.title}, {shown.clip}", int(TEXT_WIDTH * 14))
+    title = textwrap.wrap(f"{shown.title}, {shown.clip}", int((TEXT_WIDTH - 0.15) * TITLE))
     named = HEADING if shown.variables[0].name else 0.0
     top = HEADER + 0.13 * (len(title) - 1)
     over = top + named + 2 * _over(timed) + BAR
@@ -171,7 +172,7 @@ def draw(shown: SampleForecasts) -> Figure:
     block = NAMES + division.columns * (division.width + GAP) + BETWEEN
     blocks = division.blocks * len(shown.variables)
     left = 0.05 + (DEGREES if is_map else 0)
-    width = max(left + blocks * block, TEXT_WIDTH if len(title) > 1 else 0.75 * TEXT_WIDTH)
+    width = max(left + blocks * block, 0.75 * TEXT_WIDTH, 0.15 + max(map(len, title)) / TITLE)
     notes = textwrap.wrap(" ".join([*shown.notes, _about_colours(shown)]), int(width * 21))
     body = _height(division.per_block, division.height, over)
     height = body + 0.1 * len(notes) + 0.08
@@ -332,13 +333,18 @@ class _Page:
         """Number the frames of a row, with their times."""
         width, seconds = self.division.width, self.sheet.seconds
         colour = drawing.CONTEXT if row.kind == "context" else drawing.HORIZON
-        for column, step in enumerate(row.steps):
-            text = f"{step:+d}" if step else "0"
-            if seconds is not None and step:
-                text += f"\n{drawing.duration(step * seconds)}"
+        texts = []
+        for step in row.steps:
+            time = f"\n{drawing.duration(step, seconds)}" if seconds is not None and step else ""
+            texts.append((f"{step:+d}" if step else "0") + time)
+        longest = max(len(line) for text in texts for line in text.splitlines())
+        size = 6 * min(1.0, (width + GAP) / (longest * LETTER))
+        below = y + _over(self.timed) - 0.02
+        for column, text in enumerate(texts):
             at = x + NAMES + column * (width + GAP) + width / 2
-            below = y + _over(self.timed) - 0.02
-            self.text(at, below, text, 6, ha="center", va="bottom", color=colour, linespacing=1.0)
+            self.text(
+                at, below, text, size, ha="center", va="bottom", color=colour, linespacing=1.0
+            )
 
     def bars(
         self, x: float, y: float, width: float, group: Group, values: Scale, errors: Scale
@@ -346,14 +352,20 @@ class _Page:
         """Draw the colours of values, unless these are brightness, and of errors."""
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
+        # Units are in the heading of the variable too.
+        has_room = len(f"{group.name} [{group.units}]") * 0.05 < half + 0.15
         places = [x] if group.is_picture else [x, x + half + 0.25]
         if not group.is_picture:
             bar = self.axes(places[0], y, half, 0.07)
             drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
+            if not has_room:
+                bar.set_xlabel(group.name)
         bar = self.axes(places[-1], y, half, 0.07)
         units = "brightness, 0..1" if group.is_picture else group.units
         error = Group("error", units, False, [])
         drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
+        if not has_room:
+            bar.set_xlabel("error")
         if half < 1.2:
             for axes in self.figure.axes[-len(places) :]:
                 axes.xaxis.set_major_locator(MaxNLocator(2))

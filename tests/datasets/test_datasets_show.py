@@ -178,6 +178,12 @@ def test_long_clips_keep_the_last_frame():
     assert drawing._columns(41)[-1] == 40 and len(drawing._columns(41)) <= 20
 
 
+def test_lead_times_keep_the_unit_of_their_step():
+    assert [drawing.duration(n, 0.2) for n in (-1, 5, 400)] == ["-0.20 s", "+1.00 s", "+80.00 s"]
+    assert [drawing.duration(n, 1800) for n in (1, 4)] == ["+30 min", "+120 min"]
+    assert drawing.duration(20, 6 * 3600) == "+120 h" and drawing.duration(3, 86_400) == "+3 d"
+
+
 def test_scales_suit_the_values(tmp_path, write_prepared):
     group = look(
         Prepared(write_prepared(tmp_path, frames=field(1), variables=["t"])), "own", "test", 2

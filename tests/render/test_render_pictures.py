@@ -252,7 +252,7 @@ def test_the_variables_of_tables_are_drawn_with_their_units_and_times(tmp_path: 
     ]
     assert shown.seconds == 6 * 3600
     # clip 4 starts at frame 20; the last of its two context frames is 21: 126 hours
-    assert shown.clip == "clip-4, last context frame at 2016-01-06 06:00"
+    assert shown.clip == "clip-4, from 2016-01-06 06:00"
     found = panels(shown)
     assert values(found["z500|Persistence|prediction|3"]) == pytest.approx(predicted[4, 2, 2])
     assert found["t2m||truth|1"].lines, "a coastline"
