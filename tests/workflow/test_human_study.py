@@ -35,16 +35,16 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     refused = snakemake(checkout, PAGE, "-n")
     assert refused.returncode != 0
     assert (
-        "the scale small_study has no short-term predictions of earthformer on bair"
+        "the scale small-study has no short-term predictions of earthformer on bair"
         in refused.stdout
     )
-    assert "scales: small_study:" in refused.stdout
+    assert "scales: small-study:" in refused.stdout
 
     checkout.edit(
         CONFIG,
         "scales:\n",
         "scales:\n"
-        "  small_study: {clips: {moving_mnist: 10}, models: [persistence, context_mean]}\n",
+        "  small-study: {clips: {moving_mnist: 10}, models: [persistence, context_mean]}\n",
     )
     made = snakemake(checkout, PAGE)
     assert made.returncode == 0, made.stdout
