@@ -88,7 +88,7 @@ def test_it_is_a_column_of_the_table_and_in_the_database(copy, told):
     assert 0.9 < float(copied) < 1.1 and float(mean) < 0.8
     assert sharp["ICAR-ENSO", "Persistence"] == ""
     page = (copy.folder / TABLE).with_suffix(".md").read_text()
-    assert "| Sharpness → 1 |" in page and f"| **{float(copied):.4f}** |" in page
+    assert "| Sharpness → 1 |" in page and f"| **{float(copied):#.4g}**" in page
     assert (
         len(re.findall(r"^(?:persistence|context_mean) +\d+ +[\d.]+$", told.printed[LEADS], re.M))
         == 20

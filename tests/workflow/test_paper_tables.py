@@ -45,7 +45,7 @@ def test_the_page_has_every_table_and_every_table_is_planned(copy):
     tables = inputs(told, "all_tables")
     assert sorted([*tables, ON_DEMAND]) == sorted(LISTED) and len(set(LISTED)) == len(LISTED)
     for table in LISTED:
-        assert f"output: {table}" in told, "a rule makes it"
+        assert re.search(rf"output: .*\b{table}\b", told), "a rule makes it"
     answers.unlink()
     assert "results/tables/human_preferences.csv" not in inputs(plan(copy, "--", ALL), "all_tables")
 

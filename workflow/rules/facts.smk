@@ -5,6 +5,16 @@ TABLES += [
     "results/tables/training_protocol.csv",
 ]
 
+INPUT_OF = {
+    name: workflow_files.write_table_input(
+        name, [module], PLAN, workflow.is_main_process
+    )
+    for name, module in (
+        ("dataset_statistics", "stp.datasets.statistics"),
+        ("training_protocol", "stp.render.training_protocol"),
+    )
+}
+
 
 localrules:
     render_dataset_statistics,
@@ -13,12 +23,7 @@ localrules:
 
 rule render_dataset_statistics:
     input:
-        lambda wildcards: workflow_files.write_table_input(
-            "dataset_statistics",
-            ["stp.datasets.statistics"],
-            PLAN,
-            workflow.is_main_process,
-        ),
+        INPUT_OF["dataset_statistics"],
         receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
     output:
         **in_all_formats("dataset_statistics"),
@@ -38,12 +43,7 @@ rule render_dataset_statistics:
 
 rule render_training_protocol:
     input:
-        lambda wildcards: workflow_files.write_table_input(
-            "training_protocol",
-            ["stp.render.training_protocol"],
-            PLAN,
-            workflow.is_main_process,
-        ),
+        INPUT_OF["training_protocol"],
     output:
         **in_all_formats("training_protocol"),
         table="results/tables/training_protocol.csv",

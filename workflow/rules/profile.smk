@@ -10,6 +10,13 @@ from stp.profiling.published import published
 NETWORKS = published(PLAN.config)
 SIZES = ["stp.profiling.counted", "stp.profiling.table"]
 SIZES += [f"stp.models.{model}" for model in NETWORKS]
+# Written now: Snakemake looks through the folder only once.
+SIZES_INPUT = workflow_files.write_table_input(
+    "model_size", SIZES, PLAN, workflow.is_main_process
+)
+SPEEDS_INPUT = workflow_files.write_table_input(
+    "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
+)
 # Speeds take minutes and are those of this machine: only on demand.
 TABLES += ["results/tables/model_size.csv"]
 
@@ -43,9 +50,7 @@ rule profile:
 rule count_model_size:
     # parameters and multiply-adds only: nothing is measured
     input:
-        lambda wildcards: workflow_files.write_table_input(
-            "model_size", SIZES, PLAN, workflow.is_main_process
-        ),
+        SIZES_INPUT,
     output:
         **in_all_formats("model_size"),
         table="results/tables/model_size.csv",
@@ -64,9 +69,7 @@ rule count_model_size:
 
 rule render_model_speed:
     input:
-        lambda wildcards: workflow_files.write_table_input(
-            "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
-        ),
+        SPEEDS_INPUT,
         measured=[
             f"results/profile/{model}/{DATASET_OF_TABLE}.json" for model in NETWORKS
         ],
