@@ -5,7 +5,7 @@ is made from configuration and source code alone: no torch, and no look at the d
 path of the store is built here and nowhere else.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -328,13 +328,7 @@ class Plan:
         self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
-        counted = self.dimensions
-        self._needed = {
-            artefact.folder
-            for made in self.cells
-            if made.cell.dimension in counted
-            for artefact in made.artefacts
-        }
+        self.count(config.scale.dimensions)
         for name in config.scale.prepared:
             self.data(name)
 
@@ -612,12 +606,15 @@ class Plan:
             if scores is not None
         ]
 
-    @property
-    def dimensions(self) -> list[str]:
-        """The dimensions that were asked for: all, or those in ``runtime: {counted: [...]}``."""
-        counted = self.config.scale.runtime.get("counted")
-        names = self.config.scale.dimensions
-        return [name for name in names if counted is None or name in counted]
+    def count(self, dimensions: Collection[str]) -> None:
+        """Say which dimensions are the work of a run; all unless this is called."""
+        self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
+        self._needed = {
+            artefact.folder
+            for made in self.cells
+            if made.cell.dimension in dimensions
+            for artefact in made.artefacts
+        }
 
     def is_wanted(self, artefact: Artefact) -> bool:
         """Does it count as work of this run?

@@ -25,9 +25,6 @@ FACTS = ("datasets", "models", "published")
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
     """Write the effective configuration, so that every verb makes the very same plan."""
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
-    which = counted(results)
-    if which is not None:
-        content["runtime"] = {**content.get("runtime", {}), "counted": which}
     path = results / "plan" / f"config-{digest(content)}.json"
     write_text_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return path

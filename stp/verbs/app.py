@@ -34,10 +34,16 @@ def examples(*commands: str) -> str:
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file."""
+    """Make the plan of a scale file; that of a run counts what the run was asked for."""
+    from stp import workflow_files
     from stp.cells import Plan  # only when a verb needs it: `stp --help` is quick
 
-    return Plan.load(configfile)
+    plan = Plan.load(configfile)
+    if configfile.parent == workflow_files.RESULTS / "plan":
+        counted = workflow_files.counted()
+        if counted is not None:
+            plan.count(counted)
+    return plan
 
 
 def say(log: Path | None, text: str) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from stp.collect.manifest import forecast_recipe
 from stp.errors import StpError
-from stp.receipts import require_receipt
 from stp.render.figure_style import paper_size
 from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
 from stp.render.figures.reading import Scores, by_lead, read
@@ -54,7 +54,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     models = [line.model for line in lines]
     figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height(len(models)))
     figure.suptitle(scores.title(case))
-    trained = require_receipt(Path(lines[0].cells[0]["predictions"]))["recipe"].get("horizon")
+    trained = forecast_recipe(lines[0].cells[0]).get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), seconds_per_step(lines[0].cells[0]))
     for place, column in zip(axes, drawn, strict=True):
         place.set_title(scores.heading(case, column))

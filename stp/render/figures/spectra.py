@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from stp.collect.manifest import Cell, describe
+from stp.collect.manifest import Cell, describe, forecast_recipe
 from stp.errors import StpError
 from stp.receipts import again, check_file, require_receipt
 from stp.render.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
@@ -135,5 +135,5 @@ def _of_cell(cell: Cell) -> Spectra:
 
 def _shorter_side(cell: Cell) -> int:
     """Pixels across the shorter side of a frame, as the forecasts were made."""
-    shape = require_receipt(Path(cell["predictions"]))["recipe"]["shape"]
+    shape = forecast_recipe(cell)["shape"]
     return int(min(shape[1:]))

@@ -119,6 +119,8 @@ def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
     for case, lines in scores.cases.items():
         for line in lines:
             for cell in line.cells:
+                if not cell["predictions"] or cell.get("external"):
+                    continue  # its time includes scoring, or was spent elsewhere
                 device, speed = _speed(cell)
                 if speed is not None:
                     models = found.setdefault(device, {})
