@@ -93,7 +93,7 @@ def test_it_is_a_column_of_the_table_and_in_the_database(copy, told):
         len(re.findall(r"^(?:persistence|context_mean) +\d+ +[\d.]+$", told.printed[LEADS], re.M))
         == 20
     )
-    assert re.search(r"^Sharpness +1\.0$", told.printed[ABOUT], re.MULTILINE)
+    assert re.search(r"^Sharpness +1$", told.printed[ABOUT], re.MULTILINE)
 
 
 def test_the_page_shows_what_comes_out(copy, told):
