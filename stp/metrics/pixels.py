@@ -12,25 +12,22 @@ def frame_size(frames: np.ndarray) -> int:
 
 def squared_errors(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Sum over C, H, W of the squared errors: two arrays (N, T, C, H, W) to float64 (N, T)."""
-    sums = np.empty(predicted.shape[:2])
-    for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
-        error = _difference(p, o)
-        np.einsum("tx,tx->t", error, error, out=sums[n])
-    return sums
+    return _sums(predicted, observed, np.square)
 
 
 def absolute_errors(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Sum over C, H, W of the absolute errors: two arrays (N, T, C, H, W) to float64 (N, T)."""
+    return _sums(predicted, observed, np.abs)
+
+
+def _sums(predicted: np.ndarray, observed: np.ndarray, of: np.ufunc) -> np.ndarray:
+    """Sum a function of the errors of each frame, float64 (N, T).
+
+    Errors keep the precision of the frames, which is twice as fast: what float32 rounds is 6e-8 of
+    each error, and 1e-9 of a sum of thousands. Frame by frame, since a frame fits the cache.
+    """
     sums = np.empty(predicted.shape[:2])
-    for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
-        error = _difference(p, o)
-        np.abs(error, out=error).sum(axis=1, out=sums[n])
+    for n, t in np.ndindex(sums.shape):
+        error = predicted[n, t] - observed[n, t]
+        sums[n, t] = of(error, out=error).sum(dtype=np.float64)
     return sums
-
-
-def _difference(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """One sample (T, C, H, W) each, to its errors, float64 (T, C * H * W)."""
-    leads = len(predicted)
-    error = predicted.reshape(leads, -1).astype(np.float64)
-    error -= observed.reshape(leads, -1)
-    return error
