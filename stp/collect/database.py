@@ -19,6 +19,7 @@ from stp.collect import layout
 from stp.collect.manifest import Manifest, load_manifest
 from stp.collect.matched import Report, matched_distances
 from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES, paper_columns
+from stp.collect.scores import read_collected
 from stp.disk import beside
 from stp.errors import StpError
 from stp.receipts import again, require_receipt
@@ -48,7 +49,7 @@ def build(
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
-    scores = pa.concat_tables([_read_collected(path) for path in collected])
+    scores = pa.concat_tables([read_collected(path) for path in collected])
     samples = {
         kind: [
             _sample_file(Path(cell[kind]))
@@ -101,17 +102,6 @@ def _identifier(name: str) -> str:
 
 def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
-
-
-def _read_collected(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path, partitioning=None)
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="the collected rows of one dimension",
-            remedy=f"delete {path} and run again",
-        ) from None
 
 
 def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:

@@ -12,13 +12,13 @@ import zarr
 from torch import nn
 
 from stp.data.prepared import Clips, Prepared
-from stp.data.zarr_write import create_array, create_group
 from stp.errors import StpError
 from stp.models import weights
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.predict.options import PredictOptions
+from stp.predict.output import create_predictions
 
 
 class Forecasts:
@@ -123,51 +123,9 @@ class Forecasts:
             },
         }
 
-
-def create_predictions(out: Path, forecasts: Forecasts, numbers: np.ndarray) -> zarr.Array[Any]:
-    """Create ``predictions.zarr`` with its coordinates.
-
-    Args:
-        out: the folder for it.
-        forecasts: that will be written.
-        numbers: of the clips that it will hold.
-
-    Returns:
-        the empty array, (sample, lead, channel, y, x); with several forecasts of each clip
-        (sample, member, lead, channel, y, x).
-    """
-    recipe, attrs = forecasts.recipe, forecasts.data.attrs
-    kept = ("dataset", "source", "release", "units", "variables")
-    group = create_group(
-        out / "predictions.zarr",
-        {
-            **{key: attrs[key] for key in kept if key in attrs},
-            "model": recipe["model"],
-            "split": recipe["split"],
-            "interval": recipe.get("interval", 1),
-            "context": recipe["context"],
-        },
-    )
-    _, members, leads, *frame = forecasts.shape
-    coordinates = {"sample": numbers, "lead": np.arange(1, leads + 1)}
-    outer: tuple[str, ...] = ("lead",)
-    shape = (leads, *frame)
-    if members > 1:
-        coordinates["member"] = np.arange(members)
-        outer, shape = ("member", "lead"), (members, *shape)
-    for name, values in coordinates.items():
-        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
-        array[:] = values
-    stored = create_array(
-        group,
-        "predictions",
-        (len(numbers), *shape),
-        np.float32,
-        ("sample", *outer, "channel", "y", "x"),
-        (1, *shape),
-    )
-    stored.attrs["units"] = attrs.get("units", "")
-    return stored
+    def create(self, out: Path, numbers: np.ndarray) -> zarr.Array[Any]:
+        """Create the store for forecasts of some clips; see `create_predictions`."""
+        return create_predictions(out, self.recipe, self.data.attrs, self.shape[1:], numbers)
 
 
 def _model(

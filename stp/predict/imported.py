@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
-from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.data.zarr_write import SequentialWriter
 from stp.errors import StpError
 from stp.job import Job
+from stp.predict.output import create_predictions
 from stp.predict.windows import identity, shown
 
 BLOCK_BYTES = 64_000_000
@@ -44,7 +44,10 @@ def run(job: Job) -> dict[str, Any]:
     windows: list[tuple[str, str]] = []
     names = [str(clip) for clip in clips.index["clip"]]
     block = max(1, BLOCK_BYTES // max(1, forecasts[:1].nbytes))
-    with SequentialWriter(_array(job.out, recipe, data, forecasts)) as writer:
+    shape = forecasts.shape[1:] if forecasts.ndim == 6 else (1, *forecasts.shape[1:])
+    numbers = np.arange(len(forecasts))
+    stored = create_predictions(job.out, recipe, data.attrs, shape, numbers, external=True)
+    with SequentialWriter(stored) as writer:
         for start in range(0, len(clips), block):
             stop = min(start + block, len(clips))
             frames = clips.read(range(start, stop), length=recipe["context"])
@@ -95,34 +98,3 @@ def _open(path: Path, recipe: dict[str, Any], data: Prepared, clips: Clips) -> n
             remedy="import the predictions again, for the data as they are now",
         )
     return forecasts
-
-
-def _array(
-    out: Path, recipe: dict[str, Any], data: Prepared, forecasts: np.ndarray
-) -> zarr.Array[Any]:
-    """Create ``predictions.zarr`` with its coordinates; returns the empty array of forecasts."""
-    kept = ("dataset", "source", "release", "units", "variables")
-    group = create_group(
-        out / "predictions.zarr",
-        {
-            **{key: data.attrs[key] for key in kept if key in data.attrs},
-            "model": recipe["model"],
-            "external": True,
-            "split": recipe["split"],
-            "interval": recipe.get("interval", 1),
-            "context": recipe["context"],
-        },
-    )
-    ensemble = forecasts.ndim == 6
-    dims = ("sample", *(("member",) if ensemble else ()), "lead", "channel", "y", "x")
-    coordinates = {"sample": np.arange(len(forecasts))}
-    if ensemble:
-        coordinates["member"] = np.arange(forecasts.shape[1])
-    coordinates["lead"] = np.arange(1, recipe["lead_times"] + 1)
-    for name, values in coordinates.items():
-        array = create_array(group, name, values.shape, np.int64, (name,), values.shape)
-        array[:] = values
-    shape = forecasts.shape
-    array = create_array(group, "predictions", shape, np.float32, dims, (1, *shape[1:]))
-    array.attrs["units"] = data.attrs.get("units", "")
-    return array

@@ -8,7 +8,7 @@ from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.job import Job
 from stp.models.compute import settle
-from stp.predict.forecasts import Forecasts, create_predictions
+from stp.predict.forecasts import Forecasts
 from stp.predict.options import PredictOptions
 
 
@@ -35,7 +35,7 @@ def run(job: Job) -> dict[str, Any]:
     with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
         forecasts = Forecasts(job.recipe, data, job.inputs.get("model"), compute)
         total = len(forecasts)
-        stored = create_predictions(job.out, forecasts, np.arange(total))
+        stored = forecasts.create(job.out, np.arange(total))
         with SequentialWriter(stored) as writer:
             for rows in forecasts.batches():
                 writer.append(forecasts.of(rows).reshape(-1, *stored.shape[1:]))

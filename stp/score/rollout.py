@@ -15,7 +15,7 @@ from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.job import Job
 from stp.models.compute import settle
-from stp.predict.forecasts import Forecasts, create_predictions
+from stp.predict.forecasts import Forecasts
 from stp.predict.options import PredictOptions
 from stp.score.options import ScoreOptions
 from stp.score.predictions import Samples
@@ -97,7 +97,7 @@ class Rollout(Samples):
 
     def store(self, out: Path) -> None:
         """Write the kept forecasts and their part of the index."""
-        with SequentialWriter(create_predictions(out, self._source, self.kept)) as writer:
+        with SequentialWriter(self._source.create(out, self.kept)) as writer:
             for number in self.kept.tolist():
                 path = self._path(number)
                 one = np.load(path) if path.exists() else self.forecasts(number, number + 1)[0]
