@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.manifest import Manifest, load_manifest
 from stp.collect.matched import Report, matched_distances
-from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES, paper_columns
+from stp.collect.paper import paper_columns
 from stp.collect.scores import read_collected
+from stp.collect.views import VIEWS, View, comment_of
 from stp.disk import beside
 from stp.errors import StpError
 from stp.receipts import again, require_receipt
@@ -60,17 +61,20 @@ def build(
         for kind in ("scores", "perceptual")
     }
     conventions = _conventions(plans)
+    receipts = _receipts(plans)
     matched = matched_distances(plans, scores, cache, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
         _create(database, layout.SCORES, scores)
         _create(database, layout.CELLS, _rows(_cells(plans)))
-        _create(database, layout.ARTEFACTS, _rows(_artefacts(plans)))
+        _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
+        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts)))
+        _create(database, layout.RAW_FILES, _rows(_raw_files(plans, receipts)))
         _create(database, layout.PUBLISHED, _rows(_published(plans)))
         _create(database, layout.CONVENTIONS, _rows(conventions))
         _create(database, layout.MATCHED_DISTANCES, matched)
         _create(database, layout.PAPER_COLUMNS, _rows(paper_columns(plans)))
-        _create_view(database, "paper_values", PAPER_VALUES)
-        _create_view(database, "paper_changes", PAPER_CHANGES)
+        for view in VIEWS:
+            _create_view(database, view)
         _create_sample_view(database, samples, conventions)
 
 
@@ -122,7 +126,7 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             yield row
 
 
-def _artefacts(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:
     """Read each receipt once; the order is that of the stages, then that of the paths."""
     folders = {
         (number, cell[stage])
@@ -131,28 +135,74 @@ def _artefacts(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
         for number, stage in enumerate(STAGES)
         if cell.get(stage)
     }
-    for _, folder in sorted(folders):
-        receipt = require_receipt(Path(folder))
-        provenance = receipt.get("provenance", {})
-        files = receipt.get("files", {})
-        yield {
-            "stage": receipt.get("stage"),
-            "path": receipt.get("path"),
-            "fingerprint": receipt["fingerprint"],
-            "code_fingerprint": receipt.get("code", {}).get("fingerprint"),
-            "commit": provenance.get("commit"),
-            "recipe": _json(receipt.get("recipe")),
-            "inputs": _json(receipt.get("inputs")),
-            "host": provenance.get("host"),
-            "device": provenance.get("device"),
-            "started": _time(provenance.get("started")),
-            "finished": _time(provenance.get("finished")),
-            "seconds": provenance.get("seconds"),
-            "python": provenance.get("python"),
-            "packages": _json(provenance.get("packages")),
-            "bytes": sum(file["bytes"] for file in files.values()),
-            "files": len(files),
-        }
+    return [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+
+
+def _artefact(receipt: dict[str, Any]) -> dict[str, Any]:
+    provenance = receipt.get("provenance", {})
+    files = receipt.get("files", {})
+    return {
+        "stage": receipt.get("stage"),
+        "path": receipt.get("path"),
+        "fingerprint": receipt["fingerprint"],
+        "code_fingerprint": receipt.get("code", {}).get("fingerprint"),
+        "commit": provenance.get("commit"),
+        "recipe": _json(receipt.get("recipe")),
+        "inputs": _json(receipt.get("inputs")),
+        "host": provenance.get("host"),
+        "device": provenance.get("device"),
+        "person": provenance.get("user"),
+        "slurm_job": provenance.get("slurm_job"),
+        "started": _time(provenance.get("started")),
+        "finished": _time(provenance.get("finished")),
+        "seconds": provenance.get("seconds"),
+        "python": provenance.get("python"),
+        "packages": _json(provenance.get("packages")),
+        "bytes": sum(file["bytes"] for file in files.values()),
+        "files": len(files),
+    }
+
+
+def _attempts(receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    for receipt in receipts:
+        for attempt in receipt.get("attempts", []):
+            began, ended = attempt.get("time"), attempt.get("ended")
+            yield {
+                **{key: receipt.get(key) for key in ("path", "stage")},
+                **{key: attempt.get(key) for key in ("attempt", "how", "detail", "host", "gpus")},
+                **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
+                "started": _time(began),
+                "ended": _time(ended),
+                "seconds": ended - began if began and ended else None,
+            }
+
+
+def _raw_files(plans: list[Manifest], receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Read the locks of the raw files that data were prepared from, where they are still there."""
+    locks = sorted({r["inputs"]["raw"] for r in receipts if "raw" in (r.get("inputs") or {})})
+    for lock in locks:
+        for store in dict.fromkeys(plan["store"] for plan in plans):
+            path = Path(store, lock)
+            if not path.is_file():
+                continue
+            try:
+                locked = json.loads(path.read_text(encoding="utf-8"))
+                files = sorted(locked["files"].items())
+            except (ValueError, KeyError, AttributeError) as error:
+                raise StpError(
+                    f"{path}: cannot be read ({error!r})",
+                    expected="the lock of a release's raw files",
+                    remedy="delete it and run again: the raw files are locked anew",
+                ) from None
+            for name, file in files:
+                yield {
+                    "lock": lock,
+                    **{key: locked.get(key) for key in ("dataset", "release", "source")},
+                    "file": name,
+                    "bytes": file.get("bytes"),
+                    "sha256": file.get("sha256"),
+                }
+            break
 
 
 def _json(value: Any) -> str:
@@ -246,17 +296,13 @@ def _sample_file(folder: Path) -> Path:
     return path
 
 
-def _create_view(database: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
-    """Create a view of the paper's values with its comments."""
-    about = {
-        "paper_values": (layout.PAPER_VALUES_COMMENT, layout.PAPER_VALUES_COLUMNS),
-        "paper_changes": (layout.PAPER_CHANGES_COMMENT, layout.PAPER_CHANGES_COLUMNS),
-    }
-    comment, columns = about[name]
-    database.execute(f"CREATE VIEW {name} AS {sql}")
-    database.execute(f"COMMENT ON VIEW {name} IS {_text(comment)}")
+def _create_view(database: duckdb.DuckDBPyConnection, view: View) -> None:
+    """Create a view with its comments; columns of tables keep those that they have there."""
+    name = _identifier(view.name)
+    database.execute(f"CREATE VIEW {name} AS {view.sql}")
+    database.execute(f"COMMENT ON VIEW {name} IS {_text(view.comment)}")
     for column, *_ in database.execute(f"DESCRIBE {name}").fetchall():
-        _comment(database, name, column, columns[column])
+        _comment(database, name, column, comment_of(view, column))
 
 
 def _create_sample_view(

@@ -115,6 +115,8 @@ ARTEFACTS = Table(
         ("inputs", "JSON", "Artefacts it was made from: name -> path in the store."),
         ("host", "VARCHAR", "Machine that made it."),
         ("device", "VARCHAR", "Processor or accelerator that made it."),
+        ("person", "VARCHAR", "Account that made it."),
+        ("slurm_job", "VARCHAR", "Slurm job that made it; NULL outside Slurm."),
         ("started", "TIMESTAMP", "Start (UTC)."),
         ("finished", "TIMESTAMP", "End (UTC)."),
         ("seconds", "DOUBLE", "Duration in seconds."),
@@ -122,6 +124,40 @@ ARTEFACTS = Table(
         ("packages", "JSON", "Versions of packages: name -> version."),
         ("bytes", "BIGINT", "Size of all its files."),
         ("files", "BIGINT", "Number of its files."),
+    ),
+)
+
+ATTEMPTS = Table(
+    "attempts",
+    "One row per attempt at an artefact: who ran it where and when, for how long, how it ended.",
+    (
+        ("path", "VARCHAR", "Folder of the artefact, relative to the store."),
+        ("stage", "VARCHAR", "Stage that made it."),
+        ("attempt", "BIGINT", "From 1; the last one made it."),
+        ("how", "VARCHAR", "done, failed, killed, out of memory, time limit, requeued or saved."),
+        ("detail", "VARCHAR", "What is known of why it ended so."),
+        ("host", "VARCHAR", "Machine."),
+        ("slurm_job", "VARCHAR", "Slurm job; NULL outside Slurm."),
+        ("gpus", "BIGINT", "GPUs that it had."),
+        ("started", "TIMESTAMP", "Start (UTC)."),
+        ("ended", "TIMESTAMP", "End (UTC); NULL if nobody saw it."),
+        ("seconds", "DOUBLE", "Duration in seconds; NULL if nobody saw its end."),
+        ("peak_mb", "DOUBLE", "The most memory that it held, in MB."),
+        ("memory_mb", "DOUBLE", "What it was allowed, in MB; NULL if nothing limited it."),
+    ),
+)
+
+RAW_FILES = Table(
+    "raw_files",
+    "One row per raw file that data were prepared from, as its release was locked at first sight.",
+    (
+        ("lock", "VARCHAR", "Lock file, relative to the store; raw_lock in lineage."),
+        ("dataset", "VARCHAR", "Dataset."),
+        ("release", "VARCHAR", "Release, as named in its configuration."),
+        ("source", "VARCHAR", "Origin of the bytes: official, sample, synthetic or own."),
+        ("file", "VARCHAR", "Path below the raw folder."),
+        ("bytes", "BIGINT", "Size."),
+        ("sha256", "VARCHAR", "Checksum."),
     ),
 )
 
@@ -263,3 +299,15 @@ SAMPLE_COLUMNS = {
     "cluster": "What the sample depends on: video, trajectory, month; unit of the bootstrap.",
     "variable": "Physical variable; NULL for all channels together.",
 }
+TABLES = (
+    CELLS,
+    SCORES,
+    ARTEFACTS,
+    ATTEMPTS,
+    RAW_FILES,
+    CONVENTIONS,
+    PUBLISHED,
+    PAPER_COLUMNS,
+    MATCHED_DISTANCES,
+)
+"""All tables, for people in this order."""

@@ -1,6 +1,7 @@
 """Verbs that read the results store."""
 
 import functools
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,3 +56,42 @@ def metrics(
         for choice, text in metric.conventions.items():
             table.add_row(f"{name}.{choice}", metrics_page.better(metric, choice), text)
     Console().print(table)
+
+
+@command(epilog=examples("stp schema", "stp schema leaderboard"))
+def schema(
+    name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+    page: Annotated[
+        Path | None, typer.Option(help="Write the page of the results store (Markdown) instead.")
+    ] = None,
+) -> None:
+    """List the tables and views of the results store, or the columns of one, with their meaning."""
+    from stp.collect.query import query as ask
+    from stp.disk import write_text, writing
+    from stp.errors import StpError, nearest
+    from stp.render import schema_page
+
+    if page is not None:
+        with writing(page):
+            write_text(page, schema_page.page())
+        say(None, f"wrote {page}")
+        return
+    known = (
+        "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "
+        "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
+    )
+    if name is None:
+        print(ask(database, f"{known} ORDER BY kind, name"))
+        return
+    names = [row["name"] for row in json.loads(ask(database, known, "json"))]
+    if name not in names:
+        raise StpError(
+            f"{database} has no table or view {name!r}",
+            expected=f"one of {', '.join(sorted(names))}",
+            remedy=nearest(name, names),
+        )
+    columns = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = "
+    print(ask(database, f"{columns}'{name}' ORDER BY column_index"))

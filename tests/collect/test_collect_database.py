@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from small_store import SmallStore
 
+from stp.collect import layout
 from stp.collect.database import build
 from stp.collect.scores import collect
+from stp.collect.views import VIEWS
 from stp.errors import StpError
 
 
@@ -45,9 +47,8 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
         "SELECT table_name, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
     )
-    names = ["artefacts", "cells", "conventions", "matched_distances", "paper_changes"]
-    names += ["paper_columns", "paper_values", "published", "sample_scores", "scores"]
-    assert [name for name, _ in tables] == names
+    names = [one.name for one in (*layout.TABLES, *VIEWS)]
+    assert [name for name, _ in tables] == sorted([*names, "sample_scores"])
     assert all(comment for _, comment in tables)
     bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
     assert ask(database, f"{bare} AND coalesce(comment, '') = ''") == []

@@ -1,0 +1,330 @@
+"""Views of results.duckdb for everyday questions, made of the tables in layout.py.
+
+A view is SQL with a comment for itself and for each of its columns; those that a table has already
+keep that table's comment.
+"""
+
+from typing import NamedTuple
+
+from stp.collect import layout
+from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
+from stp.score.options import CELL_KEYS
+
+
+class View(NamedTuple):
+    """A view: name, comment, query, and comments of columns that no table has."""
+
+    name: str
+    comment: str
+    sql: str
+    columns: dict[str, str]
+
+
+_KEYS = ", ".join(CELL_KEYS)
+_CASE_KEYS = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
+_CASE = ", ".join(_CASE_KEYS)
+_PART = "convention, variable, level, threshold"
+_STATED = {
+    "value": "Mean over test samples; NULL always has a reason.",
+    "ci95_low": "Lower end of the 95 % interval, from a bootstrap over clusters.",
+    "ci95_high": "Upper end of it.",
+    "n": "Test samples behind the value.",
+    "clusters": "Independent clusters behind the interval.",
+    "reason": "Why there is no value, or else why there is no interval.",
+}
+
+
+def _stated(where: str, more: str = "") -> str:
+    """A row for each value, with its interval beside it."""
+    return f"""
+SELECT
+    {_KEYS}, metric, {_PART}{more},
+    max(value) FILTER (WHERE statistic = 'mean') AS value,
+    max(value) FILTER (WHERE statistic = 'ci95_low') AS ci95_low,
+    max(value) FILTER (WHERE statistic = 'ci95_high') AS ci95_high,
+    max(n) FILTER (WHERE statistic = 'mean') AS n,
+    max(n) FILTER (WHERE statistic = 'ci95_low') AS clusters,
+    coalesce(
+        max(reason) FILTER (WHERE statistic = 'mean'), max(reason)
+    ) AS reason,
+    source, release, scale, protocol, official_paper_protocol, leaky, scores_fingerprint
+FROM scores
+WHERE lead IS {where}
+GROUP BY ALL"""
+
+
+OVERALL = View(
+    "overall",
+    "One row per cell, convention, variable, level and threshold: all lead times together.",
+    _stated("NULL"),
+    _STATED,
+)
+
+BY_LEAD = View(
+    "by_lead",
+    "One row per cell, convention, variable, level, threshold and lead time.",
+    _stated("NOT NULL", ", lead"),
+    _STATED,
+)
+
+LEADERBOARD = View(
+    "leaderboard",
+    "One row per model and evaluation, in every convention: seeds together, with the rank among "
+    "the models that were evaluated alike (same bytes and scale, all or none on a leaky split).",
+    f"""
+WITH runs AS (
+    SELECT
+        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        CASE WHEN count(value) = count(*) THEN avg(value) END AS value,
+        CASE WHEN count(value) = count(*) THEN stddev_samp(value) END AS seed_sd,
+        count(seed) AS seeds, min(n) AS n, any_value(reason) AS reason,
+        bool_and(official_paper_protocol) AS official_paper_protocol
+    FROM overall
+    GROUP BY ALL
+),
+directed AS (
+    SELECT
+        r.*,
+        CASE
+            WHEN c.best_at IS NOT NULL THEN abs(r.value - c.best_at)
+            WHEN c.higher_is_better THEN -r.value
+            WHEN NOT c.higher_is_better THEN r.value
+        END AS badness
+    FROM runs r LEFT JOIN conventions c USING (convention)
+)
+SELECT
+    * EXCLUDE (badness),
+    CASE WHEN badness IS NOT NULL THEN rank() OVER (alike ORDER BY badness NULLS LAST) END AS rank,
+    count(badness) OVER alike AS ranked,
+    CASE WHEN badness IS NOT NULL THEN first_value(model) OVER (
+        alike ORDER BY badness NULLS LAST, model
+    ) END AS best_model,
+    CASE WHEN badness IS NOT NULL THEN first_value(value) OVER (
+        alike ORDER BY badness NULLS LAST, model
+    ) END AS best_value
+FROM directed
+WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, source, scale, leaky)""",
+    {
+        **_STATED,
+        "value": "Mean over seeds; NULL if one of them has none.",
+        "seed_sd": "Standard deviation over seeds; NULL for fewer than two.",
+        "seeds": "Trainings with a seed; 0 for deterministic models.",
+        "rank": "1 is best, ties share; NULL without a value or a direction.",
+        "ranked": "Models that have a rank.",
+        "best_model": "The model at rank 1, the first by name of several.",
+        "best_value": "Its value.",
+    },
+)
+
+DELTAS = View(
+    "deltas",
+    "Our values beside the printed ones, at every place of the paper's tables that has both.",
+    """
+WITH whose AS (
+    SELECT
+        dimension, model, trained_on, tested_on, subset,
+        CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
+            AS frame_interval,
+        bool_and(official_paper_protocol) AS comparable,
+        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; ') AS bytes
+    FROM cells
+    WHERE variant = 'default' AND train_subset = 'all'
+    GROUP BY ALL
+)
+SELECT
+    o.dimension, o.model, o.trained_on, o.tested_on, o.subset, o.frame_interval, o.tested,
+    o.metric, o.convention, o.value, p.value AS published,
+    CASE WHEN w.comparable AND p.remark IS NULL THEN o.value - p.value END AS difference,
+    CASE
+        WHEN NOT w.comparable THEN 'not comparable: ' || w.bytes
+        ELSE p.remark
+    END AS why_none,
+    o.n, w.bytes
+FROM paper_values o
+JOIN paper_values p
+    ON p.side = 'published' AND p.dimension = o.dimension AND p.model = o.model
+    AND p.trained_on = o.trained_on AND p.tested_on = o.tested_on AND p.subset = o.subset
+    AND p.frame_interval IS NOT DISTINCT FROM o.frame_interval AND p.metric = o.metric
+JOIN whose w
+    ON w.dimension = o.dimension AND w.model = o.model AND w.trained_on = o.trained_on
+    AND w.tested_on = o.tested_on AND w.subset = o.subset
+    AND w.frame_interval IS NOT DISTINCT FROM o.frame_interval
+WHERE o.side = 'ours' AND o.value IS NOT NULL AND p.value IS NOT NULL""",
+    {
+        "frame_interval": layout.PAPER_VALUES_COLUMNS["frame_interval"],
+        "tested": "What was tested, for people.",
+        "metric": "Column heading of the paper, behind a variable where it names one.",
+        "value": "Our value, the mean over seeds.",
+        "published": "The printed value.",
+        "difference": "Ours minus printed: only for official bytes under the paper's protocol, and "
+        "printed values without doubt.",
+        "why_none": "Why there is no difference.",
+        "n": "Test samples behind our value.",
+        "bytes": "Origin of the bytes, and protocol.",
+    },
+)
+
+COVERAGE = View(
+    "coverage",
+    "One row per model and evaluation: how many cells there are, whose bytes, and which of its "
+    "conventions have no value.",
+    f"""
+WITH valued AS (
+    SELECT
+        {_CASE}, model, variant,
+        count(DISTINCT convention) FILTER (WHERE value IS NOT NULL) AS conventions,
+        list(DISTINCT convention ORDER BY convention) FILTER (WHERE value IS NULL) AS without_value
+    FROM overall
+    GROUP BY ALL
+)
+SELECT
+    c.* EXCLUDE (joined), v.conventions, coalesce(v.without_value, []) AS without_value
+FROM (
+    SELECT
+        {_CASE}, model, variant, count(*) AS cells, count(seed) AS seeds,
+        any_value(source) AS source, any_value(scale) AS scale, any_value(protocol) AS protocol,
+        bool_and(official_paper_protocol) AS official_paper_protocol, true AS joined
+    FROM cells
+    GROUP BY ALL
+) c
+JOIN valued v USING ({_CASE}, model, variant)""",
+    {
+        "cells": "Cells: one for each seed, or one.",
+        "seeds": "Trainings with a seed; 0 for deterministic models.",
+        "conventions": "Conventions that have a value.",
+        "without_value": "Conventions without one; `overall` has the reasons.",
+    },
+)
+
+COST = View(
+    "cost",
+    "One row per cell: seconds of each stage, and where they were spent. Data and trained models "
+    "serve several cells, so their seconds must not be added up over cells: artefacts has each "
+    "piece of work once.",
+    f"""
+SELECT
+    {", ".join(f"c.{key}" for key in CELL_KEYS)},
+    d.seconds AS prepare_seconds, t.seconds AS train_seconds, p.seconds AS predict_seconds,
+    s.seconds AS score_seconds, v.seconds AS perceptual_seconds,
+    t.device AS train_device, t.host AS train_host,
+    p.device AS predict_device, p.host AS predict_host,
+    coalesce(t.bytes, 0) AS model_bytes, coalesce(p.bytes, 0) AS predictions_bytes
+FROM cells c
+LEFT JOIN artefacts d ON ends_with(c.data_folder, '/' || d.path)
+LEFT JOIN artefacts t ON ends_with(c.model_folder, '/' || t.path)
+LEFT JOIN artefacts p ON ends_with(c.predictions_folder, '/' || p.path)
+LEFT JOIN artefacts s ON ends_with(c.scores_folder, '/' || s.path)
+LEFT JOIN artefacts v ON ends_with(c.perceptual_folder, '/' || v.path)""",
+    {
+        "prepare_seconds": "Preparation of the data of the test.",
+        "train_seconds": "Training; NULL where nothing is trained.",
+        "predict_seconds": "Prediction; NULL where forecasts are scored while they are made.",
+        "score_seconds": "Scores (and forecasts, where they are not stored).",
+        "perceptual_seconds": "Scores that look through networks; NULL if there are none.",
+        "train_device": "Processor or accelerator of the training.",
+        "train_host": "Machine of the training.",
+        "predict_device": "Processor or accelerator of the prediction.",
+        "predict_host": "Machine of the prediction.",
+        "model_bytes": "Size of the trained model's artefact.",
+        "predictions_bytes": "Size of the predictions; 0 where they are not stored.",
+    },
+)
+
+LINEAGE = View(
+    "lineage",
+    "One row per cell and artefact behind it, in the order of the stages: which code, recipe, "
+    "machine and versions; the first ones name the lock of the raw files (table raw_files).",
+    f"""
+WITH behind AS (
+    UNPIVOT (
+        SELECT
+            {_KEYS}, data_folder AS data, model_folder AS trained,
+            predictions_folder AS predictions, scores_folder AS scores,
+            perceptual_folder AS perceptual
+        FROM cells
+    )
+    ON data, trained, predictions, scores, perceptual
+    INTO NAME part VALUE folder
+)
+SELECT
+    b.* EXCLUDE (part, folder),
+    CASE part
+        WHEN 'data' THEN 1 WHEN 'trained' THEN 2 WHEN 'predictions' THEN 3
+        WHEN 'scores' THEN 4 ELSE 5
+    END AS step,
+    a.*, a.inputs->>'$.raw' AS raw_lock
+FROM behind b JOIN artefacts a ON ends_with(b.folder, '/' || a.path)""",
+    {
+        "step": "1 data, 2 trained model, 3 predictions, 4 scores, 5 perceptual scores.",
+        "raw_lock": "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
+    },
+)
+
+CONVENTION_EFFECTS = View(
+    "convention_effects",
+    "How much of a ranking is convention: one row per evaluation and pair of conventions of one "
+    "metric (of the same variable and threshold), over the models that both rank.",
+    f"""
+SELECT
+    {", ".join(f"a.{key}" for key in _CASE_KEYS)}, a.metric,
+    a.convention, b.convention AS other, a.variable, a.level, a.threshold,
+    a.source, a.scale, a.leaky, count(*) AS models,
+    corr(a.rank, b.rank) AS rank_correlation,
+    max(abs(a.rank - b.rank)) AS largest_move,
+    count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
+    any_value(a.best_model) AS best_model, any_value(b.best_model) AS other_best_model,
+    any_value(a.best_model) <> any_value(b.best_model) AS another_wins,
+    median(abs(b.value - a.value) / nullif(abs(a.value), 0)) AS relative_difference
+FROM leaderboard a
+JOIN leaderboard b
+    ON a.metric = b.metric AND a.convention < b.convention
+    AND a.model = b.model AND a.variant = b.variant
+    AND {" AND ".join(f"a.{key} = b.{key}" for key in _CASE_KEYS)}
+    AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
+    AND a.threshold IS NOT DISTINCT FROM b.threshold
+    AND a.source = b.source AND a.scale = b.scale AND a.leaky = b.leaky
+WHERE a.rank IS NOT NULL AND b.rank IS NOT NULL
+GROUP BY ALL""",
+    {
+        "other": "The convention that it is compared with.",
+        "models": "Models that both rank.",
+        "rank_correlation": "Spearman's correlation of the ranks; NULL where all share one.",
+        "largest_move": "The most places that a model moves.",
+        "moved": "Models that move at all.",
+        "best_model": "Best by the convention.",
+        "other_best_model": "Best by the other.",
+        "another_wins": "Whether these are two.",
+        "relative_difference": "Median over models of |other - value| / |value|.",
+    },
+)
+
+VIEWS = (
+    View("paper_values", layout.PAPER_VALUES_COMMENT, PAPER_VALUES, layout.PAPER_VALUES_COLUMNS),
+    View(
+        "paper_changes", layout.PAPER_CHANGES_COMMENT, PAPER_CHANGES, layout.PAPER_CHANGES_COLUMNS
+    ),
+    OVERALL,
+    BY_LEAD,
+    LEADERBOARD,
+    DELTAS,
+    COVERAGE,
+    COST,
+    LINEAGE,
+    CONVENTION_EFFECTS,
+)
+"""In the order in which they are made: some ask others."""
+
+
+def comment_of(view: View, column: str) -> str:
+    """What a column of a view means: its own comment, or that of the table it comes from.
+
+    Raises:
+        KeyError: nobody says.
+    """
+    if column in view.columns:
+        return view.columns[column]
+    for table in layout.TABLES:
+        for name, _, comment in table.columns:
+            if name == column:
+                return comment
+    raise KeyError(f"{view.name}.{column}")

@@ -1,0 +1,182 @@
+"""Views for everyday questions: who leads, how much is convention, what is behind a number."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from scipy.stats import spearmanr
+from small_store import SmallStore
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.render import schema_page
+
+PAGE = Path(__file__).parents[2] / "docs" / "results_store.md"
+Ask = Callable[..., list[tuple[Any, ...]]]
+
+
+def built(store: SmallStore) -> Ask:
+    """Collect a store and return a function that asks its database."""
+    manifest = store.write()
+    rows = store.folder / "collected" / "short_term.parquet"
+    collect(manifest, rows)
+    database = store.folder / "results.duckdb"
+    build([manifest], [rows], database)
+
+    def ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(database), read_only=True) as connection:
+            return connection.execute(sql, list(values)).fetchall()
+
+    return ask
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    return SmallStore(tmp_path)
+
+
+def ssim(value: float | None, **more: Any) -> dict[str, Any]:
+    return {"ssim.range2": {"mean": value, **more}}
+
+
+def test_a_value_stands_beside_its_interval(store: SmallStore) -> None:
+    store.add("convlstm", "moving_mnist", ssim(0.9, low=0.8, high=0.95, leads=[0.95, 0.85]), seed=1)
+    ask = built(store)
+    columns = "value, ci95_low, ci95_high, n, clusters"
+    (row,) = ask(f"SELECT {columns} FROM overall WHERE convention = 'ssim.range2'")
+    assert row == (0.9, 0.8, 0.95, 200, 20)
+    assert ask("SELECT lead, value FROM by_lead ORDER BY lead") == [(1, 0.95), (2, 0.85)]
+
+
+def test_seeds_are_ranked_together_and_ties_share(store: SmallStore) -> None:
+    for seed, value in enumerate((0.5, 1.0)):
+        store.add("convlstm", "moving_mnist", ssim(value), seed=seed)
+    store.add("persistence", "moving_mnist", ssim(0.75))
+    store.add("climatology", "moving_mnist", ssim(0.95))
+    store.add("simvpv2", "moving_mnist", ssim(None, reason="diverged"), seed=0)
+    ask = built(store)
+    found = ask(
+        "SELECT model, rank, ranked, seeds, value, round(seed_sd, 4), best_model FROM leaderboard "
+        "WHERE convention = 'ssim.range2' ORDER BY rank, model"
+    )
+    assert found == [
+        ("climatology", 1, 3, 0, 0.95, None, "climatology"),
+        ("convlstm", 2, 3, 2, 0.75, 0.3536, "climatology"),
+        ("persistence", 2, 3, 0, 0.75, None, "climatology"),
+        ("simvpv2", None, 3, 1, None, None, None),
+    ]
+
+
+def test_lower_and_nearer_to_a_value_can_be_better(store: SmallStore) -> None:
+    known = store.manifest["conventions"]
+    plain = {"title": "", "unit": "1", "description": "", "available": True, "reason": ""}
+    known["mse.pixel_sum"] = {**plain, "higher_is_better": False, "best_at": None}
+    known["frequency_bias.mean"] = {**plain, "higher_is_better": None, "best_at": 1.0}
+    for model, error, bias in (("persistence", 3.0, 0.5), ("climatology", 1.0, 2.0)):
+        values = {"mse.pixel_sum": {"mean": error}, "frequency_bias.mean": {"mean": bias}}
+        store.add(model, "moving_mnist", {**ssim(0.5), **values})
+    ask = built(store)
+    best = dict(ask("SELECT convention, best_model FROM leaderboard WHERE rank = 1"))
+    assert best["mse.pixel_sum"] == "climatology"
+    assert best["frequency_bias.mean"] == "persistence", "0.5 is nearer to 1 than 2"
+
+
+def test_made_up_and_official_bytes_are_never_ranked_together(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", ssim(0.7))
+    store.add("climatology", "moving_mnist", ssim(0.8), official=True)
+    ask = built(store)
+    ranks = ask("SELECT source, rank, ranked FROM leaderboard WHERE convention = 'ssim.range2'")
+    assert sorted(ranks) == [("official", 1, 1), ("synthetic", 1, 1)]
+
+
+def test_differences_to_printed_values_need_the_papers_bytes(store: SmallStore) -> None:
+    store.add("convlstm", "moving_mnist", ssim(0.9300), seed=1, official=True)
+    store.add("simvpv2", "moving_mnist", ssim(0.5), seed=1)
+    ask = built(store)
+    found = {model: rest for model, *rest in ask(
+        "SELECT model, value, published, difference, why_none FROM deltas WHERE metric = 'SSIM'"
+    )}  # fmt: skip
+    assert found["convlstm"][:3] == [0.93, 0.929, pytest.approx(0.001)]
+    assert found["simvpv2"][:3] == [0.5, 0.9404, None]
+    assert found["simvpv2"][3].startswith("not comparable: synthetic bytes")
+
+
+def test_how_much_of_a_ranking_is_convention(store: SmallStore) -> None:
+    known = store.manifest["conventions"]
+    known["ssim.range1"] = dict(known["ssim.range2"])
+    values = {"persistence": (0.9, 0.5), "climatology": (0.8, 0.7), "context_mean": (0.7, 0.6)}
+    for model, (first, second) in values.items():
+        scores = {"ssim.range2": {"mean": first}, "ssim.range1": {"mean": second}}
+        store.add(model, "moving_mnist", scores)
+    ask = built(store)
+    (row,) = ask(
+        "SELECT convention, other, models, rank_correlation, largest_move, moved, another_wins, "
+        "relative_difference FROM convention_effects"
+    )
+    ones, twos = zip(*((second, first) for first, second in values.values()), strict=True)
+    assert row[:3] == ("ssim.range1", "ssim.range2", 3)
+    assert row[3] == pytest.approx(spearmanr(ones, twos).statistic)
+    assert row[4:7] == (2, 3, True)
+    changes = sorted(abs(first - second) / second for first, second in values.values())
+    assert row[7] == pytest.approx(changes[1])
+
+
+def test_a_number_leads_to_its_artefacts_and_raw_files(store: SmallStore) -> None:
+    cell = store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
+    receipt = Path(cell["data"], "artefact.json")
+    lock = "raw/moving_mnist/digits.lock.json"
+    attempt = {"attempt": 1, "how": "killed", "host": "node1", "time": 10.0, "ended": 25.0}
+    text = json.loads(receipt.read_text()) | {"inputs": {"raw": lock}, "attempts": [attempt]}
+    receipt.write_text(json.dumps(text))
+    path = Path(store.manifest["store"], lock)
+    path.parent.mkdir(parents=True)
+    file = {"bytes": 12, "sha256": "ab" * 32}
+    locked = {"dataset": "moving_mnist", "release": "digits", "source": "synthetic"}
+    path.write_text(json.dumps({**locked, "files": {"digits.gz": file}}))
+    ask = built(store)
+    assert [step for (step,) in ask("SELECT step FROM lineage ORDER BY step")] == [1, 2, 3, 4]
+    (row,) = ask("SELECT r.file, r.sha256 FROM lineage l JOIN raw_files r ON r.lock = l.raw_lock")
+    assert row == ("digits.gz", "ab" * 32)
+    assert ask("SELECT how, host, seconds FROM attempts") == [("killed", "node1", 15.0)]
+    assert ask("SELECT train_seconds, train_host FROM cost") == [(90.0, "node1")]
+
+
+def test_coverage_counts_cells_and_names_what_has_no_value(store: SmallStore) -> None:
+    for seed in (0, 1):
+        store.add("convlstm", "moving_mnist", ssim(0.9), seed=seed)
+    ask = built(store)
+    columns = "cells, seeds, conventions, without_value, source"
+    assert ask(f"SELECT {columns} FROM coverage") == [(2, 2, 1, ["lpips.alex"], "synthetic")]
+
+
+def test_the_page_is_what_the_database_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == schema_page.page(), (
+        "run: stp schema --page docs/results_store.md"
+    )
+
+
+def test_the_questions_of_the_page_have_answers(store: SmallStore) -> None:
+    store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
+    ask = built(store)
+    queries = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), flags=re.S)
+    assert len(queries) == 6
+    for query in queries:
+        if not query.startswith("COPY"):
+            ask(query)
+
+
+def test_the_verb_explains_a_table(store: SmallStore) -> None:
+    store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
+    built(store)
+    database = ["--database", str(store.folder / "results.duckdb")]
+    shown = CliRunner().invoke(app, ["schema", "leaderboard", *database])
+    assert "1 is best, ties share" in shown.output
+    assert "leaderboard" in CliRunner().invoke(app, ["schema", *database]).output
+    wrong = CliRunner().invoke(app, ["schema", "leaderbord", *database])
+    assert wrong.exit_code != 0 and "did you mean leaderboard?" in str(wrong.exception)
