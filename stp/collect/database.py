@@ -64,6 +64,7 @@ def build(
     receipts = _receipts(plans)
     matched = matched_distances(plans, scores, cache, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
+        database.begin()  # one commit, not one for each of hundreds of comments
         _create(database, layout.SCORES, scores)
         _create(database, layout.CELLS, _rows(_cells(plans)))
         _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
@@ -76,6 +77,7 @@ def build(
         for view in VIEWS:
             _create_view(database, view)
         _create_sample_view(database, samples, conventions)
+        database.commit()
 
 
 def _rows(rows: Iterable[dict[str, Any]]) -> pa.Table:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,20 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
         StpError: there is no database, the format is unknown, or DuckDB refuses the statement.
     """
     _check(format)
+    return written(*answer(database, sql), format)
+
+
+def answer(
+    database: Path, sql: str, values: Sequence[Any] = ()
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run a statement and return the names of its columns, and its rows.
+
+    Args:
+        values: of the places marked with ``?``.
+
+    Raises:
+        StpError: there is no database, or DuckDB refuses the statement.
+    """
     if not database.is_file():
         raise StpError(
             f"{database}: no such database",
@@ -37,10 +52,10 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
         )
     try:
         with duckdb.connect(str(database), read_only=True) as connection:
-            answer = connection.execute(sql)
+            found = connection.execute(sql, list(values))
             # DuckDB answers None to an empty statement, whatever its stubs say.
-            columns = [column[0] for column in answer.description or []] if answer else []
-            rows = answer.fetchall() if columns else []
+            columns = [column[0] for column in found.description or []] if found else []
+            rows = found.fetchall() if columns else []
     except duckdb.Error as error:
         raise StpError(
             f"DuckDB: {error}",
@@ -53,7 +68,7 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
             expected="one SQL statement that reads, such as SELECT",
             remedy="'SHOW ALL TABLES' lists tables and columns",
         )
-    return written(columns, rows, format)
+    return columns, rows
 
 
 def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:

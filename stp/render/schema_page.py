@@ -18,6 +18,8 @@ the database, `FROM duckdb_columns()` shows them.
 ```sh
 stp query "FROM leaderboard LIMIT 5"        # also -f csv, json, markdown
 stp schema leaderboard                      # columns of a table or view, with what they mean
+stp compare simvpv2 convlstm --on kth       # paired test of two models, wherever both were evaluated
+stp trace 0.8248 --model simvpv2            # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
 
@@ -40,7 +42,7 @@ COPY (FROM overall) TO 'overall.parquet';
 
 ## Five questions
 
-Who wins on KTH in SSIM? (Whether it is significant stands in `results/tables/short_term_tidy.csv`.)
+Who wins on KTH in SSIM? (Whether it is significant says `stp compare`, or `short_term_tidy.csv`.)
 
 ```sql
 SELECT rank, model, value, seed_sd, source, official_paper_protocol FROM leaderboard

@@ -95,3 +95,75 @@ def schema(
         )
     columns = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = "
     print(ask(database, f"{columns}'{name}' ORDER BY column_index"))
+
+
+@command(
+    epilog=examples(
+        "stp compare simvpv2 convlstm",
+        "stp compare simvpv2 convlstm --on kth --column SSIM",
+        "stp compare simvpv2 convlstm -f csv > compared.csv",
+    )
+)
+def compare(
+    a: Annotated[str, typer.Argument(help="A model, as in config/models.")],
+    b: Annotated[str, typer.Argument(help="Another one.")],
+    on: Annotated[str | None, typer.Option(help="A case or dataset of the test.")] = None,
+    column: Annotated[str | None, typer.Option(help="A column of tables, such as SSIM.")] = None,
+    results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
+    format: Annotated[
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", "-f", help="How to print the answer."),
+    ] = "table",
+) -> None:
+    """Compare two models wherever both were evaluated: a paired bootstrap over clusters of clips.
+
+    Holm's correction covers all comparisons of the answer; `detectable` is the smallest difference
+    that four of five such tests would find.
+    """
+    from stp.collect.query import written
+    from stp.render import pairwise
+
+    pairs = pairwise.compare(results, a, b, on=on, column=column)
+    columns = [{"a": a, "b": b}.get(name, name) for name in pairwise.COLUMNS]
+    print(written(columns, pairwise.rows(pairs), format), end="")
+    if format == "table":
+        tested = [pair for pair in pairs if pair.p is not None]
+        for model in (a, b):
+            wins = sum(pair.better == model for pair in tested)
+            print(f"{model} is significantly better in {wins} of {len(tested)} comparisons.")
+
+
+@command(epilog=examples("stp trace 0.8248", "stp trace 0.8248 --model simvpv2 --on kth"))
+def trace(
+    number: Annotated[str, typer.Argument(help="A value of a cell, as a table prints it.")],
+    model: Annotated[str | None, typer.Option(help="Only of this model.")] = None,
+    on: Annotated[str | None, typer.Option(help="Only of this dataset of the test.")] = None,
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+) -> None:
+    """Follow a printed number back to its cell, artefacts, code and raw files."""
+    from stp.collect import trace as following
+
+    found = following.matches(database, number, model, on)
+    for match in found[: following.MOST]:
+        told = {key: value for key, value in match.items() if value is not None and key != "scores"}
+        print("  ".join(f"{key} {value}" for key, value in told.items()))
+    if len(found) > following.MOST:
+        print(f"... and more: {number} has few digits; --model and --on choose")
+    for scores in dict.fromkeys(match["scores"] for match in found[: following.MOST]):
+        if len({match["scores"] for match in found}) > 3:
+            print("Choose one with --model and --on to see where it comes from.")
+            break
+        print(f"\nscores {scores} are made of:")
+        for step in following.lineage(database, scores):
+            seconds = f"{step['seconds']:.0f} s" if step["seconds"] is not None else "unknown time"
+            print(f"  {step['stage']:<8} {step['path']}")
+            print(
+                f"           code {step['code_fingerprint']}, commit {step['commit']}, "
+                f"{seconds} on {step['host']} ({step['device']})"
+            )
+            if step["raw_lock"]:
+                files, size, first = following.raw_files(database, step["raw_lock"])
+                print(f"           raw files: {files}, {size} bytes; {first}")
+                print(f"           locked in {step['raw_lock']}")

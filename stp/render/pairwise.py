@@ -1,0 +1,224 @@
+"""Two models beside each other, wherever both were evaluated: ``stp compare A B``.
+
+Both are resampled over the same clusters of clips (`stp.render.significance`), so that the interval
+of their difference knows that they saw the same clips. Holm's correction covers all comparisons of
+the answer. A difference that could hardly have been found, because there are few clips, is told by
+the smallest one that would be found in four of five such tests.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.errors import StpError, nearest
+from stp.render.direction import Direction
+from stp.render.figures.reading import Line, Scores, read
+from stp.render.significance import Asked, Resampled, holm, p_value, resample
+from stp.render.standing import LEVEL
+
+POWER = 0.8416 + 1.9600
+"""Standard errors that a difference must have to be found at 5 % in four of five tests."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One column of one case, for two models.
+
+    Attributes:
+        a, b: values, means over seeds.
+        low, high: 95 % interval of b - a over resamples of clusters.
+        p, corrected: of the difference, alone and with Holm's correction over the answer.
+        detectable: the smallest difference that four of five such tests would find.
+        clusters: that were drawn from.
+        better: the model that is significantly better, or empty.
+        reason: why there is no test.
+    """
+
+    dimension: str
+    case: str
+    column: str
+    convention: str
+    direction: Direction
+    a: float
+    b: float
+    source: str
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    corrected: float | None = None
+    detectable: float | None = None
+    clusters: int | None = None
+    better: str = ""
+    reason: str = ""
+
+
+COLUMNS = (
+    "dimension",
+    "tested",
+    "column",
+    "a",
+    "b",
+    "b_minus_a",
+    "ci95_low",
+    "ci95_high",
+    "p",
+    "p_corrected",
+    "better",
+    "detectable",
+    "clusters",
+    "source",
+    "reason",
+)
+
+
+def compare(
+    results: Path, a: str, b: str, *, on: str | None = None, column: str | None = None
+) -> list[Pair]:
+    """Compare two models wherever both were evaluated.
+
+    Args:
+        results: the folder with ``collected/``.
+        a, b: models, as in config/models.
+        on: a case (``kth``, ``bridge-interval-2``) or dataset; all unless given.
+        column: of the paper's tables, such as ``SSIM``; all unless given.
+
+    Raises:
+        StpError: nothing was collected, a name is not known, or nothing is left to compare.
+    """
+    if a == b:
+        raise StpError(f"{a} cannot be compared with itself", remedy="name two models")
+    manifests = sorted((results / "collected").glob("*.json"))
+    if not manifests:
+        raise StpError(
+            f"nothing has been collected in {results / 'collected'}",
+            expected="the scores of a dimension",
+            remedy="make a table, such as results/tables/short_term.csv",
+        )
+    every = [read(manifest, results) for manifest in manifests]
+    lines = [line for scores in every for case in scores.cases.values() for line in case]
+    _check_known("model", (a, b), {_model(line) for line in lines})
+    if on is not None:
+        cases = {case for scores in every for case in scores.cases}
+        datasets = {str(line.cells[0]["key"]["tested_on"]) for line in lines}
+        _check_known("case", (on,), cases | datasets)
+    found: list[tuple[Pair, Asked, Asked]] = []
+    for scores in every:
+        found += _pairs(scores, a, b, on)
+    if column is not None:
+        _check_known("column", (column,), {pair.column for pair, *_ in found})
+        found = [one for one in found if one[0].column == column]
+    if not found:
+        raise StpError(
+            f"{a} and {b} have no values of the same column and case",
+            expected="two models that were evaluated alike",
+            remedy="`stp query 'FROM coverage'` shows what there is",
+        )
+    return _corrected([_tested(a, b, *one) for one in found], a, b)
+
+
+def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
+    """The answer as rows with `COLUMNS`."""
+    return [
+        (
+            pair.dimension,
+            pair.case,
+            pair.column,
+            pair.a,
+            pair.b,
+            pair.b - pair.a,
+            pair.low,
+            pair.high,
+            pair.p,
+            pair.corrected,
+            pair.better,
+            pair.detectable,
+            pair.clusters,
+            pair.source,
+            pair.reason,
+        )
+        for pair in pairs
+    ]
+
+
+def _model(line: Line) -> str:
+    return str(line.cells[0]["key"]["model"])
+
+
+def _check_known(what: str, asked: Iterable[str], known: set[str]) -> None:
+    for name in asked:
+        if name not in known:
+            raise StpError(
+                f"no {what} {name!r} was evaluated",
+                expected=f"one of {', '.join(sorted(known))}",
+                remedy=nearest(name, known),
+            )
+
+
+def _pairs(scores: Scores, a: str, b: str, on: str | None) -> Iterable[tuple[Pair, Asked, Asked]]:
+    """Columns that both models have a value of, with what has to be resampled."""
+    for case, lines in scores.cases.items():
+        if on is not None and on not in (case, lines[0].cells[0]["key"]["tested_on"]):
+            continue
+        for first in (line for line in lines if _model(line) == a):
+            for second in (line for line in lines if _model(line) == b):
+                for column, one in first.row.entries.items():
+                    other = second.row.entries.get(column)
+                    if other is None or one.value is None or other.value is None:
+                        continue
+                    pair = Pair(
+                        dimension=scores.plan["dimension"],
+                        case=case,
+                        column=column,
+                        convention=one.convention,
+                        direction=scores.direction(case, column),
+                        a=one.value,
+                        b=other.value,
+                        source=first.row.source,
+                    )
+                    yield (
+                        pair,
+                        Asked(tuple(first.cells), one.convention, one.part, one.value),
+                        Asked(tuple(second.cells), other.convention, other.part, other.value),
+                    )
+
+
+def _tested(a: str, b: str, pair: Pair, first: Asked, second: Asked) -> Pair:
+    ones, others = resample([first, second])
+    for model, resampled in ((a, ones), (b, others)):
+        if isinstance(resampled, str):
+            return replace(pair, reason=f"{model}: {resampled}")
+    assert isinstance(ones, Resampled) and isinstance(others, Resampled)
+    if ones.clusters != others.clusters:
+        return replace(pair, reason="they were scored on different clusters of clips")
+    differences = others.values - ones.values
+    if not np.isfinite(differences).all():
+        return replace(pair, reason="some resamples have no value")
+    low, high = (float(end) for end in np.percentile(differences, (2.5, 97.5)))
+    losses = pair.direction.losses(others.values) - pair.direction.losses(ones.values)
+    return replace(
+        pair,
+        low=low,
+        high=high,
+        p=p_value(losses if pair.direction.known else differences),
+        detectable=POWER * float(differences.std(ddof=1)),
+        clusters=len(ones.clusters[0]),
+    )
+
+
+def _corrected(pairs: list[Pair], a: str, b: str) -> list[Pair]:
+    """Correct for all comparisons of the answer, and name who is significantly better."""
+    tested = [pair for pair in pairs if pair.p is not None]
+    corrected = iter(holm([pair.p for pair in tested if pair.p is not None]))
+    found = []
+    for pair in pairs:
+        if pair.p is None:
+            found.append(pair)
+            continue
+        p = next(corrected)
+        b_wins = pair.direction.loss(pair.b) < pair.direction.loss(pair.a)
+        better = (b if b_wins else a) if p < LEVEL and pair.direction.known else ""
+        found.append(replace(pair, corrected=p, better=better))
+    return found

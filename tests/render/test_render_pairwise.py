@@ -1,0 +1,138 @@
+"""Two models beside each other, and a printed number followed back: `stp compare`, `stp trace`."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_store import SmallStore
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.collect import trace
+from stp.collect.everything import build_database, collect_dimension
+from stp.errors import StpError
+from stp.render.pairwise import compare
+from stp.render.significance import RESAMPLES
+from stp.score.tables import write_clusters
+
+CLUSTERS = 20
+RNG = np.random.default_rng(3)
+BASE = RNG.normal(0.7, 0.1, CLUSTERS)
+SCORES = {
+    "persistence": BASE,
+    "convlstm": BASE + RNG.normal(0.02, 0.01, CLUSTERS),  # better on nearly every clip
+    "simvpv2": BASE + RNG.normal(0, 0.05, CLUSTERS),  # no better, no worse
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """SSIM of three models on twenty videos of one clip each."""
+    folder = tmp_path_factory.mktemp("pairwise")
+    store = SmallStore(folder)
+    for model, values in SCORES.items():
+        seed = None if model == "persistence" else 0
+        scored = {"ssim.range2": {"mean": float(values.mean()), "leads": [float(values.mean())]}}
+        cell = store.add(model, "moving_mnist", scored, seed=seed)
+        names = [f"video{n}" for n in range(CLUSTERS)]
+        sums = {"ssim.range2": values.reshape(CLUSTERS, 1, 1)}
+        ones = np.ones(CLUSTERS, np.int64)
+        write_clusters(Path(cell["scores"], "cluster_sums.parquet"), names, ones, sums)
+    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
+    build_database(folder / "collected", folder / "results.duckdb")
+    return folder
+
+
+def test_differences_are_those_of_the_same_clips(results: Path) -> None:
+    (pair,) = compare(results, "persistence", "convlstm")
+    drawn = np.random.default_rng(0).integers(CLUSTERS, size=(RESAMPLES, CLUSTERS))
+    differences = (SCORES["convlstm"] - SCORES["persistence"])[drawn].mean(axis=1)
+    assert (pair.case, pair.column, pair.clusters) == ("moving_mnist", "SSIM", CLUSTERS)
+    assert [pair.low, pair.high] == pytest.approx(list(np.percentile(differences, (2.5, 97.5))))
+    assert pair.detectable == pytest.approx(2.8 * differences.std(ddof=1), rel=1e-3)
+    assert pair.p == pytest.approx(2 / (RESAMPLES + 1)) and pair.better == "convlstm"
+    # Seen apart, both vary with the clips far more than they differ.
+    assert pair.detectable < 0.2 * SCORES["convlstm"].std() / CLUSTERS**0.5 * 2.8
+
+
+def test_what_is_about_equal_has_no_winner(results: Path) -> None:
+    (pair,) = compare(results, "persistence", "simvpv2", on="moving_mnist", column="SSIM")
+    assert pair.p is not None and pair.p > 0.05 and pair.better == ""
+
+
+def test_the_order_of_the_two_does_not_matter(results: Path) -> None:
+    (one,) = compare(results, "persistence", "convlstm")
+    (other,) = compare(results, "convlstm", "persistence")
+    assert (one.p, one.better) == (other.p, other.better)
+    assert one.low is not None and other.high == pytest.approx(-one.low)
+    assert other.detectable == pytest.approx(one.detectable)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "remedy"),
+    [
+        (("convlstm", "persistense"), "no model 'persistense'", "did you mean persistence?"),
+        (("convlstm", "convlstm"), "compared with itself", "name two models"),
+        (("convlstm", "persistence", "--on", "moving_mnits"), "no case", "moving_mnist"),
+        (("convlstm", "persistence", "--column", "SIM"), "no column", "SSIM"),
+    ],
+)
+def test_mistakes_are_answered(
+    results: Path, arguments: tuple[str, ...], what: str, remedy: str
+) -> None:
+    done = CliRunner().invoke(app, ["compare", *arguments, "--results", str(results)])
+    assert done.exit_code != 0 and what in str(done.exception) and remedy in str(done.exception)
+
+
+def test_answers_for_people_and_for_programs(results: Path) -> None:
+    asked = ["compare", "persistence", "convlstm", "--results", str(results)]
+    shown = CliRunner().invoke(app, asked).output
+    assert "convlstm is significantly better in 1 of 1 comparisons" in shown
+    (row,) = json.loads(CliRunner().invoke(app, [*asked, "-f", "json"]).output)
+    assert row["b_minus_a"] == pytest.approx(row["convlstm"] - row["persistence"])
+    assert row["source"] == "synthetic"
+
+
+def test_without_sums_there_is_a_reason_and_no_p(results: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(results, copy)
+    manifest = copy / "collected" / "short_term.json"
+    manifest.write_text(manifest.read_text().replace(str(results), str(copy)))
+    for path in copy.rglob("cluster_sums.parquet"):
+        path.unlink()
+    (pair,) = compare(copy, "persistence", "convlstm")
+    assert pair.p is None and "no sums over clusters" in pair.reason
+
+
+def test_nothing_collected_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="nothing has been collected") as error:
+        compare(tmp_path, "persistence", "convlstm")
+    assert "make a table" in str(error.value)
+
+
+def test_a_printed_number_leads_to_its_artefacts(results: Path) -> None:
+    printed = f"{SCORES['convlstm'].mean():.4f}"
+    asked = ["trace", printed, "--database", str(results / "results.duckdb")]
+    shown = CliRunner().invoke(app, [*asked, "--model", "convlstm"]).output
+    assert "model convlstm  tested_on moving_mnist" in shown
+    assert "convention ssim.range2" in shown and "lead 1" in shown
+    for stage in ("data", "model", "predictions", "score"):
+        assert f"  {stage}" in shown
+    assert "on node1 (cpu)" in shown
+
+
+@pytest.mark.parametrize(
+    ("number", "digits"), [("0.92", 2), ("384", 0), ("1.5e-3", 4), ("-0.1", 1), ("9.1e4", -3)]
+)
+def test_a_number_stands_for_what_is_printed_so(number: str, digits: int) -> None:
+    assert trace.places(number) == digits
+
+
+def test_numbers_that_nobody_computed_are_said_to_be_so(results: Path) -> None:
+    database = results / "results.duckdb"
+    with pytest.raises(StpError, match=r"no value in .* is printed as 123\.4"):
+        trace.matches(database, "123.4", None, None)
+    with pytest.raises(StpError, match="'twelve' is no number"):
+        trace.matches(database, "twelve", None, None)
