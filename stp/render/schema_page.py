@@ -18,7 +18,7 @@ the database, `FROM duckdb_columns()` shows them.
 ```sh
 stp query "FROM leaderboard LIMIT 5"        # also -f csv, json, markdown
 stp schema leaderboard                      # columns of a table or view, with what they mean
-stp compare simvpv2 convlstm --on kth       # paired test of two models, wherever both were evaluated
+stp compare simvpv2 convlstm --on kth       # paired tests, wherever both were evaluated
 stp trace 0.8248 --model simvpv2            # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
