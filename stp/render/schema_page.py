@@ -25,6 +25,7 @@ duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is insta
 
 ```python
 import duckdb
+
 store = duckdb.connect("results/results.duckdb", read_only=True)
 store.sql("FROM leaderboard WHERE tested_on = 'kth'").df()
 ```
