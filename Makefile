@@ -22,10 +22,11 @@ sample: setup
 	@$(BIN)/stp status --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
-# Tests on Slurm first and alone: their scenarios have to hit moments.
+# Tests on Slurm first and alone: their scenarios have to hit moments. The others by file: what the
+# tests of a file share, such as a finished workflow, is made once.
 test: setup
 	$(BIN)/python -m pytest tests/slurm
-	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS)
+	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS) --dist loadfile
 
 lint: setup
 	$(BIN)/ruff check .
