@@ -35,8 +35,9 @@ def asked(plan: Plan, artefact, attempt: int = 1, **site) -> dict:
 def test_only_networks_ask_for_a_gpu(plan):
     requests = JobResources(plan, Site())
     for artefact in plan.artefacts.values():
-        model = artefact.recipe.get("model")
-        network = artefact.stage in ("train", "predict") and plan.config.models[model].fit == "sgd"
+        # Forecasts are made by prediction, or by scores that are computed meanwhile.
+        recipe = artefact.recipe if artefact.stage == "train" else artefact.forecast
+        network = recipe is not None and plan.config.models[recipe["model"]].fit == "sgd"
         assert bool(requests.of(artefact.receipt)["gpu"]) is network, artefact.label
 
 
