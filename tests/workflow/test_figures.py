@@ -30,9 +30,9 @@ def test_figures_are_made_and_an_edit_of_them_makes_no_table(tmp_path: Path) -> 
     listed = (checkout.folder / ALL).read_text().split()
     assert "results/figures/short_term/leads/moving_mnist.png" in listed
     assert "results/figures/short_term/critical_difference.png" in listed
-    for name in listed:
-        assert (checkout.folder / name).read_bytes()[:4] == b"\x89PNG"
-        assert (checkout.folder / name).with_suffix(".svg").is_file()
+    for path in (checkout.folder / name for name in listed):
+        first, beside = {".png": (b"\x89PNG", ".svg"), ".gif": (b"GIF8", ".mp4")}[path.suffix]
+        assert path.read_bytes().startswith(first) and path.with_suffix(beside).is_file()
 
     checkout.edit("stp/render/figures/ranks.py")
     planned = jobs(snakemake(checkout, "-n", "--quiet", "host", "--", TABLE, ALL))
