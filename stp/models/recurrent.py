@@ -1,5 +1,6 @@
 """What the networks that predict one frame after the other have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -74,7 +75,7 @@ def remembering(
     return following
 
 
-class Recurrent(nn.Module):
+class Recurrent(nn.Module, ABC):
     """A network that predicts frame t + 1 from frame t and what it remembers.
 
     Subclasses have `step`.
@@ -107,9 +108,9 @@ class Recurrent(nn.Module):
         """Frame (B, C, H, W) -> the next one, starting without memory."""
         return remembering(self, self.step, self.recompute)
 
+    @abstractmethod
     def step(self, frame: Tensor, memory: Any) -> tuple[Tensor, Any]:
         """Frame (B, C, H, W) and memory, None at first -> the next frame and memory."""
-        raise NotImplementedError
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
