@@ -20,6 +20,7 @@ from stp.verbs import (  # noqa: F401
     progress,
     results,
     findings,
+    report,
     figures,
     pictures,
     preferences,

@@ -9,13 +9,25 @@ import json
 
 from stp import config as configuration
 from stp.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
-from stp.config import Json, Model
+from stp.config import Dataset, Json, Model
 from stp.recipes import Recipes
 from stp.setting import setting_of, split_threshold
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
 NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
+
+DATASET_FACTS = (
+    "published_name",
+    "domain",
+    "shape",
+    "units",
+    "context",
+    "horizon",
+    "citation",
+    "licence",
+    "homepage",
+)
 
 
 def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
@@ -63,6 +75,8 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             "models": {name: _title(plan.config.models[name]) for name in models},
             "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
         },
+        "models": {name: _model_facts(plan.config.models[name]) for name in models},
+        "datasets": {name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
         "published": str(published),
         "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
         "published_clips": {
@@ -203,6 +217,16 @@ class _Entries:
                 "training": model.training,
             }
         return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+
+
+def _model_facts(model: Model) -> Json:
+    """What the results say about a model besides its name."""
+    return model.model_dump(mode="json", include={"reference", "fit"})
+
+
+def _dataset_facts(dataset: Dataset) -> Json:
+    """What the results say about a dataset besides its name."""
+    return dataset.model_dump(mode="json", include=set(DATASET_FACTS))
 
 
 def _title(model: Model) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
-from stp.collect.manifest import Manifest, load_manifest
+from stp.collect.manifest import Manifest, load_manifest, title_of
 from stp.collect.matched import Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.scores import read_collected
@@ -25,6 +25,7 @@ from stp.disk import beside
 from stp.errors import StpError
 from stp.receipts import again, require_receipt
 from stp.score.options import CELL_KEYS
+from stp.setting import case_name
 
 STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
@@ -70,6 +71,8 @@ def build(
         _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
         _create(database, layout.ATTEMPTS, _rows(_attempts(receipts)))
         _create(database, layout.RAW_FILES, _rows(_raw_files(plans, receipts)))
+        for table in (layout.MODELS, layout.DATASETS):
+            _create(database, table, _rows(_named(plans, table.name)))
         _create(database, layout.PUBLISHED, _rows(_published(plans)))
         _create(database, layout.CONVENTIONS, _rows(conventions))
         _create(database, layout.MATCHED_DISTANCES, matched)
@@ -117,6 +120,8 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
+            row["tested"] = title_of(plan, cell)
+            row["case_name"] = case_name(cell["key"])
             row["subset_note"] = cell.get("subset_note", "")
             row["external"] = bool(cell.get("external"))
             row["samples"] = cell.get("samples", 1)
@@ -126,6 +131,17 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
                 row[f"{stage}_folder"] = folder
                 row[f"{stage}_fingerprint"] = Path(folder).name if folder else None
             yield row
+
+
+def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
+    """All models or datasets, by name, with their titles and what else is known of them."""
+    titles: dict[str, str] = {}
+    facts: dict[str, dict[str, Any]] = {}
+    for plan in plans:
+        titles.update(plan["names"][kind])
+        facts.update(plan.get(kind, {}))
+    for name in sorted(titles):
+        yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
 
 
 def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:

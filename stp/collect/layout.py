@@ -66,6 +66,8 @@ CELLS = Table(
     "One row per cell: what was evaluated, on which bytes, and from which artefacts.",
     (
         *KEY_COLUMNS,
+        ("tested", "VARCHAR", "What was tested, for people, e.g. KITTI -> Caltech."),
+        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
         *_SOURCE,
         ("subset_note", "VARCHAR", "What is special about the subset; empty if nothing is."),
         ("external", "BOOLEAN", "True if the predictions were made elsewhere, and imported."),
@@ -158,6 +160,39 @@ RAW_FILES = Table(
         ("file", "VARCHAR", "Path below the raw folder."),
         ("bytes", "BIGINT", "Size."),
         ("sha256", "VARCHAR", "Checksum."),
+    ),
+)
+
+MODELS = Table(
+    "models",
+    "One row per model that was evaluated.",
+    (
+        ("model", "VARCHAR", "Model, as in cells."),
+        ("title", "VARCHAR", "Its name for people."),
+        ("reference", "VARCHAR", "Where it comes from."),
+        (
+            "fit",
+            "VARCHAR",
+            "none (nothing to learn), closed_form, sgd, calibrate, or external (made elsewhere).",
+        ),
+    ),
+)
+
+DATASETS = Table(
+    "datasets",
+    "One row per dataset of a training or a test.",
+    (
+        ("dataset", "VARCHAR", "Dataset, as in cells."),
+        ("title", "VARCHAR", "Its name for people."),
+        ("published_name", "VARCHAR", "What the paper calls it; NULL if it is not in the paper."),
+        ("domain", "VARCHAR", "motion, robot, driving, traffic, weather or own."),
+        ("shape", "BIGINT[]", "Channels, height and width of a prepared frame."),
+        ("units", "VARCHAR", "Unit of its values."),
+        ("context", "BIGINT", "Context frames."),
+        ("horizon", "BIGINT", "Frames to predict in training and in the short-term table."),
+        ("citation", "VARCHAR", "What to cite."),
+        ("licence", "VARCHAR", "Licence, as far as it is known."),
+        ("homepage", "VARCHAR", "Where the data come from."),
     ),
 )
 
@@ -305,6 +340,8 @@ TABLES = (
     ARTEFACTS,
     ATTEMPTS,
     RAW_FILES,
+    MODELS,
+    DATASETS,
     CONVENTIONS,
     PUBLISHED,
     PAPER_COLUMNS,

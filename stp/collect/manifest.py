@@ -7,7 +7,7 @@ from typing import Any
 from stp.errors import StpError
 from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
-from stp.setting import split_threshold
+from stp.setting import case_name, setting_of, split_threshold
 
 NEEDED = (
     "dimension",
@@ -85,6 +85,23 @@ def load_manifest(path: Path) -> Manifest:
 def cell_key(cell: Cell) -> tuple[Any, ...]:
     """Return the values of ``CELL_KEYS``."""
     return tuple(cell["key"][name] for name in CELL_KEYS)
+
+
+def title_of(manifest: Manifest, cell: Cell) -> str:
+    """What was tested, for people: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    key, names = cell["key"], manifest["names"]["datasets"]
+    tested, trained = key["tested_on"], key["trained_on"]
+    shown: str = names.get(tested, tested)
+    if trained not in (None, tested):
+        shown = f"{names.get(trained, trained)} -> {shown}"
+    parts = [shown]
+    if case_name({**key, "setting": "horizon-1", "train_subset": "all"}) != (
+        tested if trained in (None, tested) else f"{trained}-{tested}"
+    ):
+        parts.append(key["subset"].replace("_", " "))
+    interval = setting_of(key["setting"]).get("interval")
+    parts += [] if interval is None else [f"interval {interval}"]
+    return ", ".join(parts)
 
 
 def forecast_recipe(cell: Cell) -> dict[str, Any]:

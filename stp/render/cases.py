@@ -2,7 +2,7 @@
 
 from stp.collect.manifest import Cell, Manifest
 from stp.errors import StpError, nearest
-from stp.setting import case_name, setting_of
+from stp.setting import case_name
 
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
@@ -27,20 +27,3 @@ def cells_of(manifest: Manifest, case: str) -> list[Cell]:
             remedy=nearest(case, found) or "choose one of these",
         )
     return found[case]
-
-
-def title_of(manifest: Manifest, cell: Cell) -> str:
-    """What was tested, for people: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
-    key, names = cell["key"], manifest["names"]["datasets"]
-    tested, trained = key["tested_on"], key["trained_on"]
-    shown: str = names.get(tested, tested)
-    if trained not in (None, tested):
-        shown = f"{names.get(trained, trained)} -> {shown}"
-    parts = [shown]
-    if case_name({**key, "setting": "horizon-1", "train_subset": "all"}) != (
-        tested if trained in (None, tested) else f"{trained}-{tested}"
-    ):
-        parts.append(key["subset"].replace("_", " "))
-    interval = setting_of(key["setting"]).get("interval")
-    parts += [] if interval is None else [f"interval {interval}"]
-    return ", ".join(parts)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from stp.collect.manifest import Cell, Manifest, columns_of, variable_of
+from stp.collect.manifest import Cell, Manifest, columns_of, title_of, variable_of
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.datasets.show import (
@@ -22,7 +22,7 @@ from stp.datasets.show import (
     variables_of,
 )
 from stp.errors import StpError, nearest
-from stp.render.cases import cells_of, title_of
+from stp.render.cases import cells_of
 from stp.render.figure_style import whose
 from stp.render.sample_choice import choose as choose_sample
 from stp.setting import setting_of

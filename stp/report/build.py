@@ -1,0 +1,91 @@
+"""Write the report: one page that holds its data, its charts and all that draws them.
+
+It opens from a disk, without a network or a server. Everything in it is read from the results
+store (and, for pictures, from predictions that the store names), so the same store gives the same
+page.
+"""
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import duckdb
+from plotly.offline import get_plotlyjs
+
+from stp.disk import beside, writing
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.report import core, overview
+
+PARTS = Path(__file__).parent / "page"
+"""The page's HTML, CSS and JavaScript are files of this package."""
+
+DATA: tuple[ModuleType, ...] = (core, overview)
+"""Each has ``data(database, results)``; the page knows what it returns by the module's name."""
+
+SCRIPTS = ("base.js", "overview.js")
+"""In this order; sections stand in the page in the order of their scripts."""
+
+
+def write_report(database: Path, out: Path, *, report: Report = silent) -> None:
+    """Write the page.
+
+    Args:
+        database: the results store.
+        out: path of the page (.html).
+        report: is told the progress.
+
+    Raises:
+        StpError: there is no store, it holds no cells, or it is damaged.
+    """
+    if not database.is_file():
+        raise StpError(
+            f"{database}: no such database",
+            expected="the results of a finished run",
+            remedy="make a table first, such as results/tables/short_term.csv",
+        )
+    try:
+        connection = duckdb.connect(str(database), read_only=True)
+    except duckdb.Error as error:
+        raise StpError(
+            f"{database}: cannot be read ({error})",
+            expected="the results store",
+            remedy=f"delete it and run `stp collect --database {database}`",
+        ) from None
+    pieces = {}
+    with connection:
+        for number, part in enumerate(DATA, start=1):
+            name = part.__name__.rpartition(".")[2]
+            report(name, number, len(DATA))
+            pieces[name] = part.data(connection, database.parent)
+    text = page(pieces)
+    with writing(out), beside(out) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def page(pieces: dict[str, Any]) -> str:
+    """Put the page together.
+
+    Args:
+        pieces: what the page's scripts read, by name.
+    """
+    return (
+        (PARTS / "page.html")
+        .read_text(encoding="utf-8")
+        .replace("<!-- style -->", f"<style>\n{_part('page.css')}</style>")
+        .replace("<!-- data -->", "\n".join(_data(name, piece) for name, piece in pieces.items()))
+        .replace("<!-- charts -->", f"<script>{get_plotlyjs()}</script>")
+        .replace("<!-- scripts -->", "\n".join(f"<script>\n{_part(s)}</script>" for s in SCRIPTS))
+    )
+
+
+def _part(name: str) -> str:
+    return (PARTS / name).read_text(encoding="utf-8")
+
+
+def _data(name: str, piece: Any) -> str:
+    """A block of data; it must not look like the end of its own element."""
+    text = json.dumps(piece, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
+    return f'<script type="application/json" id="data-{name}">{safe}</script>'

@@ -1,0 +1,59 @@
+"""Answers of the results store as JSON that is small: by columns, words written once."""
+
+import math
+from typing import Any
+
+import duckdb
+
+from stp.errors import StpError
+
+DIGITS = 7
+"""Significant digits of a number in the page; the store has all of them."""
+
+Columnar = dict[str, Any]
+
+
+def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
+    """Ask the store, and write the answer by columns; ``rows`` in page/base.js reads it.
+
+    Returns:
+        ``{"count": n, "columns": {name: [...]}}``; a column of texts is
+        ``{"words": [...], "codes": [...]}``, with -1 for NULL. Numbers that JSON does not know are
+        texts: ``"Infinity"``.
+
+    Raises:
+        StpError: DuckDB refuses the statement, as it does where the store is older than the code.
+    """
+    try:
+        found = database.execute(sql)
+        names = [column[0] for column in found.description]
+        rows = found.fetchall()
+    except duckdb.Error as error:
+        raise StpError(
+            f"DuckDB: {error}",
+            expected="a results store that this version has made",
+            remedy="delete results/results.duckdb and make the report again",
+        ) from None
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    by_name = zip(names, columns, strict=True)
+    return {"count": len(rows), "columns": {name: _column(values) for name, values in by_name}}
+
+
+def _column(values: tuple[Any, ...]) -> Any:
+    if not any(isinstance(value, str) for value in values):
+        return [plain(value) for value in values]
+    words = {value: code for code, value in enumerate(dict.fromkeys(v for v in values if v))}
+    empty = words.setdefault("", len(words)) if "" in values else -1
+    codes = [-1 if v is None else words[v] if v else empty for v in values]
+    return {"words": list(words), "codes": codes}
+
+
+def plain(value: Any) -> Any:
+    """Turn a value of DuckDB into one of JSON."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value if isinstance(value, int | str | None) else str(value)

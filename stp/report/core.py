@@ -1,0 +1,38 @@
+"""What all sections of the report share: cells, names, conventions, and whose bytes they are."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.render.figure_style import styles
+from stp.report.columns import columnar
+from stp.score.options import CELL_KEYS
+
+CELLS = f"""
+SELECT
+    {", ".join(CELL_KEYS)}, tested, case_name, source, release, scale, protocol,
+    official_paper_protocol, leaky, subset_note, external, samples, statistic,
+    scores_fingerprint, perceptual_fingerprint
+FROM cells ORDER BY rowid"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Describe cells, models, datasets and conventions.
+
+    Args:
+        database: the results store.
+        results: the folder it lies in.
+    """
+    named = database.execute(
+        "SELECT model, bool_and(seed IS NULL) FROM cells GROUP BY model ORDER BY min(rowid)"
+    ).fetchall()
+    drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
+    return {
+        "cells": columnar(database, CELLS),
+        "models": columnar(database, "FROM models ORDER BY rowid"),
+        "datasets": columnar(database, "FROM datasets ORDER BY rowid"),
+        "conventions": columnar(database, "FROM conventions ORDER BY rowid"),
+        "paper_columns": columnar(database, "FROM paper_columns ORDER BY rowid"),
+        "styles": {name: style._asdict() for name, style in drawn.items()},
+    }

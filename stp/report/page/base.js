@@ -1,0 +1,289 @@
+"use strict";
+// What all sections share. A section calls stp.section({id, title, about, draw}); the page shows one
+// section at a time, named by the part of the address behind #, and draws it anew whenever a filter
+// changes. Filters live in the address too (#leaderboards?dataset=kth), so that a view can be sent.
+const stp = (() => {
+  const sections = [];
+  const parsed = new Map();
+
+  /** What the module stp/report/<name>.py has returned. */
+  function data(name) {
+    if (!parsed.has(name)) {
+      parsed.set(name, JSON.parse(document.getElementById(`data-${name}`).textContent));
+    }
+    return parsed.get(name);
+  }
+
+  /** The rows of a columnar answer (stp/report/columns.py), as objects. */
+  function rows(columnar) {
+    const made = Array.from({length: columnar.count}, () => ({}));
+    for (const [name, column] of Object.entries(columnar.columns)) {
+      if (Array.isArray(column)) {
+        made.forEach((row, i) => { row[name] = readable(column[i]); });
+      } else {
+        made.forEach((row, i) => { row[name] = column.codes[i] < 0 ? null : column.words[column.codes[i]]; });
+      }
+    }
+    return made;
+  }
+
+  function readable(value) {
+    return value === "Infinity" || value === "-Infinity" || value === "NaN" ? Number(value) : value;
+  }
+
+  let shared = null;
+  /** cells, models, datasets, conventions and paper columns; the last ones by name. */
+  function core() {
+    if (!shared) {
+      const raw = data("core");
+      const by = (columnar, key) => new Map(rows(columnar).map((row) => [row[key], row]));
+      shared = {
+        cells: rows(raw.cells),
+        models: by(raw.models, "model"),
+        datasets: by(raw.datasets, "dataset"),
+        conventions: by(raw.conventions, "convention"),
+        paperColumns: rows(raw.paper_columns),
+        styles: raw.styles,
+      };
+    }
+    return shared;
+  }
+
+  const modelTitle = (model) => core().models.get(model)?.title ?? model;
+  const datasetTitle = (dataset) => core().datasets.get(dataset)?.title ?? dataset;
+
+  /** An element: attributes (on... are listeners; null and false are left out), then children. */
+  function h(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+
+  /** A number for people: four significant digits, unless told otherwise. */
+  function number(value, digits = 4) {
+    if (value === null || value === undefined) return "–";
+    if (!Number.isFinite(value)) return String(value).replace("Infinity", "∞");
+    if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
+    const text = value.toPrecision(digits);
+    return text.includes("e") ? Number(value).toExponential(digits - 1) : text;
+  }
+
+  /** Seconds for people. */
+  function duration(seconds) {
+    if (seconds === null || seconds === undefined) return "–";
+    if (seconds < 60) return `${number(seconds, 2)} s`;
+    if (seconds < 3600) return `${number(seconds / 60, 2)} min`;
+    return `${number(seconds / 3600, 3)} h`;
+  }
+
+  /** Whose bytes a number comes from; every table and chart says it. */
+  function badge(cell) {
+    const text = cell.official_paper_protocol ? "official, paper's protocol"
+      : `${cell.source}, ${cell.protocol} protocol`;
+    return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : ""));
+  }
+
+  /** The same of many cells, as text: each kind once. */
+  function origin(cells) {
+    const kinds = new Set(cells.map((cell) => cell.official_paper_protocol
+      ? "official bytes, paper's protocol"
+      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`));
+    return [...kinds].sort().join("; ");
+  }
+
+  // The address
+
+  function address() {
+    const [id, query = ""] = location.hash.replace(/^#/, "").split("?");
+    return {id: sections.some((s) => s.id === id) ? id : sections[0].id, query: new URLSearchParams(query)};
+  }
+
+  const get = (key) => address().query.get(key);
+
+  /** Set filters; null takes one away. The section is drawn anew. */
+  function set(changes) {
+    const {id, query} = address();
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === null) query.delete(key); else query.set(key, value);
+    }
+    const text = query.toString();
+    history.replaceState(null, "", `#${id}${text ? `?${text}` : ""}`);
+    draw();
+  }
+
+  /** A link to a section with filters set. */
+  const link = (id, filters = {}) => `#${id}?${new URLSearchParams(filters)}`;
+
+  // Sections
+
+  const section = (described) => sections.push(described);
+
+  function draw() {
+    const {id} = address();
+    const main = document.getElementById("main");
+    const focused = document.activeElement?.dataset?.key;
+    const scrolled = main.dataset.section === id ? scrollY : 0;
+    const found = sections.find((s) => s.id === id);
+    for (const a of document.querySelectorAll("#sections a")) {
+      if (a.hash === `#${id}`) a.setAttribute("aria-current", "page");
+      else a.removeAttribute("aria-current");
+    }
+    for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
+    const root = h("section", {"aria-labelledby": "section-title"},
+      h("h2", {id: "section-title"}, found.title), h("p", {class: "about"}, found.about));
+    main.replaceChildren(root);
+    main.dataset.section = id;
+    found.draw(root);
+    main.dataset.drawn = String(Number(main.dataset.drawn ?? 0) + 1);
+    if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    scrollTo(0, scrolled);
+  }
+
+  /** Filters: a labelled choice for each; returns what is chosen, {key: value}.
+   *
+   * wanted: [{key, label, options: [[value, text], ...] or a function of what is chosen so far}]. A
+   * choice that is not among its options falls back to the first.
+   */
+  function filters(root, wanted) {
+    const chosen = {};
+    const controls = wanted.map(({key, label, options}) => {
+      const listed = typeof options === "function" ? options(chosen) : options;
+      const values = listed.map(([value]) => String(value));
+      chosen[key] = values.includes(get(key)) ? get(key) : values[0];
+      const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value})},
+        listed.map(([value, text]) => h("option", {value, selected: String(value) === chosen[key]}, text)));
+      return h("label", {}, label, select);
+    });
+    root.append(h("form", {class: "filters", onsubmit: (event) => event.preventDefault()}, controls));
+    return chosen;
+  }
+
+  /** A table whose columns sort.
+   *
+   * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text}]
+   * name: of the table; its order is kept in the address as <name>-sort.
+   */
+  function table(root, {name, caption, columns, rows: all, first = 100}) {
+    const [by, way] = (get(`${name}-sort`) ?? "").split(",");
+    const column = columns.find((c) => c.key === by);
+    const valueOf = (c) => c.value ?? ((row) => row[c.key]);
+    let ordered = all;
+    if (column) {
+      const value = valueOf(column);
+      const sign = way === "down" ? -1 : 1;
+      const empty = (v) => v === null || v === undefined || Number.isNaN(v);
+      ordered = [...all].sort((a, b) => {
+        const [x, y] = [value(a), value(b)];
+        if (empty(x) || empty(y)) return empty(x) - empty(y);
+        return sign * (typeof x === "number" ? x - y : String(x).localeCompare(String(y)));
+      });
+    }
+    const heads = columns.map((c) => {
+      const sorted = c === column ? (way === "down" ? "descending" : "ascending") : null;
+      const next = sorted === "ascending" ? `${c.key},down` : sorted ? null : `${c.key},up`;
+      const sign = sorted ? (way === "down" ? " ▾" : " ▴") : "";
+      return h("th", {scope: "col", class: c.numeric ? "numeric" : null, "aria-sort": sorted},
+        h("button", {type: "button", "data-key": `${name}-${c.key}`,
+          onclick: () => set({[`${name}-sort`]: next})}, c.title + sign));
+    });
+    const body = h("tbody");
+    const more = h("button", {type: "button"});
+    const show = (from, to) => {
+      for (const row of ordered.slice(from, to)) {
+        body.append(h("tr", {}, columns.map((c) => {
+          const shown = c.cell ? c.cell(row) : c.numeric ? number(row[c.key]) : row[c.key];
+          return h("td", {class: c.numeric ? "numeric" : null}, shown ?? "–");
+        })));
+      }
+      const left = ordered.length - body.rows.length;
+      more.textContent = `Show ${Math.min(left, first * 5)} more of ${left}`;
+      more.hidden = left <= 0;
+    };
+    more.addEventListener("click", () => show(body.rows.length, body.rows.length + first * 5));
+    show(0, first);
+    const made = h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads)), body);
+    root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, made), more);
+    return made;
+  }
+
+  /** A chart with a text that says what it shows, and the same numbers as a table below it.
+   *
+   * traces, layout: of Plotly. numbers: {columns, rows} as of stp.table.
+   */
+  function plot(root, {name, title, description, traces, layout = {}, numbers = null}) {
+    const css = getComputedStyle(document.documentElement);
+    const colour = (key) => css.getPropertyValue(key).trim();
+    const axis = {gridcolor: colour("--line"), zerolinecolor: colour("--line"), automargin: true};
+    const place = h("div", {class: "plot", role: "img", "aria-label": description});
+    root.append(h("figure", {id: `plot-${name}`}, h("h3", {}, title), place,
+      h("figcaption", {}, description)));
+    const full = {
+      paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"),
+      font: {color: colour("--ink"), family: "system-ui, sans-serif"},
+      margin: {t: 10, r: 10, b: 40, l: 50}, legend: {orientation: "h", y: -0.2}, ...layout,
+    };
+    full.xaxis = {...axis, ...layout.xaxis};
+    full.yaxis = {...axis, ...layout.yaxis};
+    Plotly.newPlot(place, traces, full, {responsive: true, displaylogo: false});
+    if (numbers) {
+      const details = h("details", {}, h("summary", {}, "The numbers as a table"));
+      table(details, {name: `${name}-numbers`, caption: title, ...numbers});
+      root.append(details);
+    }
+    return place;
+  }
+
+  /** How a model is drawn, everywhere alike: colour, dash and marker of Plotly. */
+  function style(model) {
+    const found = core().styles[model] ?? {colour: "#7f7f7f", line: "-", marker: "o"};
+    return {
+      color: found.colour,
+      dash: {"-": "solid", "--": "dash", ":": "dot"}[found.line],
+      symbol: {o: "circle", s: "square", "^": "triangle-up", D: "diamond", v: "triangle-down",
+        P: "cross", X: "x"}[found.marker],
+    };
+  }
+
+  /** Open a dialog. */
+  function dialog(title, ...content) {
+    const element = document.getElementById("dialog");
+    element.replaceChildren(
+      h("button", {type: "button", class: "close", onclick: () => element.close()}, "Close"),
+      h("h2", {id: "dialog-title"}, title), ...content);
+    if (!element.open) element.showModal();
+    return element;
+  }
+
+  /** Tell users of a screen reader what happened. */
+  const say = (text) => { document.getElementById("said").textContent = text; };
+
+  function theme(wanted) {
+    document.documentElement.dataset.theme = wanted;
+  }
+
+  /** Begin: called by the page's last script. */
+  function start() {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    theme(dark.matches ? "dark" : "light");
+    dark.addEventListener("change", () => { theme(dark.matches ? "dark" : "light"); draw(); });
+    document.getElementById("theme").addEventListener("click", () => {
+      theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+      draw();
+    });
+    document.getElementById("origin").textContent = origin(core().cells);
+    document.getElementById("sections").append(...sections.map((s) =>
+      h("li", {}, h("a", {href: `#${s.id}`}, s.title))));
+    addEventListener("hashchange", draw);
+    draw();
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  return {data, rows, core, modelTitle, datasetTitle, h, number, duration, badge, origin, get, set,
+    link, section, filters, table, plot, style, dialog, say, start};
+})();
+addEventListener("DOMContentLoaded", stp.start);

@@ -1,0 +1,34 @@
+# results.duckdb (and predictions, for pictures) -> one page to look at: on demand, or with all
+#
+# `report.json` holds what the code is that writes it, so that an edit of it makes no table again.
+
+
+localrules:
+    report,
+
+
+REPORT_INPUT = workflow_files.write_code_input(
+    "report", ["stp.report.build"], workflow.is_main_process
+)
+
+
+rule report:
+    input:
+        # Their text changes only together with the rows.
+        ancient(list(MANIFESTS.values())),
+        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        parts=sorted(map(str, Path("stp/report/page").iterdir())),
+        code=REPORT_INPUT,
+    output:
+        page="results/report/index.html",
+    log:
+        "results/logs/report/report.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        database="results/results.duckdb",
+    shell:
+        "stp report --database {params.database} --out {output.page} --log {log}"
