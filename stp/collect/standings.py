@@ -282,15 +282,14 @@ def _better(runs: list[_Run], row: dict[str, Any], direction: Direction) -> str:
 
 def _why_not(runs: list[_Run]) -> str | None:
     """Why runs cannot be compared: what all of them lack, or what the first one does."""
-    found = {
-        run.model: run.reason or str(run.resampled)
-        for run in runs
-        if run.reason or isinstance(run.resampled, str)
-    }
-    if not found:
+    reasons = [
+        run.reason or (run.resampled if isinstance(run.resampled, str) else "") for run in runs
+    ]
+    lacking = [(run.model, why) for run, why in zip(runs, reasons, strict=True) if why]
+    if not lacking:
         return None
-    model, why = next(iter(found.items()))
-    return why if set(found.values()) == {why} and len(found) == len(runs) else f"{model}: {why}"
+    model, why = lacking[0]
+    return why if set(reasons) == {why} else f"{model}: {why}"
 
 
 class _Kept(NamedTuple):
