@@ -6,6 +6,8 @@ each pair of models has a paired test. Nothing but score artefacts enters, so wh
 an evaluation is kept beside the collected rows until one of its artefacts is another.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +22,6 @@ from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
 from stp.disk import beside
-from stp.fingerprint import digest
 from stp.score.options import CELL_KEYS
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
@@ -139,7 +140,8 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             for convention, part in parts_of(plan, table, first).values()
             if convention in plan["unavailable"]
         ]
-        key = digest([plan["code"], about, made_of, directions, gaps])
+        known = json.dumps([plan["code"], about, made_of, directions, gaps], sort_keys=True)
+        key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
 
