@@ -172,7 +172,7 @@ def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Rows:
 
 def summary(rows: Rows) -> tuple[list[str], list[tuple[str, ...]]]:
     """Columns and rows of the summary: a row for each metric."""
-    columns = ["metric", "ways to compute it", *_EFFECTS]
+    columns = ["metric", "conventions", *_EFFECTS]
     made: list[tuple[str, ...]] = []
     for metric, its in _grouped(rows, "metric"):
         ways = {row["convention"] for row in its} | {row["other"] for row in its}
@@ -180,14 +180,7 @@ def summary(rows: Rows) -> tuple[list[str], list[tuple[str, ...]]]:
     return columns, made
 
 
-_EFFECTS = [
-    "rankings compared",
-    "values differ by",
-    "rank correlation",
-    "lowest correlation",
-    "some model moves",
-    "another model wins",
-]
+_EFFECTS = ["rankings", "another wins", "some move", "rank correlation", "values differ by"]
 
 
 def _effects(rows: Rows) -> list[str]:
@@ -199,12 +192,19 @@ def _effects(rows: Rows) -> list[str]:
     ]
     return [
         str(len(rows)),
-        _difference(median(differences)) if differences else "–",
-        f"{median(correlations):.2f}" if correlations else "–",
-        f"{min(correlations):.2f}" if correlations else "–",
-        f"{sum(r['moved'] > 0 for r in rows)} of {len(rows)}",
         f"{sum(r['another_wins'] for r in rows)} of {len(rows)}",
+        f"{sum(r['moved'] > 0 for r in rows)} of {len(rows)}",
+        _correlation(correlations),
+        _difference(median(differences)) if differences else "–",
     ]
+
+
+def _correlation(found: list[float]) -> str:
+    """The median, and the lowest where it is another."""
+    if not found:
+        return "–"
+    middle, lowest = f"{median(found):.2f}", f"{min(found):.2f}"
+    return middle if middle == lowest else f"{middle} ({lowest})"
 
 
 def _difference(relative: float) -> str:
@@ -245,8 +245,8 @@ def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
             f"variable or threshold. Each pair of rankings is a line of `{name}.csv`.",
         ],
         warnings=[
-            f"Not the paper's data ({text}): which model wins here says nothing about the paper; "
-            "that a convention can decide it does."
+            f"Not the paper's data ({text}): which model wins here says nothing about the paper. "
+            "That a convention can decide who wins needs no particular data."
             for text in strange
         ],
         sections=[
@@ -254,16 +254,17 @@ def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
             *(_section(metric, its) for metric, its in _grouped(rows, "metric")),
         ],
         legend=[
-            "values differ by: median over models and rankings of |other - value| / |value|, "
-            "where value is that of the convention named first; – where two statistics of one "
-            "name have opposite directions.",
+            "rankings: pairs of rankings, of the same models in the same evaluation and part.",
+            "another wins: another model is first by the second convention. some move: at least "
+            "one model has another rank; most places: the most that one moves.",
             "rank correlation: Spearman's, of the ranks of the models by the two conventions, "
             "median over rankings (and the lowest): 1 where they agree, 0 where one says nothing "
             "about the other, -1 where they are reversed. Of few models it is coarse.",
-            "some model moves, another model wins: rankings in which at least one model has "
-            "another rank, and in which another one is first.",
+            "values differ by: median over models and rankings of |second - first| / |first|; – "
+            "where the two have opposite directions.",
             "significantly: a paired test finds the winner better than the one of the other "
-            "convention (`comparisons` in `results.duckdb`, corrected for all pairs of models).",
+            "convention (`comparisons` in `results.duckdb`, corrected for all pairs of models). "
+            "Fewer than ten independent clusters of clips are not tested.",
         ],
         made_from="Made from view `convention_effects` of `results.duckdb` by `stp conventions`.",
     )
@@ -294,7 +295,7 @@ def _section(metric: str, rows: Rows) -> Section:
             made.append([pair, dataset, bytes_, *_effects(its), most])
     return Section(
         title=_title(metric, rows),
-        columns=["conventions", "dataset", "bytes", *_EFFECTS, "most places moved"],
+        columns=["conventions", "dataset", "bytes", *_EFFECTS, "most places"],
         rows=made,
         numeric=[False] * 3 + [True] * (len(_EFFECTS) + 1),
         intro=[

@@ -68,7 +68,7 @@ def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) ->
     whole = grid(*read(database))
     overview, ssim = whole.sections
     assert overview.rows == [
-        ["Structural similarity (ssim)", "2", "2", "15 %", "0.25", "-0.50", "1 of 2", "1 of 2"]
+        ["Structural similarity (ssim)", "2", "2", "1 of 2", "1 of 2", "0.25 (-0.50)", "15 %"]
     ]
     assert {str(row[1]) for row in ssim.rows} == {"Moving-MNIST", "cityscapes"}
     (note,) = ssim.notes
