@@ -70,7 +70,7 @@ def build(
     scores = pa.concat_tables([read_collected(path) for path in collected])
     samples = {
         kind: [
-            _sample_file(Path(cell[kind]))
+            sample_file(Path(cell[kind]))
             for plan in plans
             for cell in plan["cells"]
             if cell.get(kind)
@@ -216,7 +216,7 @@ def _attempts(receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
                 **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
                 "started": _time(began),
                 "ended": _time(ended),
-                "seconds": ended - began if began and ended else None,
+                "seconds": None if began is None or ended is None else ended - began,
             }
 
 
@@ -312,7 +312,7 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_file(folder: Path) -> Path:
+def sample_file(folder: Path) -> Path:
     """Return the absolute path of the per-sample scores, found to be of the right schema."""
     path = (folder / "sample_scores.parquet").absolute()
     try:
