@@ -1,8 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment. Sums of floating-point numbers are taken in a stated order (ORDER BY within
-the aggregate) and no `any_value` is: the same store gives the same answer with any number of threads.
+keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
+aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
 """
 
 from typing import NamedTuple
