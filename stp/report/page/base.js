@@ -107,13 +107,22 @@ const stp = (() => {
 
   /** Set filters; null takes one away. The section is drawn anew. */
   function set(changes) {
+    remember(changes);
+    draw();
+  }
+
+  /** Remember something in the address without drawing anew, such as the dialog that is open. */
+  function remember(changes) {
+    history.replaceState(null, "", changed(changes));
+  }
+
+  function changed(changes) {
     const {id, query} = address();
     for (const [key, value] of Object.entries(changes)) {
       if (value === null) query.delete(key); else query.set(key, value);
     }
     const text = query.toString();
-    history.replaceState(null, "", `#${id}${text ? `?${text}` : ""}`);
-    draw();
+    return `#${id}${text ? `?${text}` : ""}`;
   }
 
   /** A link to a section with filters set. */
@@ -122,6 +131,13 @@ const stp = (() => {
   // Sections
 
   const section = (described) => sections.push(described);
+
+  /** Whether there is such a section: links to others ask. */
+  const hasSection = (id) => sections.some((s) => s.id === id);
+
+  const listeners = [];
+  /** Call this whenever a section has been drawn. */
+  const afterDraw = (listener) => listeners.push(listener);
 
   function draw() {
     const {id} = address();
@@ -140,8 +156,10 @@ const stp = (() => {
     main.dataset.section = id;
     found.draw(root);
     main.dataset.drawn = String(Number(main.dataset.drawn ?? 0) + 1);
+    document.title = `${found.title} – Results`;
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
+    for (const listener of listeners) listener();
   }
 
   /** Filters: a labelled choice for each; returns what is chosen, {key: value}.
@@ -165,10 +183,12 @@ const stp = (() => {
 
   /** A table whose columns sort.
    *
-   * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text}]
+   * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text, about: what
+   *   the column means, head: true for the one that names the row}]
    * name: of the table; its order is kept in the address as <name>-sort.
+   * rowClass: row => a class of its element, or null.
    */
-  function table(root, {name, caption, columns, rows: all, first = 100}) {
+  function table(root, {name, caption, columns, rows: all, first = 100, rowClass = () => null}) {
     const [by, way] = (get(`${name}-sort`) ?? "").split(",");
     const column = columns.find((c) => c.key === by);
     const valueOf = (c) => c.value ?? ((row) => row[c.key]);
@@ -188,16 +208,17 @@ const stp = (() => {
       const next = sorted === "ascending" ? `${c.key},down` : sorted ? null : `${c.key},up`;
       const sign = sorted ? (way === "down" ? " ▾" : " ▴") : "";
       return h("th", {scope: "col", class: c.numeric ? "numeric" : null, "aria-sort": sorted},
-        h("button", {type: "button", "data-key": `${name}-${c.key}`,
+        h("button", {type: "button", "data-key": `${name}-${c.key}`, title: c.about,
           onclick: () => set({[`${name}-sort`]: next})}, c.title + sign));
     });
     const body = h("tbody");
     const more = h("button", {type: "button"});
     const show = (from, to) => {
       for (const row of ordered.slice(from, to)) {
-        body.append(h("tr", {}, columns.map((c) => {
+        body.append(h("tr", {class: rowClass(row)}, columns.map((c) => {
           const shown = c.cell ? c.cell(row) : c.numeric ? number(row[c.key]) : row[c.key];
-          return h("td", {class: c.numeric ? "numeric" : null}, shown ?? "–");
+          return h(c.head ? "th" : "td",
+            {class: c.numeric ? "numeric" : null, scope: c.head ? "row" : null}, shown ?? "–");
         })));
       }
       const left = ordered.length - body.rows.length;
@@ -249,14 +270,33 @@ const stp = (() => {
     };
   }
 
-  /** Open a dialog. */
+  /** Open a dialog; Escape and a click beside it close it. */
   function dialog(title, ...content) {
     const element = document.getElementById("dialog");
     element.replaceChildren(
       h("button", {type: "button", class: "close", onclick: () => element.close()}, "Close"),
       h("h2", {id: "dialog-title"}, title), ...content);
+    element.onclick = (event) => { if (event.target === element) element.close(); };
     if (!element.open) element.showModal();
+    element.scrollTop = 0;
     return element;
+  }
+
+  /** Code (a command or a query), with a button that copies it. */
+  function code(text, what) {
+    const copy = h("button", {type: "button", class: "copy", "aria-label": `Copy ${what}`,
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text);
+          copy.textContent = "Copied";
+          say(`Copied ${what}`);
+        } catch {  // a browser that lets no page write there
+          getSelection().selectAllChildren(shown);
+          say("Selected: copy it with your keyboard");
+        }
+      }}, "Copy");
+    const shown = h("pre", {tabindex: "0"}, h("code", {}, text));
+    return h("div", {class: "code"}, shown, copy);
   }
 
   /** Tell users of a screen reader what happened. */
@@ -284,6 +324,7 @@ const stp = (() => {
   }
 
   return {data, rows, core, modelTitle, datasetTitle, h, number, duration, badge, origin, get, set,
-    link, section, filters, table, plot, style, dialog, say, start};
+    remember, link, section, hasSection, afterDraw, filters, table, plot, style, dialog, code, say,
+    start};
 })();
 addEventListener("DOMContentLoaded", stp.start);
