@@ -16,15 +16,31 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import core, overview
+from stp.report import ask, conventions, core, deltas, leaderboards, overview, provenance
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
 
-DATA: tuple[ModuleType, ...] = (core, overview)
+DATA: tuple[ModuleType, ...] = (
+    core,
+    overview,
+    leaderboards,
+    provenance,
+    deltas,
+    conventions,
+    ask,
+)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
-SCRIPTS = ("base.js", "overview.js")
+SCRIPTS = (
+    "base.js",
+    "provenance.js",
+    "overview.js",
+    "ask.js",
+    "leaderboards.js",
+    "deltas.js",
+    "conventions.js",
+)
 """In this order; sections stand in the page in the order of their scripts."""
 
 
