@@ -163,8 +163,11 @@ const stp = (() => {
     const scrolled = main.dataset.section === id ? scrollY : 0;
     const found = sections.find((s) => s.id === id);
     for (const a of document.querySelectorAll("#sections a")) {
-      if (a.hash === `#${id}`) a.setAttribute("aria-current", "page");
-      else a.removeAttribute("aria-current");
+      if (a.hash === `#${id}`) {
+        a.setAttribute("aria-current", "page");
+        const nav = a.closest("nav");  // on a phone it scrolls sideways
+        nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
+      } else a.removeAttribute("aria-current");
     }
     for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
     const root = h("section", {"aria-labelledby": "section-title"},
