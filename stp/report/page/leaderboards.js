@@ -90,7 +90,6 @@
       const evaluation = at(chosen);
       const here = rows.get(evaluations.indexOf(evaluation));
       const shown = (row) => chosen.models !== "trained" || !stp.isBaseline(row.model);
-      root.append(h("p", {}, stp.badge(stp.cellsOf({...evaluation, ...pick([...here.values()][0][0])})[0])));
       if (chosen.layout === "paper") return paper(root, evaluation, here, shown);
       const part = [...here.keys()].find((p) => stp.part(parts[p]) === chosen.convention);
       return ranked(root, evaluation, parts[part], here.get(part).filter(shown));
@@ -148,7 +147,7 @@
         {key: "rank", title: "Rank", numeric: true, about: "1 is best, ties share",
           cell: (row) => row.rank === null ? "–" : String(row.rank)},
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
-        {key: "value", title: `Value ${stp.direction(part.convention)}`.trim(), numeric: true,
+        {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
           cell: (row) => valueCell(evaluation, part, row)},
         {key: "ci95_low", title: "95 % interval", about: "Bootstrap over clusters of clips",
           cell: (row) => interval(row, low, high)},
@@ -156,7 +155,7 @@
           about: "Standard deviation over trainings",
           cell: (row) => row.seed_sd === null ? "–" : `${number(row.seed_sd, 2)} (${row.seeds})`} : null,
         {key: "n", title: "n", numeric: true, about: "Test samples"},
-        some("rank_low") ? {key: "rank_low", title: "Rank, 95 %", numeric: true,
+        some("rank_low") ? {key: "rank_low", title: "Rank, 95\u00a0%", numeric: true,
           about: "Where it stands in 95 % of resamples of the clusters",
           cell: (row) => row.rank_low === null ? "–" : row.rank_low === row.rank_high ? String(row.rank_low)
             : `${row.rank_low} to ${row.rank_high}`} : null,
@@ -190,7 +189,7 @@
     if (row === winner) return "the best";
     if (row.value === null) return "–";
     if (row.p === null) return h("span", {class: "note"}, "no test");
-    return row.worse ? `worse (p ${number(row.p, 2)})` : `not told apart (p ${number(row.p, 2)})`;
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
   }
 
   const share = (part) => part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
@@ -241,7 +240,7 @@
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
         ...columns.map(({title, part}) => ({
-          key: stp.part(parts[part]), title: `${title} ${stp.direction(parts[part].convention)}`.trim(),
+          key: stp.part(parts[part]), title: `${title}\u00a0${stp.direction(parts[part].convention)}`.trim(),
           numeric: true, about: stp.partTitle(parts[part]), value: (row) => row[`part-${part}`]?.value,
           cell: (row) => paperCell(evaluation, parts[part], row[`part-${part}`], reasons),
         })),
