@@ -1,0 +1,16 @@
+"""Makes small stores importable, and one that all tests of the report share."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+
+from report_store import make_store  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """results.duckdb of a small store; not to be changed."""
+    return make_store(tmp_path_factory.mktemp("report"))
