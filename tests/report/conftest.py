@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
 
-from report_store import make_store  # noqa: E402
+from report_store import make_store
 
 
 @pytest.fixture(scope="session")

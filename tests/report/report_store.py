@@ -25,7 +25,7 @@ PUBLISHED_SSIM = 0.929
 
 
 def make_store(folder: Path) -> Path:
-    """Moving-MNIST: official bytes and protocol. ENSO: synthetic, leaky, and a cell that is missing.
+    """Moving-MNIST: official bytes and protocol. ENSO: synthetic, leaky; a cell is missing.
 
     Returns:
         results.duckdb.
