@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
+from stp.collect.scores import read_parquet
 from stp.disk import beside
 from stp.score.options import CELL_KEYS
 
@@ -306,8 +307,8 @@ class _Kept(NamedTuple):
         """Read it; files that are damaged or of another time are worth nothing."""
         try:
             if folder is not None:
-                ranks = pq.read_table(folder / RANKS_FILE, partitioning=None)
-                comparisons = pq.read_table(folder / COMPARISONS_FILE, partitioning=None)
+                ranks = read_parquet(folder / RANKS_FILE)
+                comparisons = read_parquet(folder / COMPARISONS_FILE)
                 if ranks.schema == RANKS.insert(0, _KEY) and comparisons.schema == (
                     COMPARISONS.insert(0, _KEY)
                 ):

@@ -1,7 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment.
+keep that table's comment. Sums of floating-point numbers are taken in a stated order (ORDER BY within
+the aggregate) and no `any_value` is: the same store gives the same answer with any number of threads.
 """
 
 from typing import NamedTuple
@@ -77,9 +78,9 @@ LEADERBOARD = View(
 WITH runs AS (
     SELECT
         {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
-        CASE WHEN count(value) = count(*) THEN avg(value) END AS value,
-        CASE WHEN count(value) = count(*) THEN stddev_samp(value) END AS seed_sd,
-        count(seed) AS seeds, min(n) AS n, any_value(reason) AS reason,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
+        CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
+        count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
         bool_and(official_paper_protocol) AS official_paper_protocol
     FROM overall
     GROUP BY ALL
@@ -168,7 +169,8 @@ WITH whose AS (
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         bool_and(official_paper_protocol) AS comparable,
-        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; ') AS bytes
+        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
+                   ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes
     FROM cells
     WHERE variant = 'default' AND train_subset = 'all'
     GROUP BY ALL
@@ -239,7 +241,7 @@ FROM (
         count(*) FILTER (WHERE scored) AS cells,
         count(*) FILTER (WHERE NOT scored) AS missing,
         count(seed) FILTER (WHERE scored) AS seeds,
-        any_value(source) AS source, any_value(scale) AS scale, any_value(protocol) AS protocol,
+        min(source) AS source, min(scale) AS scale, min(protocol) AS protocol,
         bool_and(official_paper_protocol) AS official_paper_protocol,
         list(DISTINCT why ORDER BY why) FILTER (WHERE NOT scored) AS why_missing
     FROM planned
@@ -394,11 +396,11 @@ SELECT
     {", ".join(f"a.{key}" for key in _CASE_KEYS)}, a.metric,
     a.convention, b.convention AS other, a.variable, a.level, a.threshold,
     a.source, a.scale, a.leaky, count(*) AS models,
-    corr(a.rank, b.rank) AS rank_correlation,
+    corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
     max(abs(a.rank - b.rank)) AS largest_move,
     count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
-    any_value(a.best_model) AS best_model, any_value(b.best_model) AS other_best_model,
-    any_value(a.best_model) <> any_value(b.best_model) AS another_wins,
+    min(a.best_model) AS best_model, min(b.best_model) AS other_best_model,
+    min(a.best_model) <> min(b.best_model) AS another_wins,
     median(abs(b.value - a.value) / nullif(abs(a.value), 0)) AS relative_difference
 FROM leaderboard a
 JOIN leaderboard b
