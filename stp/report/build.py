@@ -16,15 +16,25 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import core, overview
+from stp.report import core, cost, leads, overview, significance, spectra, values
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
 
-DATA: tuple[ModuleType, ...] = (core, overview)
+DATA: tuple[ModuleType, ...] = (core, overview, values, leads, spectra, significance, cost)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
-SCRIPTS = ("base.js", "overview.js")
+SCRIPTS = (
+    "base.js",
+    "overview.js",
+    "evaluations.js",
+    "lead_time.js",
+    "robustness.js",
+    "generalization.js",
+    "spectra.js",
+    "significance.js",
+    "cost.js",
+)
 """In this order; sections stand in the page in the order of their scripts."""
 
 
