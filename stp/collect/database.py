@@ -20,6 +20,7 @@ from stp.collect.manifest import Manifest, load_manifest, title_of
 from stp.collect.matched import Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.scores import read_collected
+from stp.collect.standings import standings
 from stp.collect.views import VIEWS, View, comment_of
 from stp.disk import beside
 from stp.errors import StpError
@@ -44,7 +45,8 @@ def build(
 
     Args:
         cache: Parquet file of distances at equal N that were computed before, see
-            `matched_distances`.
+            `matched_distances`; ranks and comparisons that were computed lie beside it, see
+            `stp.collect.standings`.
         report: is told about the work.
 
     Raises:
@@ -64,6 +66,7 @@ def build(
     conventions = _conventions(plans)
     receipts = _receipts(plans)
     matched = matched_distances(plans, scores, cache, report)
+    ranks, comparisons = standings(plans, scores, cache and cache.parent, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
         database.begin()  # one commit, not one for each of hundreds of comments
         _create(database, layout.SCORES, scores)
@@ -76,6 +79,8 @@ def build(
         _create(database, layout.PUBLISHED, _rows(_published(plans)))
         _create(database, layout.CONVENTIONS, _rows(conventions))
         _create(database, layout.MATCHED_DISTANCES, matched)
+        _create(database, layout.RANKS, ranks)
+        _create(database, layout.COMPARISONS, comparisons)
         _create(database, layout.PAPER_COLUMNS, _rows(paper_columns(plans)))
         for view in VIEWS:
             _create_view(database, view)

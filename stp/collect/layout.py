@@ -276,6 +276,92 @@ PAPER_COLUMNS = Table(
     ),
 )
 
+_EVALUATION_COLUMNS = tuple(
+    column for column in KEY_COLUMNS if column[0] not in ("model", "variant", "seed")
+)
+_CONVENTION_COLUMNS = (
+    ("metric", "VARCHAR", "Metric: the part of the convention before the dot."),
+    ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
+    ("variable", "VARCHAR", "Physical variable; NULL for all channels together."),
+    ("level", "DOUBLE", "Pressure level in hPa; NULL if there is none."),
+    ("threshold", "DOUBLE", "Threshold of an event metric; NULL if there is none."),
+)
+_ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ("source", "scale", "leaky"))
+
+RANKS = Table(
+    "ranks",
+    "How sure a rank is: one row per evaluation, model, variant and convention (all lead times "
+    "together, mean over seeds). Clusters of clips are drawn with replacement, 9,999 times, the "
+    "same ones for all models of an evaluation, and all are ranked anew (Hall and Miller 2009, "
+    "Annals of Statistics 37, 3929-3959, on bootstrapped ranks). As they show, such intervals are "
+    "approximate where models are nearly equal: table comparisons says which ones can be told "
+    "apart. The clips vary, the trained models do not: seeds are in view seed_variance.",
+    (
+        *_EVALUATION_COLUMNS,
+        ("model", "VARCHAR", "Model."),
+        ("variant", "VARCHAR", "Named variant of the model's options."),
+        *_CONVENTION_COLUMNS,
+        *_ALIKE_COLUMNS,
+        (
+            "rank",
+            "BIGINT",
+            "1 is best, ties share the smallest; NULL without a value or a direction.",
+        ),
+        ("rank_low", "BIGINT", "Rank that 2.5 % of the resamples reach or beat."),
+        ("rank_high", "BIGINT", "Rank that 97.5 % of the resamples reach or beat."),
+        (
+            "best_share",
+            "DOUBLE",
+            "Share of the resamples in which it has rank 1; where models tie, shares add up to "
+            "more than 1.",
+        ),
+        ("models", "BIGINT", "Models that are ranked together."),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
+        ("reason", "VARCHAR", "Why there is no rank, or else no interval."),
+    ),
+)
+
+COMPARISONS = Table(
+    "comparisons",
+    "Which models can be told apart: one row per evaluation, convention and pair of models (each "
+    "pair once, the first by name as model). A paired bootstrap: clusters of clips are drawn with "
+    "replacement, 9,999 times, the same ones for both (Davison and Hinkley 1997, section 4.4).",
+    (
+        *_EVALUATION_COLUMNS,
+        ("model", "VARCHAR", "Model."),
+        ("variant", "VARCHAR", "Named variant of the model's options."),
+        ("other", "VARCHAR", "The model that it is compared with."),
+        ("other_variant", "VARCHAR", "Its variant."),
+        *_CONVENTION_COLUMNS,
+        *_ALIKE_COLUMNS,
+        ("difference", "DOUBLE", "Value of other minus value of model; means over seeds."),
+        ("ci95_low", "DOUBLE", "Lower end of its 95 % percentile interval over resamples."),
+        ("ci95_high", "DOUBLE", "Upper end of it."),
+        (
+            "p",
+            "DOUBLE",
+            "Two-sided p value: from the resamples in which the order turns round; never 0.",
+        ),
+        (
+            "p_corrected",
+            "DOUBLE",
+            "The same, by Holm (1979) over all pairs of this evaluation and convention.",
+        ),
+        (
+            "better",
+            "VARCHAR",
+            "The model that is significantly better (p_corrected < 0.05); NULL if neither is.",
+        ),
+        (
+            "detectable",
+            "DOUBLE",
+            "The smallest difference that four of five such tests find, at p < 0.05.",
+        ),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
+        ("reason", "VARCHAR", "Why there is no test."),
+    ),
+)
+
 PAPER_VALUES_COMMENT = (
     "One row per side (ours, published), model of the paper and place of its results tables, "
     "whether there is a value or not; ranks among the models of the paper."
@@ -346,5 +432,7 @@ TABLES = (
     PUBLISHED,
     PAPER_COLUMNS,
     MATCHED_DISTANCES,
+    RANKS,
+    COMPARISONS,
 )
 """All tables, for people in this order."""
