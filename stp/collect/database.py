@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -32,12 +32,27 @@ STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
 
+class Gaps(NamedTuple):
+    """Cells that are planned and have no scores, and what is known of the work on them.
+
+    Attributes:
+        rows: of the table `layout.MISSING`.
+        finished: receipts of artefacts that they are to be made from.
+        tried: ``path``, ``stage`` and ``attempts`` of artefacts that are not finished.
+    """
+
+    rows: list[dict[str, Any]]
+    finished: list[dict[str, Any]]
+    tried: list[dict[str, Any]]
+
+
 def build(
     manifests: list[Path],
     collected: list[Path],
     out: Path,
     cache: Path | None = None,
     report: Report | None = None,
+    gaps: Gaps | None = None,
 ) -> None:
     """Build the database ``out`` from manifests and the parquet files collected from them.
 
@@ -48,6 +63,7 @@ def build(
             `matched_distances`; ranks and comparisons that were computed lie beside it, see
             `stp.collect.standings`.
         report: is told about the work.
+        gaps: the cells that are planned and not collected; none unless given.
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
@@ -56,7 +72,7 @@ def build(
     scores = pa.concat_tables([read_collected(path) for path in collected])
     samples = {
         kind: [
-            _sample_file(Path(cell[kind]))
+            sample_file(Path(cell[kind]))
             for plan in plans
             for cell in plan["cells"]
             if cell.get(kind)
@@ -64,7 +80,8 @@ def build(
         for kind in ("scores", "perceptual")
     }
     conventions = _conventions(plans)
-    receipts = _receipts(plans)
+    gaps = gaps or Gaps([], [], [])
+    receipts = _receipts(plans, gaps.finished)
     matched = matched_distances(plans, scores, cache, report)
     ranks, comparisons = standings(plans, scores, cache and cache.parent, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
@@ -72,7 +89,8 @@ def build(
         _create(database, layout.SCORES, scores)
         _create(database, layout.CELLS, _rows(_cells(plans)))
         _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
-        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts)))
+        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts + gaps.tried)))
+        _create(database, layout.MISSING, _rows(gaps.rows))
         _create(database, layout.RAW_FILES, _rows(_raw_files(plans, receipts)))
         for table in (layout.MODELS, layout.DATASETS):
             _create(database, table, _rows(_named(plans, table.name)))
@@ -149,8 +167,13 @@ def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
         yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
 
 
-def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:
-    """Read each receipt once; the order is that of the stages, then that of the paths."""
+def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Read each receipt once; the order is that of the stages, then that of the paths.
+
+    Args:
+        plans: whose cells' receipts are read.
+        more: receipts that were read already; those of other artefacts come last.
+    """
     folders = {
         (number, cell[stage])
         for plan in plans
@@ -158,7 +181,9 @@ def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:
         for number, stage in enumerate(STAGES)
         if cell.get(stage)
     }
-    return [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+    found = [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+    paths = {receipt.get("path") for receipt in found}
+    return found + [receipt for receipt in more if receipt.get("path") not in paths]
 
 
 def _artefact(receipt: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +221,7 @@ def _attempts(receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
                 **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
                 "started": _time(began),
                 "ended": _time(ended),
-                "seconds": ended - began if began and ended else None,
+                "seconds": None if began is None or ended is None else ended - began,
             }
 
 
@@ -292,7 +317,7 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_file(folder: Path) -> Path:
+def sample_file(folder: Path) -> Path:
     """Return the absolute path of the per-sample scores, found to be of the right schema."""
     path = (folder / "sample_scores.parquet").absolute()
     try:

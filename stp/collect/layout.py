@@ -106,7 +106,8 @@ CELLS = Table(
 
 ARTEFACTS = Table(
     "artefacts",
-    "One row per artefact behind the cells, from its receipt: how it was made, where and when.",
+    "One row per artefact behind the cells, scored or missing, from its receipt: how it was made, "
+    "where and when.",
     (
         ("stage", "VARCHAR", "Stage that made it: prepare, train, predict or score."),
         ("path", "VARCHAR", "Folder, relative to the store."),
@@ -131,12 +132,18 @@ ARTEFACTS = Table(
 
 ATTEMPTS = Table(
     "attempts",
-    "One row per attempt at an artefact: who ran it where and when, for how long, how it ended.",
+    "One row per attempt at an artefact, also at those that a missing cell waits for: where and "
+    "when, for how long, how it ended.",
     (
         ("path", "VARCHAR", "Folder of the artefact, relative to the store."),
-        ("stage", "VARCHAR", "Stage that made it."),
-        ("attempt", "BIGINT", "From 1; the last one made it."),
-        ("how", "VARCHAR", "done, failed, killed, out of memory, time limit, requeued or saved."),
+        ("stage", "VARCHAR", "Stage that makes it."),
+        ("attempt", "BIGINT", "From 1; the last one made it, if it was made."),
+        (
+            "how",
+            "VARCHAR",
+            "done, failed, killed, out of memory, time limit, requeued or saved; NULL if nobody "
+            "saw its end.",
+        ),
         ("detail", "VARCHAR", "What is known of why it ended so."),
         ("host", "VARCHAR", "Machine."),
         ("slurm_job", "VARCHAR", "Slurm job; NULL outside Slurm."),
@@ -146,6 +153,30 @@ ATTEMPTS = Table(
         ("seconds", "DOUBLE", "Duration in seconds; NULL if nobody saw its end."),
         ("peak_mb", "DOUBLE", "The most memory that it held, in MB."),
         ("memory_mb", "DOUBLE", "What it was allowed, in MB; NULL if nothing limited it."),
+    ),
+)
+
+MISSING = Table(
+    "missing",
+    "One row per cell that is planned and has no scores in this store: where it stopped, and why. "
+    "Empty if everything is there.",
+    (
+        *KEY_COLUMNS,
+        ("tested", "VARCHAR", "What is to be tested, for people, e.g. KITTI -> Caltech."),
+        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
+        *_SOURCE,
+        ("stage", "VARCHAR", "Where it stopped: prepare, train, predict, score or collect."),
+        (
+            "how",
+            "VARCHAR",
+            "not run, running, failed, killed, out of memory, time limit, requeued, saved, "
+            "not usable (damaged scores) or not collected.",
+        ),
+        ("detail", "VARCHAR", "What is known of why; empty if nothing is."),
+        ("path", "VARCHAR", "Folder of the artefact that it waits for, relative to the store."),
+        ("attempts", "BIGINT", "Attempts at that artefact; see table attempts."),
+        ("log", "VARCHAR", "Log of the job; NULL if there is none."),
+        ("ended", "TIMESTAMP", "End of the last attempt (UTC); NULL if nobody saw it."),
     ),
 )
 
@@ -423,6 +454,7 @@ SAMPLE_COLUMNS = {
 TABLES = (
     CELLS,
     SCORES,
+    MISSING,
     ARTEFACTS,
     ATTEMPTS,
     RAW_FILES,

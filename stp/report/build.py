@@ -16,17 +16,48 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import core, cost, leads, overview, significance, spectra, values
+from stp.report import (
+    ask,
+    conventions,
+    core,
+    cost,
+    deltas,
+    leaderboards,
+    leads,
+    overview,
+    provenance,
+    significance,
+    spectra,
+    values,
+)
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
 
-DATA: tuple[ModuleType, ...] = (core, overview, values, leads, spectra, significance, cost)
+DATA: tuple[ModuleType, ...] = (
+    core,
+    overview,
+    leaderboards,
+    provenance,
+    deltas,
+    conventions,
+    ask,
+    values,
+    leads,
+    spectra,
+    significance,
+    cost,
+)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
 SCRIPTS = (
     "base.js",
+    "provenance.js",
     "overview.js",
+    "ask.js",
+    "leaderboards.js",
+    "deltas.js",
+    "conventions.js",
     "evaluations.js",
     "lead_time.js",
     "robustness.js",

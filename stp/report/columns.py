@@ -1,6 +1,7 @@
 """Answers of the results store as JSON that is small: by columns, words written once."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -72,6 +73,8 @@ def _column(values: tuple[Any, ...], exact: bool) -> Any:
 
 def plain(value: Any, exact: bool = False) -> Any:
     """Turn a value of DuckDB into one of JSON; numbers are rounded unless they are exact."""
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")

@@ -52,6 +52,17 @@ const stp = (() => {
   const modelTitle = (model) => core().models.get(model)?.title ?? model;
   const datasetTitle = (dataset) => core().datasets.get(dataset)?.title ?? dataset;
 
+  /** Whether nothing is trained by gradient descent for it: persistence, climatology. */
+  const isBaseline = (model) => ["none", "closed_form"].includes(core().models.get(model)?.fit);
+
+  /** An arrow that points to better values. */
+  function direction(convention) {
+    const about = core().conventions.get(convention);
+    if (!about) return "";
+    if (about.best_at !== null) return `→ ${about.best_at}`;
+    return about.higher_is_better === null ? "" : about.higher_is_better ? "↑" : "↓";
+  }
+
   /** An element: attributes (on... are listeners; null and false are left out), then children. */
   function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -72,6 +83,12 @@ const stp = (() => {
     const text = value.toPrecision(digits);
     return text.includes("e") ? Number(value).toExponential(digits - 1) : text;
   }
+
+  /** A difference for people: its sign is always there. */
+  const signed = (value, digits = 3) => {
+    if (value === null || value === undefined) return "–";
+    return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${number(Math.abs(value), digits)}`;
+  };
 
   /** Seconds for people. */
   function duration(seconds) {
@@ -173,7 +190,7 @@ const stp = (() => {
       const listed = typeof options === "function" ? options(chosen) : options;
       const values = listed.map(([value]) => String(value));
       chosen[key] = values.includes(get(key)) ? get(key) : values[0];
-      const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value})},
+      const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value || null})},
         listed.map(([value, text]) => h("option", {value, selected: String(value) === chosen[key]}, text)));
       return h("label", {}, label, select);
     });
@@ -246,7 +263,8 @@ const stp = (() => {
     const full = {
       paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"),
       font: {color: colour("--ink"), family: "system-ui, sans-serif"},
-      margin: {t: 10, r: 10, b: 40, l: 50}, legend: {orientation: "h", y: -0.2}, ...layout,
+      margin: {t: 36, r: 10, b: 40, l: 50},
+      legend: {orientation: "h", yref: "container", y: 0, yanchor: "bottom"}, ...layout,
     };
     full.xaxis = {...axis, ...layout.xaxis};
     full.yaxis = {...axis, ...layout.yaxis};
@@ -276,6 +294,8 @@ const stp = (() => {
     element.replaceChildren(
       h("button", {type: "button", class: "close", onclick: () => element.close()}, "Close"),
       h("h2", {id: "dialog-title"}, title), ...content);
+    element.onclose = null;
+    delete element.dataset.of;
     element.onclick = (event) => { if (event.target === element) element.close(); };
     if (!element.open) element.showModal();
     element.scrollTop = 0;
@@ -323,7 +343,8 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, h, number, duration, badge, origin, get, set,
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, signed, duration,
+    badge, origin, get, set,
     remember, link, section, hasSection, afterDraw, filters, table, plot, style, dialog, code, say,
     start};
 })();

@@ -6,13 +6,20 @@
 
   /** What may stand on the x axis: a value of a line of seeds, and the device it was measured on. */
   const AXES = [
-    ["train_hours", "Training time [h]", "train_device"],
-    ["predict_per_clip", "Prediction time per clip [s]", "predict_device"],
+    ["train_seconds", "Training time", "train_device"],
+    ["predict_per_clip", "Prediction time per clip", "predict_device"],
     ["train_peak_mb", "Peak memory of training [MB]", "train_device"],
     ["predict_peak_mb", "Peak memory of prediction [MB]", "predict_device"],
     ["model_mb", "Size of the trained model [MB]", null],
     ["parameters", "Parameters", null],
   ];
+
+  const TIMES = ["train_seconds", "predict_per_clip"];
+
+  /** Unit of an axis of seconds: the largest of which the longest has at least two. */
+  function unitOf(seconds) {
+    return [["h", 3600], ["min", 60], ["s", 1]].find(([, one]) => seconds >= 2 * one) ?? ["s", 1];
+  }
 
   let byCell = null;
   function costOf(cell) {
@@ -30,7 +37,7 @@
     const none = stp.core().models.get(line.model)?.fit === "none";
     const trained = (value) => (none ? 0 : value);
     return {
-      train_hours: trained(mean(rows, (row) => (row.train_seconds ?? null) === null ? null : row.train_seconds / 3600)),
+      train_seconds: trained(mean(rows, (row) => row.train_seconds)),
       predict_per_clip: mean(rows, (row) => (row.predict_seconds && row.clips ? row.predict_seconds / row.clips : null)),
       train_peak_mb: trained(mean(rows, (row) => row.train_peak_mb)),
       predict_peak_mb: mean(rows, (row) => row.predict_peak_mb),
@@ -70,20 +77,20 @@
     return [...groups].map(([device, held]) => ({device, lines: front([...free, ...held], axis, badness)}));
   }
 
-  function traces(lines, axis, made, hidden, several) {
+  function traces(lines, axis, size, made, hidden, several) {
     const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
     const dashes = ["dot", "dash", "dashdot", "longdash"];
     return [
       ...made.map(({device, lines: best}, i) => ({
         name: device ? `Pareto front, ${device}` : "Pareto front", mode: "lines", hoverinfo: "skip",
-        x: best.map((line) => line[axis]), y: best.map((line) => line.value),
+        x: best.map((line) => line[axis] / size), y: best.map((line) => line.value),
         line: {color: ink, width: 1.5, dash: dashes[i % dashes.length]},
       })),
       ...lines.map((line) => {
         const {marker} = evaluations.style(line.model);
         const best = made.some((one) => one.lines.includes(line));
         return {
-          name: line.label, mode: several ? "markers+text" : "markers", x: [line[axis]], y: [line.value],
+          name: line.label, mode: several ? "markers+text" : "markers", x: [line[axis] / size], cliponaxis: false, y: [line.value],
           text: several ? [line[several] || "nothing trained"] : undefined, textposition: "top center",
           visible: hidden.has(line.label) ? "legendonly" : true,
           marker: {...marker, size: 12, line: best ? {color: ink, width: 2} : {width: 0}},
@@ -96,8 +103,9 @@
   function description(lines, axis, title, made, convention, name) {
     const best = evaluations.best(lines, convention, (line) => line.value);
     const cheapest = [...lines].sort((a, b) => a[axis] - b[axis])[0];
-    const say = (line) => `${line.label} (${number(line.value)} at ${number(line[axis], 3)})`;
-    let text = `${name} over ${title}; ${evaluations.direction(convention).text}.`;
+    const at = (line) => (TIMES.includes(axis) ? stp.duration(line[axis]) : number(line[axis], 3));
+    const say = (line) => `${line.label} (${number(line.value)} at ${at(line)})`;
+    let text = `${name} over ${title.toLowerCase()}; ${evaluations.direction(convention).text}.`;
     if (best) text += ` Best: ${say(best)}; cheapest: ${say(cheapest)}.`;
     for (const {device, lines: held} of made) {
       text += ` No model is both better and cheaper than ${evaluations.joined(held.map((line) => line.label))}`
@@ -111,11 +119,12 @@
     {key: "label", title: "Model"},
     {key: "value", title: "Value", numeric: true},
     {key: "front", title: "Pareto front", cell: (row) => (row.front ? "★ on it" : "")},
-    {key: "train_hours", title: "Training [h]", numeric: true},
+    {key: "train_seconds", title: "Training", numeric: true, cell: (row) => stp.duration(row.train_seconds)},
     {key: "train_device", title: "Trained on"},
-    {key: "predict_per_clip", title: "Prediction per clip [s]", numeric: true},
+    {key: "predict_per_clip", title: "Prediction per clip", numeric: true,
+      cell: (row) => stp.duration(row.predict_per_clip)},
     {key: "predict_device", title: "Predicted on"},
-    {key: "score_seconds", title: "Scores [s]", numeric: true},
+    {key: "score_seconds", title: "Scores", numeric: true, cell: (row) => stp.duration(row.score_seconds)},
     {key: "train_peak_mb", title: "Peak of training [MB]", numeric: true},
     {key: "predict_peak_mb", title: "Peak of prediction [MB]", numeric: true},
     {key: "model_mb", title: "Trained model [MB]", numeric: true},
@@ -208,13 +217,14 @@
           + `${title.toLowerCase()}.`);
       } else {
         const hidden = evaluations.switches(root, lines.map((line) => line.label));
+        const [unit, size] = TIMES.includes(axis) ? unitOf(Math.max(...lines.map((line) => line[axis]))) : ["", 1];
         stp.plot(root, {
           name: "cost",
           title: `${one.label}: ${name}`,
           description: description(lines, axis, title, made, row.convention, name),
-          traces: traces(lines, axis, made, hidden, made.length > 1 ? deviceKey : null),
+          traces: traces(lines, axis, size, made, hidden, made.length > 1 ? deviceKey : null),
           layout: {
-            xaxis: {title: {text: title}, type: chosen.axis, rangemode: "tozero"},
+            xaxis: {title: {text: unit ? `${title} [${unit}]` : title}, type: chosen.axis},
             yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
           },
         });

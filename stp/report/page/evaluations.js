@@ -4,6 +4,7 @@
 const evaluations = (() => {
   const KEYS = ["suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting",
     "source", "scale", "leaky"];
+  const ORDER = ["short_term", "long_term", "generalization", "robustness"];
   const keyOf = (row) => KEYS.map((key) => row[key]).join("|");
   const words = (text) => text.replace(/_/g, " ");
   let made = null;
@@ -44,7 +45,8 @@ const evaluations = (() => {
 
   /** Filters for the dimension and what was tested, of those that have something to show. */
   function choices(wanted = list()) {
-    const dimensions = [...new Set(wanted.map((one) => one.dimension))];
+    const place = (dimension) => (ORDER.includes(dimension) ? ORDER.indexOf(dimension) : ORDER.length);
+    const dimensions = [...new Set(wanted.map((one) => one.dimension))].sort((a, b) => place(a) - place(b));
     return [
       {key: "dimension", label: "Dimension", options: dimensions.map((d) => [d, words(d)])},
       {key: "tested", label: "Tested on", options: (chosen) =>
@@ -178,10 +180,15 @@ const evaluations = (() => {
 
   /** Error bars: the 95 % interval, else the standard deviation over seeds or drawings. */
   function errorBars(points) {
-    const up = points.map((p) => (p.high !== null && p.value !== null ? p.high - p.value : p.sd ?? 0));
-    const down = points.map((p) => (p.low !== null && p.value !== null ? p.value - p.low : p.sd ?? 0));
-    return {type: "data", symmetric: false, array: up, arrayminus: down, thickness: 1.2, width: 4};
+    const reach = (end) => points.map((p) => (p.value === null ? null
+      : (p[end] ?? null) !== null ? Math.abs(p[end] - p.value) : p.sd ?? null));
+    const [array, arrayminus] = [reach("high"), reach("low")];
+    return {type: "data", symmetric: false, array, arrayminus, thickness: 1.2, width: 4,
+      visible: array.some((length) => length !== null)};
   }
+
+  /** A decline in words: "4.9 % worse". */
+  const worse = (part) => `${stp.number(Math.abs(part) * 100, 3)} % ${part < 0 ? "better" : "worse"}`;
 
   const percent = (part) => (part === null || part === undefined ? "–"
     : `${part > 0 ? "+" : part < 0 ? "−" : ""}${stp.number(Math.abs(part) * 100, 3)} %`);
@@ -236,6 +243,6 @@ const evaluations = (() => {
     : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
   return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
-    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent,
+    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse,
     printed: () => tables().printed, style, faint, switches, absent, whose, reasons, joined};
 })();

@@ -71,8 +71,9 @@
         .sort((a, b) => a.tests[i].decline - b.tests[i].decline);
       if (moved.length) {
         const say = (line) => `${line.label} (from ${number(line.base.value)} to `
-          + `${number(line.tests[i].value)}, ${evaluations.percent(line.tests[i].decline)} worse)`;
-        text += `; it holds up best with ${say(moved[0])}, worst with ${say(moved.at(-1))}`;
+          + `${number(line.tests[i].value)}, ${evaluations.worse(line.tests[i].decline)})`;
+        text += `. The least decline there: ${say(moved[0])}`;
+        if (moved.length > 1) text += `; the largest: ${say(moved.at(-1))}`;
       }
       if (best) text += ".";
     });
@@ -91,7 +92,7 @@
         {key: "value", title: "Here", numeric: true},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
-        {key: "decline", title: "Worse by", numeric: true, cell: (row) => evaluations.percent(row.decline)},
+        {key: "decline", title: "Decline", numeric: true, cell: (row) => evaluations.percent(row.decline)},
         {key: "n", title: "Samples", numeric: true},
         {key: "reason", title: "Note"},
       ],

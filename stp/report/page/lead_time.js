@@ -94,7 +94,7 @@
     text += leader(first) ? "." : "";
     text += banded ? " Bands are 95 % intervals over clusters of test samples." : "";
     text += several ? " Thin lines are single seeds, the thick line is their mean." : "";
-    return text + (banded || several ? "" : " There are no intervals: see the table.");
+    return text + (banded || several ? "" : ` No intervals: ${evaluations.reasons(lines.flatMap((line) => line.seeds), "none were made")}.`);
   }
 
   function numbers(lines) {

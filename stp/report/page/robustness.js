@@ -76,9 +76,9 @@
     const fell = lines.filter((line) => line.points[last].decline !== null)
       .sort((a, b) => b.points[last].decline - a.points[last].decline);
     if (last > 0 && fell.length) {
-      const say = (line) => `${line.label} (${evaluations.percent(line.points[last].decline)})`;
-      text += `. From interval ${intervals[0]} to ${intervals[last]} the score of ${say(fell[0])} gets worse `
-        + `the most, as a part of it; that of ${say(fell.at(-1))} the least`;
+      const say = (line) => `${line.label} (${evaluations.worse(line.points[last].decline)})`;
+      text += `. From interval ${intervals[0]} to ${intervals[last]} ${say(fell[0])} declines the most`;
+      if (fell.length > 1) text += `, ${say(fell.at(-1))} the least`;
     }
     const points = lines.flatMap((line) => line.points);
     const equal = [...new Set(points.filter((p) => p.equal && Number.isFinite(p.n)).map((p) => p.n))];
@@ -97,7 +97,7 @@
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "sd", title: "SD", numeric: true},
-        {key: "decline", title: "Worse than at the first interval", numeric: true,
+        {key: "decline", title: "Decline from the first interval", numeric: true,
           cell: (row) => evaluations.percent(row.decline)},
         {key: "published", title: "Printed", numeric: true},
         {key: "n", title: "Samples", numeric: true},
@@ -129,7 +129,7 @@
         {key: "tested", label: "Tested on", options: all.map((one) => [one.id, one.label])},
         {key: "metric", label: "Metric", options: (so) => evaluations.parts(of(so).points[0],
           of(so).points.flatMap(evaluations.valuesOf), valued)},
-        {key: "show", label: "Show", options: [["value", "Values"], ["decline", "Worse than at the first interval"]]},
+        {key: "show", label: "Show", options: [["value", "Values"], ["decline", "Decline from the first interval"]]},
       ]);
       const one = of(chosen);
       evaluations.whose(root, one.points.flatMap(evaluations.cellsOf));
@@ -162,10 +162,10 @@
         description: description(one, held, convention, name),
         traces: traces(held, hidden, drawn, chosen.metric, column),
         layout: {
-          xaxis: {title: {text: "frame interval [of that of training]"}, tickvals: intervals,
+          xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,
             ticktext: intervals.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
           yaxis: decline
-            ? {title: {text: `worse than at interval ${intervals[0]} [part]`}, tickformat: "+.0%"}
+            ? {title: {text: `decline from interval ${intervals[0]}`}, tickformat: "+.0%"}
             : {title: {text: evaluations.axisTitle(name, convention)}},
         },
         numbers: numbers(held, chosen.metric, column),

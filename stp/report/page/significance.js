@@ -6,7 +6,7 @@
     better: {sign: "▲", text: "significantly better"},
     worse: {sign: "▼", text: "significantly worse"},
     same: {sign: "≈", text: "no significant difference"},
-    unknown: {sign: "–", text: "not tested"},
+    unknown: {sign: "?", text: "not tested"},
   };
 
   let grouped = null;
@@ -130,8 +130,8 @@
         const {line, marker} = evaluations.style(row.model);
         return {name: row.label, mode: "markers", x: [row.rank], y: [row.label], showlegend: false,
           marker: {...marker, size: 11},
-          error_x: {type: "data", symmetric: false, array: [(row.rank_high ?? row.rank) - row.rank],
-            arrayminus: [row.rank - (row.rank_low ?? row.rank)], color: line.color, width: 6}};
+          error_x: {type: "data", symmetric: false, array: [row.rank_high - row.rank],
+            arrayminus: [row.rank - row.rank_low], visible: row.rank_low !== null, color: line.color, width: 6}};
       }),
       layout: {
         height: 130 + 30 * valued.length,
@@ -160,6 +160,9 @@
   function summary(rows, ranked) {
     const tested = rows.filter((row) => row.p_corrected !== null);
     const differ = tested.filter((row) => row.better !== null);
+    if (!tested.length) {
+      return `No pair was tested (${evaluations.reasons(rows, "no reason is known")}): the differences below may be chance.`;
+    }
     let text = `${differ.length} of ${tested.length} tested pairs differ significantly (95 %, corrected by Holm).`;
     const first = ranked.filter((row) => row.rank === 1);
     if (first.length === 1) {

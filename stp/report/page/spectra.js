@@ -102,8 +102,9 @@
         description: description(one, lines, at),
         traces: traces(lines, hidden, at, chosen.show),
         layout: {
-          xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"}, dtick: "D2"},
-          yaxis: {type: "log", exponentformat: "power",
+          xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"}, 
+            tickvals: [1, 2, 5, 10, 20, 50, 100, 200, 500]},
+          yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? {} : {dtick: 1}),
             title: {text: chosen.show === "ratio" ? "power / that of the truth" : "power"}},
         },
         numbers: numbers(lines, at, chosen.show),
