@@ -117,7 +117,7 @@
 
   const COLUMNS = [
     {key: "label", title: "Model"},
-    {key: "value", title: "Value", numeric: true},
+    {key: "value", title: "Value", numeric: true, cell: (row) => evaluations.value(row.value, row.cells, row.part)},
     {key: "front", title: "Pareto front", cell: (row) => (row.front ? "★ on it" : "")},
     {key: "train_seconds", title: "Training", numeric: true, cell: (row) => stp.duration(row.train_seconds)},
     {key: "train_device", title: "Trained on"},
@@ -210,7 +210,7 @@
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`
         + (left.length ? `Not drawn: ${left.map((line) => `${line.label} (${why(line)})`).join("; ")}.` : "");
       if (note) root.append(h("p", {class: "note"}, note));
-      const rows = all.map((line) => ({...line, front: made.some((f) => f.lines.includes(line)),
+      const rows = all.map((line) => ({...line, part: row, front: made.some((f) => f.lines.includes(line)),
         note: left.includes(line) ? why(line) : ""}));
       if (!lines.length) {
         evaluations.absent(root, `There is nothing to draw for ${one.label}: no model has both ${name} and `

@@ -59,8 +59,7 @@ const evaluations = (() => {
 
   // Parts: a convention, or one variable, level or threshold of it
 
-  const partId = (row) => row.convention + (row.variable === null ? "" : `:${row.variable}`)
-    + (row.level === null ? "" : `@${row.level}`) + (row.threshold === null ? "" : `>${row.threshold}`);
+  const partId = (row) => stp.part(row);
 
   /** The column of the tables of results that a part stands in, or undefined. */
   const columnOf = (one, row) => stp.core().paperColumns.find((c) => c.dimension === one.dimension
@@ -154,7 +153,7 @@ const evaluations = (() => {
   function measured(line, part, comparison = null) {
     const at = (table, belongs) => line?.cells.map((cell) => table.get(cell)?.find(belongs)) ?? [];
     const own = at(tables().values, (row) => partId(row) === part);
-    const convention = part.split(/[:@>]/)[0];
+    const convention = part.split("~")[0];
     const matched = comparison === null ? []
       : at(tables().matched, (row) => row.comparison === comparison && row.convention === convention);
     const equal = matched.some((row) => row);
@@ -189,6 +188,10 @@ const evaluations = (() => {
 
   /** A decline in words: "4.9 % worse". */
   const worse = (part) => `${stp.number(Math.abs(part) * 100, 3)} % ${part < 0 ? "better" : "worse"}`;
+
+  /** A value of some cells (its seeds); that of a single one opens where it comes from. */
+  const value = (shown, cells, part) => (cells.length === 1 && shown !== null
+    ? stp.value(stp.number(shown), stp.core().cells[cells[0]], part) : stp.number(shown));
 
   const percent = (part) => (part === null || part === undefined ? "–"
     : `${part > 0 ? "+" : part < 0 ? "−" : ""}${stp.number(Math.abs(part) * 100, 3)} %`);
@@ -243,6 +246,6 @@ const evaluations = (() => {
     : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
   return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
-    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse,
+    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse, value,
     printed: () => tables().printed, style, faint, switches, absent, whose, reasons, joined};
 })();

@@ -28,7 +28,7 @@
 
   function linesOf(chosen, part) {
     const labels = new Map(chosen.tests.flatMap((one) => [...one.models]));
-    const convention = part.split(/[:@>]/)[0];
+    const convention = part.split("~")[0];
     return [...labels].map(([label, {model}]) => {
       const base = evaluations.measured(chosen.base?.models.get(label), part, "generalization");
       const tests = chosen.tests.map((one) => {
@@ -83,13 +83,14 @@
     return text;
   }
 
-  function numbers(lines) {
+  function numbers(lines, part) {
     return {
       columns: [
         {key: "label", title: "Model"},
         {key: "tested", title: "Tested on"},
         {key: "base", title: "In domain", numeric: true},
-        {key: "value", title: "Here", numeric: true},
+        {key: "value", title: "Here", numeric: true, cell: (row) => (row.equal ? number(row.value)
+          : evaluations.value(row.value, row.cells, row.part))},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "decline", title: "Decline", numeric: true, cell: (row) => evaluations.percent(row.decline)},
@@ -97,7 +98,8 @@
         {key: "reason", title: "Note"},
       ],
       rows: lines.flatMap((line) => line.tests.map((there) => ({
-        ...there, label: line.label, tested: there.evaluation.label, base: line.base.value,
+        ...there, label: line.label, part, cells: there.evaluation.models.get(line.label)?.cells ?? [],
+        tested: there.evaluation.label, base: line.base.value,
         n: Number.isFinite(there.n) ? there.n : null,
         reason: [there.reason, line.base.value === null ? `in domain: ${line.base.reason}` : ""]
           .filter((text) => text).join("; "),
@@ -154,7 +156,7 @@
           },
           yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
         },
-        numbers: numbers(held),
+        numbers: numbers(held, row),
       });
     },
   });

@@ -28,7 +28,7 @@
         interval: intervalOf(one), evaluation: one,
         ...evaluations.measured(one.models.get(label), part, "robustness"),
       }));
-      const convention = part.split(/[:@>]/)[0];
+      const convention = part.split("~")[0];
       points.forEach((p) => { p.decline = evaluations.decline(p.value, points[0].value, convention); });
       return {label, model, variant, points};
     });
@@ -43,7 +43,7 @@
       ...evaluations.printed().find((row) => row.dimension === "robustness" && row.model === line.model
         && row.trained_on === first.trained_on && row.tested_on === first.tested_on
         && row.subset === first.subset && row.frame_interval === interval && row.metric === heading
-        && row.convention === part.split(/[:@>]/)[0]),
+        && row.convention === part.split("~")[0]),
     }));
   }
 
@@ -88,12 +88,13 @@
     return `${text}.${bars ? ` Bars are ${bars}.` : ""}`;
   }
 
-  function numbers(lines, part, column) {
+  function numbers(lines, row, part, column) {
     return {
       columns: [
         {key: "label", title: "Model"},
         {key: "interval", title: "Frame interval", numeric: true},
-        {key: "value", title: "Value", numeric: true},
+        {key: "value", title: "Value", numeric: true, cell: (row) => (row.equal ? number(row.value)
+          : evaluations.value(row.value, row.cells, row.part))},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "sd", title: "SD", numeric: true},
@@ -105,7 +106,8 @@
       ],
       rows: lines.flatMap((line) => {
         const printed = printedOf(line, part, column);
-        return line.points.map((p, i) => ({...p, label: line.label, n: Number.isFinite(p.n) ? p.n : null,
+        return line.points.map((p, i) => ({...p, label: line.label, part: row,
+          cells: p.evaluation.models.get(line.label)?.cells ?? [], n: Number.isFinite(p.n) ? p.n : null,
           published: printed[i]?.published ?? null,
           reason: [p.reason, printed[i]?.why_none].filter((text) => text).join("; ")}));
       }),
@@ -168,7 +170,7 @@
             ? {title: {text: `decline from interval ${intervals[0]}`}, tickformat: "+.0%"}
             : {title: {text: evaluations.axisTitle(name, convention)}},
         },
-        numbers: numbers(held, chosen.metric, column),
+        numbers: numbers(held, row, chosen.metric, column),
       });
     },
   });
