@@ -71,9 +71,11 @@ const stp = (() => {
       if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
       else element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    element.append(...shown(children));
     return element;
   }
+
+  const shown = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined);
 
   /** A number for people: four significant digits, unless told otherwise. */
   function number(value, digits = 4) {
@@ -163,8 +165,11 @@ const stp = (() => {
     const scrolled = main.dataset.section === id ? scrollY : 0;
     const found = sections.find((s) => s.id === id);
     for (const a of document.querySelectorAll("#sections a")) {
-      if (a.hash === `#${id}`) a.setAttribute("aria-current", "page");
-      else a.removeAttribute("aria-current");
+      if (a.hash === `#${id}`) {
+        a.setAttribute("aria-current", "page");
+        const nav = a.closest("nav");  // on a phone it scrolls sideways
+        nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
+      } else a.removeAttribute("aria-current");
     }
     for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
     const root = h("section", {"aria-labelledby": "section-title"},
@@ -244,7 +249,7 @@ const stp = (() => {
     };
     more.addEventListener("click", () => show(body.rows.length, body.rows.length + first * 5));
     show(0, first);
-    const made = h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads)), body);
+    const made = h("table", {}, h("caption", {}, h("span", {}, caption)), h("thead", {}, h("tr", {}, heads)), body);
     root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, made), more);
     return made;
   }
@@ -293,7 +298,7 @@ const stp = (() => {
     const element = document.getElementById("dialog");
     element.replaceChildren(
       h("button", {type: "button", class: "close", onclick: () => element.close()}, "Close"),
-      h("h2", {id: "dialog-title"}, title), ...content);
+      h("h2", {id: "dialog-title"}, title), ...shown(content));
     element.onclose = null;
     delete element.dataset.of;
     element.onclick = (event) => { if (event.target === element) element.close(); };
@@ -311,12 +316,12 @@ const stp = (() => {
           copy.textContent = "Copied";
           say(`Copied ${what}`);
         } catch {  // a browser that lets no page write there
-          getSelection().selectAllChildren(shown);
+          getSelection().selectAllChildren(block);
           say("Selected: copy it with your keyboard");
         }
       }}, "Copy");
-    const shown = h("pre", {tabindex: "0"}, h("code", {}, text));
-    return h("div", {class: "code"}, shown, copy);
+    const block = h("pre", {tabindex: "0", "aria-label": what}, h("code", {}, text));
+    return h("div", {class: "code"}, block, copy);
   }
 
   /** Tell users of a screen reader what happened. */

@@ -19,6 +19,7 @@
     for (const one of evaluations) {
       const cell = first.get(wordOf(one));
       one.tested = cell.tested;
+      one.case_name = cell.case_name;
       one.domain = stp.core().datasets.get(one.tested_on)?.domain ?? "other";
       one.key = `${one.dimension}:${cell.case_name}`;
       const alike = seen.get(one.key) ?? [];
@@ -60,7 +61,7 @@
       const of = (chosen) => evaluations.filter((one) => (!chosen.domain || one.domain === chosen.domain)
         && (!chosen.dimension || one.dimension === chosen.dimension));
       const at = (chosen) => evaluations.find((one) => one.key === chosen.tested);
-      const partsOf = (chosen) => [...rows.get(evaluations.indexOf(at(chosen))).keys()];
+      const partsOf = (chosen) => ordered(at(chosen), [...rows.get(evaluations.indexOf(at(chosen))).keys()]);
       const metricOf = (part) => parts[part].convention.split(".")[0];
       const valued = (chosen, part) => rows.get(evaluations.indexOf(at(chosen))).get(part)
         .some((row) => row.value !== null);
@@ -78,7 +79,7 @@
           // Those that have values come first: the first is chosen where nothing is said.
           const found = [...new Set(partsOf(chosen).map(metricOf))];
           const has = new Set(partsOf(chosen).filter((part) => valued(chosen, part)).map(metricOf));
-          return [...found.filter((m) => has.has(m)).sort(preferred), ...found.filter((m) => !has.has(m)).sort()]
+          return [...found.filter((m) => has.has(m)), ...found.filter((m) => !has.has(m))]
             .map((m) => [m, has.has(m) ? titleOf(m) : `${titleOf(m)} (no values)`]);
         }},
         {key: "convention", label: "Convention", options: (chosen) => partsOf(chosen)
@@ -89,17 +90,24 @@
       const evaluation = at(chosen);
       const here = rows.get(evaluations.indexOf(evaluation));
       const shown = (row) => chosen.models !== "trained" || !stp.isBaseline(row.model);
-      root.append(h("p", {}, stp.badge(stp.cellsOf({...evaluation, ...pick([...here.values()][0][0])})[0])));
       if (chosen.layout === "paper") return paper(root, evaluation, here, shown);
       const part = [...here.keys()].find((p) => stp.part(parts[p]) === chosen.convention);
       return ranked(root, evaluation, parts[part], here.get(part).filter(shown));
     },
   });
 
-  const pick = ({model, variant}) => ({model, variant});
-  const first = ["ssim", "psnr", "lpips", "fvd", "mae", "mse", "rmse", "wrmse", "csi"];
-  const preferred = (a, b) => (first.indexOf(a) + 1 || 99) - (first.indexOf(b) + 1 || 99) || a.localeCompare(b);
+  /** Parts, those of the paper's table first. */
+  function ordered(evaluation, found) {
+    const {parts} = boards();
+    const place = new Map(columnsOf(evaluation).map((column, i) => [stp.part(column), i]));
+    const of = (part) => place.get(stp.part(parts[part])) ?? Infinity;
+    return found.sort((a, b) => of(a) === of(b) ? a - b : of(a) - of(b));
+  }
 
+  const columnsOf = (evaluation) => stp.core().paperColumns
+    .filter((c) => c.dimension === evaluation.dimension && c.dataset === evaluation.tested_on);
+
+  const pick = ({model, variant}) => ({model, variant});
   function titleOf(metric) {
     const convention = [...stp.core().conventions.values()].find((c) => c.metric === metric);
     return convention?.title || metric;
@@ -139,7 +147,7 @@
         {key: "rank", title: "Rank", numeric: true, about: "1 is best, ties share",
           cell: (row) => row.rank === null ? "–" : String(row.rank)},
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
-        {key: "value", title: `Value ${stp.direction(part.convention)}`.trim(), numeric: true,
+        {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
           cell: (row) => valueCell(evaluation, part, row)},
         {key: "ci95_low", title: "95 % interval", about: "Bootstrap over clusters of clips",
           cell: (row) => interval(row, low, high)},
@@ -147,7 +155,7 @@
           about: "Standard deviation over trainings",
           cell: (row) => row.seed_sd === null ? "–" : `${number(row.seed_sd, 2)} (${row.seeds})`} : null,
         {key: "n", title: "n", numeric: true, about: "Test samples"},
-        some("rank_low") ? {key: "rank_low", title: "Rank, 95 %", numeric: true,
+        some("rank_low") ? {key: "rank_low", title: "Rank, 95\u00a0%", numeric: true,
           about: "Where it stands in 95 % of resamples of the clusters",
           cell: (row) => row.rank_low === null ? "–" : row.rank_low === row.rank_high ? String(row.rank_low)
             : `${row.rank_low} to ${row.rank_high}`} : null,
@@ -169,7 +177,8 @@
     if (reason) root.append(h("p", {class: "note"}, `Ranks have no interval: ${reason}.`));
     const links = [];
     if (stp.hasSection("significance")) {
-      links.push(h("a", {href: stp.link("significance", {tested: evaluation.key})}, "All pairs of models"));
+      const {dimension, case_name: tested} = evaluation;
+      links.push(h("a", {href: stp.link("significance", {dimension, tested})}, "All pairs of models"));
     }
     links.push(h("a", {href: stp.link("conventions", {metric: about?.metric ?? part.convention.split(".")[0]})},
       "What other conventions say"));
@@ -180,7 +189,7 @@
     if (row === winner) return "the best";
     if (row.value === null) return "–";
     if (row.p === null) return h("span", {class: "note"}, "no test");
-    return row.worse ? `worse (p ${number(row.p, 2)})` : `not told apart (p ${number(row.p, 2)})`;
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
   }
 
   const share = (part) => part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
@@ -203,8 +212,7 @@
   function paper(root, evaluation, here, shown) {
     const {parts} = boards();
     const byWord = new Map([...here.keys()].map((part) => [stp.part(parts[part]), part]));
-    let columns = stp.core().paperColumns
-      .filter((c) => c.dimension === evaluation.dimension && c.dataset === evaluation.tested_on)
+    let columns = columnsOf(evaluation)
       .map((c) => ({title: [c.variable, c.metric].filter(Boolean).join(" "), part: byWord.get(stp.part(c))}))
       .filter((c) => c.part !== undefined);
     if (!columns.length) {
@@ -220,6 +228,7 @@
         models.get(word)[`part-${part}`] = row;
       }
     }
+    const reasons = [];  // notes below the table: they are long, and the same in many places
     const order = [...stp.core().models.keys()];
     const rows = [...models.values()].sort((a, b) => order.indexOf(a.model) - order.indexOf(b.model));
     const cells = rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)}));
@@ -231,17 +240,26 @@
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
         ...columns.map(({title, part}) => ({
-          key: stp.part(parts[part]), title: `${title} ${stp.direction(parts[part].convention)}`.trim(),
+          key: stp.part(parts[part]), title: `${title}\u00a0${stp.direction(parts[part].convention)}`.trim(),
           numeric: true, about: stp.partTitle(parts[part]), value: (row) => row[`part-${part}`]?.value,
-          cell: (row) => paperCell(evaluation, parts[part], row[`part-${part}`]),
+          cell: (row) => paperCell(evaluation, parts[part], row[`part-${part}`], reasons),
         })),
       ],
     });
-    root.append(h("p", {class: "note"}, "Small: the value that the paper prints."));
+    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))));
+    if (rows.some((row) => columns.some(({part}) => (row[`part-${part}`]?.published ?? null) !== null))) {
+      root.append(h("p", {class: "note"}, "Small, in a second line: the value that the paper prints."));
+    }
   }
 
-  function paperCell(evaluation, part, row) {
+  function paperCell(evaluation, part, row, reasons) {
     if (!row) return null;
+    if (row.value === null) {
+      const reason = row.reason ?? "no value";
+      if (!reasons.includes(reason)) reasons.push(reason);
+      return stp.value(["none", h("sup", {}, String(reasons.indexOf(reason) + 1))],
+        stp.cellsOf({...evaluation, ...pick(row)})[0], part, {title: reason});
+    }
     const shown = valueCell(evaluation, part, row);
     return h("span", {}, row.rank === 1 ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,
       row.published === null ? null

@@ -104,7 +104,7 @@
         h("th", {scope: "row"}, row.tested), h("td", {}, named(row.dimension)),
         [...models.keys()].map((model) => h("td", {class: "sign"}, sign(by.get(model), used)))))));
     const caption = `${listed.length} evaluations of ${models.size} models: each sign opens what is behind it`;
-    const table = h("table", {class: "grid"}, h("caption", {}, caption), h("thead", {}, head), bodies);
+    const table = h("table", {class: "grid"}, h("caption", {}, h("span", {}, caption)), h("thead", {}, head), bodies);
     if (listed.length) {
       root.append(legend(used),
         h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, table));
