@@ -76,7 +76,7 @@ def _first(leads: list[int] | None) -> int | list[int] | None:
 
 def _steps(database: duckdb.DuckDBPyConnection) -> dict[int, float]:
     """Seconds of one lead time, by number of the cell."""
-    found = {}
+    found: dict[int, float] = {}
     for folder, subset, setting, cells in asked(database, STEPS)[1]:
         cell = {"data": folder, "key": {"subset": subset, "setting": setting}}
         seconds = seconds_per_step(cell)

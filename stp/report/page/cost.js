@@ -39,7 +39,7 @@
     return {
       train_seconds: trained(mean(rows, (row) => row.train_seconds)),
       predict_per_clip: mean(rows, (row) => (row.predict_seconds && row.clips ? row.predict_seconds / row.clips : null)),
-      train_peak_mb: trained(mean(rows, (row) => row.train_peak_mb)),
+      train_peak_mb: mean(rows, (row) => row.train_peak_mb),
       predict_peak_mb: mean(rows, (row) => row.predict_peak_mb),
       model_mb: trained(mean(rows, (row) => (row.model_bytes ? row.model_bytes / 1e6 : null))),
       parameters: trained(mean(rows, (row) => row.parameters)),
@@ -106,7 +106,10 @@
     const at = (line) => (TIMES.includes(axis) ? stp.duration(line[axis]) : number(line[axis], 3));
     const say = (line) => `${line.label} (${number(line.value)} at ${at(line)})`;
     let text = `${name} over ${title.toLowerCase()}; ${evaluations.direction(convention).text}.`;
-    if (best) text += ` Best: ${say(best)}; cheapest: ${say(cheapest)}.`;
+    if (best) {
+      text += best === cheapest ? ` Best and cheapest: ${say(best)}.`
+        : ` Best: ${say(best)}; cheapest: ${say(cheapest)}.`;
+    }
     for (const {device, lines: held} of made) {
       text += ` No model is both better and cheaper than ${evaluations.joined(held.map((line) => line.label))}`
         + `${device ? ` on ${device}` : ""} (ringed).`;
@@ -204,7 +207,8 @@
       const left = all.filter((line) => !lines.includes(line));
       const made = row ? fronts(lines, axis, deviceKey, row.convention) : [];
       const named = deviceKey === null ? [] : [...new Set(lines.map((line) => line[deviceKey]).filter((d) => d))];
-      const why = (line) => (line.value === null ? line.reason : line[axis] === 0 ? "0 has no place on this axis"
+      const why = (line) => (line.value === null ? line.reason : axis === "train_peak_mb" && !line.train_device ? "nothing is trained"
+        : line[axis] === 0 ? "0 has no place on this axis"
         : line.stored || !axis.startsWith("predict") ? "not known"
           : "forecasts were scored while they were made, so their time is part of the scores'");
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`

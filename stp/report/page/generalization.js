@@ -142,6 +142,9 @@
         root.append(h("p", {class: "absent", role: "note"},
           `There is no change to show, only values on other tests: ${why}.`));
       }
+      const gaps = lines.flatMap((line) => line.tests.filter((there) => there.value === null)
+        .map((there) => `${line.label} on ${there.evaluation.label} (${there.reason})`));
+      if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
       stp.plot(root, {
         name: "generalization",

@@ -64,7 +64,7 @@
     });
   }
 
-  function description(chosen, lines, convention, name) {
+  function description(chosen, lines, convention, name, show) {
     const last = chosen.points.length - 1;
     const at = (i) => evaluations.best(lines, convention, (line) => line.points[i].value);
     const best = (i) => `${at(i).label} (${number(at(i).points[i].value)})`;
@@ -83,7 +83,7 @@
     const points = lines.flatMap((line) => line.points);
     const equal = [...new Set(points.filter((p) => p.equal && Number.isFinite(p.n)).map((p) => p.n))];
     if (equal.length) text += `. Distances between sets of ${evaluations.joined(equal.map(String))} clips at every interval`;
-    const bars = points.some((p) => p.low !== null) ? "95 % intervals over clusters of test samples"
+    const bars = show === "decline" ? "" : points.some((p) => p.low !== null) ? "95 % intervals over clusters of test samples"
       : points.some((p) => p.sd !== null) ? "standard deviations" : "";
     return `${text}.${bars ? ` Bars are ${bars}.` : ""}`;
   }
@@ -150,10 +150,13 @@
       const column = evaluations.columnOf(one.points[0], row);
       const printed = held.flatMap((line) => printedOf(line, chosen.metric, column));
       const why = [...new Set(printed.map((r) => r.why_none).filter((text) => text))];
-      if (why.length) {
+      if (why.length && drawn === "value") {
         root.append(h("p", {class: "note"}, `Printed values of the paper are not drawn where they do not `
           + `compare with ours: ${why.join("; ")}.`));
       }
+      const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
+        .map((p) => `${line.label} at interval ${p.interval} (${p.reason || "no value at the first interval"})`));
+      if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
       const intervals = one.points.map(intervalOf);
       const steps = one.points.map((e) => stp.data("leads").steps[evaluations.cellsOf(e)[0]]);
@@ -161,7 +164,7 @@
       stp.plot(root, {
         name: "robustness",
         title: `${one.label}: ${name}`,
-        description: description(one, held, convention, name),
+        description: description(one, held, convention, name, drawn),
         traces: traces(held, hidden, drawn, chosen.metric, column),
         layout: {
           xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,

@@ -122,7 +122,7 @@
     const description = `Ranks by ${name}, 1 is best: ${first.label} is at ${first.rank}${span(first)}${share}; `
       + `${valued.at(-1).label} at ${valued.at(-1).rank}${span(valued.at(-1))}. `
       + `${open ? `Some have no interval: ${evaluations.reasons(valued, "no resamples")}` : "Bars are 95 % intervals over resamples of clusters"}.`;
-    stp.plot(root, {
+    const place = stp.plot(root, {
       name: "ranks",
       title: "Ranks and their uncertainty",
       description,
@@ -131,7 +131,7 @@
         return {name: row.label, mode: "markers", x: [row.rank], y: [row.label], showlegend: false,
           marker: {...marker, size: 11},
           error_x: {type: "data", symmetric: false, array: [row.rank_high - row.rank],
-            arrayminus: [row.rank - row.rank_low], visible: row.rank_low !== null, color: line.color, width: 6}};
+            arrayminus: [row.rank - row.rank_low], visible: row.rank_low !== null, color: line.color, width: 6, thickness: 1.5}};
       }),
       layout: {
         height: 130 + 30 * valued.length,
@@ -154,6 +154,7 @@
         rows: valued,
       },
     });
+    place.style.minHeight = "0";
   }
 
   /** In words: how many pairs differ, and which of the others the first does not differ from. */
