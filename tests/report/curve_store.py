@@ -50,6 +50,7 @@ def _built(folder: Path, stores: list[FigureStore]) -> Path:
     plans, rows = [], []
     for store in stores:
         store.manifest["names"] = NAMES
+        store.manifest["models"] = {"persistence": {"fit": "none"}, "convlstm": {"fit": "sgd"}}
         store.manifest["published_names"] = PUBLISHED_NAMES
         store.manifest["published"] = str(printed)
         plan, results = store.results()
