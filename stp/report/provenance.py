@@ -10,7 +10,6 @@ from typing import Any
 
 import duckdb
 
-from stp.cells import FOLDERS
 from stp.report.columns import Rows, asked, by_columns, columnar
 from stp.report.places import PART, Numbers, cells
 from stp.score.options import CELL_KEYS
@@ -93,6 +92,6 @@ def _paths(folders: Iterable[str | None], known: dict[str, int]) -> list[str]:
     found = []
     for folder in folders:
         parts = Path(folder).parts if folder else ()
-        tails = ("/".join(parts[at:]) for at, part in enumerate(parts) if part in FOLDERS.values())
+        tails = ("/".join(parts[at:]) for at in range(len(parts)))
         found += [path for path in tails if path in known][:1]
     return found

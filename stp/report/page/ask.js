@@ -51,7 +51,7 @@
       : Array.isArray(value) ? value.join(", ") : String(value);
     stp.table(root, {
       name: `answer-${i + 1}`,
-      caption: count > rows.length ? `The first ${rows.length} of ${count} rows` : `${count} ${count === 1 ? "row" : "rows"}`,
+      caption: count > rows.length ? `The first ${rows.length} of ${count} rows` : stp.count(count, "row"),
       rows, first: rows.length,
       columns: names.map((name) => ({key: name, title: name, numeric: numeric(name), cell: (row) => text(row[name])})),
     });

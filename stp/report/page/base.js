@@ -86,6 +86,9 @@ const stp = (() => {
     return text.includes("e") ? Number(value).toExponential(digits - 1) : text;
   }
 
+  /** How many of what: "1 model", "2 models". */
+  const count = (many, one, several = `${one}s`) => `${many} ${many === 1 ? one : several}`;
+
   /** A difference for people: its sign is always there. */
   const signed = (value, digits = 3) => {
     if (value === null || value === undefined) return "–";
@@ -109,9 +112,9 @@ const stp = (() => {
 
   /** The same of many cells, as text: each kind once. */
   function origin(cells) {
-    const kinds = new Set(cells.map((cell) => cell.official_paper_protocol
-      ? "official bytes, paper's protocol"
-      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`));
+    const kinds = new Set(cells.map((cell) => (cell.official_paper_protocol ? "official bytes, paper's protocol"
+      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
+      + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")));
     return [...kinds].sort().join("; ");
   }
 
@@ -348,7 +351,7 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, signed, duration,
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, count, signed, duration,
     badge, origin, get, set,
     remember, link, section, hasSection, afterDraw, filters, table, plot, style, dialog, code, say,
     start};

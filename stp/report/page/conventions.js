@@ -62,7 +62,7 @@
     const part = (row, key) => `${row[key]} of ${row.evaluations}`;
     stp.table(root, {
       name: "pairs", rows: summed,
-      caption: `${summed.length} pairs of definitions, over ${rows.length} rankings; ${stp.origin(stp.core().cells)}`,
+      caption: `${stp.count(summed.length, "pair")} of definitions, over ${stp.count(rows.length, "ranking")}; ${stp.origin(stp.core().cells)}`,
       columns: [
         {key: "convention", title: "Definition", head: true},
         {key: "other", title: "Compared with"},
@@ -83,7 +83,7 @@
     const ordered = [...rows].sort((a, b) => b.another_wins - a.another_wins || b.largest_move - a.largest_move);
     stp.table(root, {
       name: "effects", rows: ordered, first: 25,
-      caption: `${rows.length} rankings; those where another model wins first`,
+      caption: `${stp.count(rows.length, "ranking")}; those where another model wins first`,
       columns: [
         {key: "tested", title: "Tested on", head: true},
         {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
@@ -106,12 +106,12 @@
 
   function meanings(root, conventions) {
     stp.table(root, {
-      name: "meanings", caption: `${conventions.length} definitions`, rows: conventions, first: 200,
+      name: "meanings", caption: stp.count(conventions.length, "definition"), rows: conventions, first: 200,
       columns: [
         {key: "convention", title: "Definition", head: true, cell: (row) => h("code", {}, row.convention)},
         {key: "title", title: "Metric"},
-        {key: "description", title: "What it means", cell: (row) => h("span", {class: "wide"}, row.description
-          + (row.available ? "" : ` Not available: ${row.reason}`))},
+        {key: "description", title: "What it means", cell: (row) => h("span", {class: "wide"}, row.description ?? "–",
+          row.available === false ? `; not available: ${row.reason}` : null)},
         {key: "unit", title: "Unit"},
         {key: "direction", title: "Better", value: (row) => stp.direction(row.convention), cell: (row) =>
           row.best_at !== null ? `close to ${row.best_at}` : row.higher_is_better === null ? "no direction"

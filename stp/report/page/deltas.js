@@ -30,7 +30,7 @@
       const compared = shown.filter((row) => row.difference !== null).length;
       stp.table(root, {
         name: "deltas",
-        caption: `${shown.length} values that are printed too; ${compared} of them can be compared`,
+        caption: `${stp.count(shown.length, "value")} that the paper prints too; ${compared} can be compared`,
         rows: shown,
         columns: [
           {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),

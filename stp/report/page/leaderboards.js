@@ -139,7 +139,7 @@
     const some = (key) => rows.some((row) => row[key] !== null);
     stp.table(root, {
       name: "board",
-      caption: `${rows.length} models on ${evaluation.tested}, ${stp.partTitle(part)}; `
+      caption: `${stp.count(rows.length, "model")} on ${evaluation.tested}, ${stp.partTitle(part)}; `
         + stp.origin([...new Set(rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)})))]),
       rows: [...rows].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
       rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,

@@ -54,7 +54,7 @@
       [number(tested), "evaluations", `of ${count(cells.map((c) => c.tested_on))} datasets`],
       [grouped(about.scores), "scores", "with intervals and lead times"],
       [number(missing.length), "cells missing", missing.length ? `${failed} of them failed` : "all that was planned is here"],
-      [stp.duration(about.seconds), "of work", `${about.artefacts} artefacts, ${stp.bytes(about.bytes ?? 0)}`],
+      [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
     ];
     root.append(
       h("p", {}, `Results of scale ${scales}: models for spatio-temporal prediction, evaluated alike. `
@@ -97,13 +97,14 @@
     const used = new Set();
     const head = h("tr", {}, h("th", {scope: "col"}, "Tested on"), h("th", {scope: "col"}, "Dimension"),
       [...models.values()].map((row) => h("th", {scope: "col", class: "upright"},
-        h("span", {}, stp.modelTitle(row.model) + (row.variant === "default" ? "" : ` (${row.variant})`)))));
+        h("span", {title: stp.modelTitle(row.model)},
+          stp.modelTitle(row.model) + (row.variant === "default" ? "" : ` (${row.variant})`)))));
     const bodies = [...new Set(listed.map((one) => one.domain))].map((domain) => h("tbody", {},
       h("tr", {class: "group"}, h("th", {scope: "rowgroup", colspan: models.size + 2}, named(domain))),
       listed.filter((one) => one.domain === domain).map(({row, by}) => h("tr", {},
         h("th", {scope: "row"}, row.tested), h("td", {}, named(row.dimension)),
         [...models.keys()].map((model) => h("td", {class: "sign"}, sign(by.get(model), used)))))));
-    const caption = `${listed.length} evaluations of ${models.size} models: each sign opens what is behind it`;
+    const caption = `${stp.count(listed.length, "evaluation")} of ${stp.count(models.size, "model")}: each sign opens what is behind it`;
     const table = h("table", {class: "grid"}, h("caption", {}, h("span", {}, caption)), h("thead", {}, head), bodies);
     if (listed.length) {
       root.append(legend(used),
@@ -163,7 +164,7 @@
       && (!stp.get("dimension") || row.dimension === stp.get("dimension")));
     root.append(h("h3", {id: "missing"}, "What is missing"));
     stp.table(root, {
-      name: "missing", caption: `${rows.length} cells are planned and have no scores`, rows, first: 20,
+      name: "missing", caption: `${stp.count(rows.length, "cell")} without scores, though planned`, rows, first: 20,
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),
           cell: (row) => stp.modelTitle(row.model) + (row.seed === null ? "" : `, seed ${row.seed}`)},
