@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
+from stp.collect.collected import check, fill
 from stp.collect.manifest import Manifest, load_manifest, title_of
 from stp.collect.matched import Report, matched_distances
 from stp.collect.paper import paper_columns
-from stp.collect.scores import read_collected
 from stp.collect.standings import standings
 from stp.collect.views import VIEWS, View, comment_of
 from stp.disk import beside
@@ -30,6 +30,9 @@ from stp.setting import case_name
 
 STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
+
+
+SAMPLE_SCORES = "sample_scores.parquet"
 
 
 class Gaps(NamedTuple):
@@ -69,24 +72,18 @@ def build(
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
-    scores = pa.concat_tables([read_collected(path) for path in collected])
-    samples = {
-        kind: [
-            sample_file(Path(cell[kind]))
-            for plan in plans
-            for cell in plan["cells"]
-            if cell.get(kind)
-        ]
-        for kind in ("scores", "perceptual")
-    }
     conventions = _conventions(plans)
     gaps = gaps or Gaps([], [], [])
     receipts = _receipts(plans, gaps.finished)
-    matched = matched_distances(plans, scores, cache, report)
-    ranks, comparisons = standings(plans, scores, cache and cache.parent, report)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
+        samples = _sample_files(database, plans)
         database.begin()  # one commit, not one for each of hundreds of comments
-        _create(database, layout.SCORES, scores)
+        _create(database, layout.SCORES)
+        fill(database, collected)
+        check(database, plans, manifests, collected)
+        overall = database.sql("FROM scores WHERE lead IS NULL").to_arrow_table()
+        matched = matched_distances(plans, overall, cache, report)
+        ranks, comparisons = standings(plans, overall, cache and cache.parent, report)
         _create(database, layout.CELLS, _rows(_cells(plans)))
         _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
         _create(database, layout.ATTEMPTS, _rows(_attempts(receipts + gaps.tried)))
@@ -110,12 +107,14 @@ def _rows(rows: Iterable[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows))
 
 
-def _create(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table) -> None:
+def _create(
+    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | None = None
+) -> None:
     """Create one table with its comments, and fill it in the order of ``rows``."""
     name = _identifier(table.name)
     columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
     database.execute(f"CREATE TABLE {name} ({columns})")
-    if len(rows):
+    if rows is not None and len(rows):
         database.register("new_rows", rows)
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
         database.unregister("new_rows")
@@ -317,9 +316,37 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
+def _sample_files(
+    database: duckdb.DuckDBPyConnection, plans: list[Manifest]
+) -> dict[str, list[Path]]:
+    """The files of per-sample scores, found to be of the right schema."""
+    folders = {
+        kind: [cell[kind] for plan in plans for cell in plan["cells"] if cell.get(kind)]
+        for kind in ("scores", "perceptual")
+    }
+    paths = {
+        kind: [Path(folder, SAMPLE_SCORES).absolute() for folder in found]
+        for kind, found in folders.items()
+    }
+    # Most are alike, and DuckDB reads hundreds of schemas at once: one of each kind is looked at.
+    listed = ", ".join(_text(str(path)) for found in paths.values() for path in found)
+    try:
+        alike = database.execute(
+            "SELECT min(file_name) FROM ("
+            "SELECT file_name, list((name, type, num_children)) AS told "
+            f"FROM parquet_schema([{listed}]) GROUP BY file_name) GROUP BY told"
+        ).fetchall()
+        looked_at = [Path(name).parent for (name,) in alike]
+    except duckdb.Error:  # it is found out below which of them is damaged
+        looked_at = [path.parent for found in paths.values() for path in found]
+    for folder in looked_at:
+        sample_file(folder)
+    return paths
+
+
 def sample_file(folder: Path) -> Path:
     """Return the absolute path of the per-sample scores, found to be of the right schema."""
-    path = (folder / "sample_scores.parquet").absolute()
+    path = (folder / SAMPLE_SCORES).absolute()
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:

@@ -40,7 +40,7 @@ def build_partial(
 
     Args:
         manifests: of all dimensions of the plan.
-        out: folder of partial tables; what an earlier run left there is removed.
+        out: folder of partial tables; the store that an earlier run left there is removed.
         logs: folder of logs.
         report: is told about the work.
 
@@ -50,7 +50,7 @@ def build_partial(
     Raises:
         StpError: a manifest cannot be read.
     """
-    remove(out)
+    _forget(out)
     plans = [load_manifest(path) for path in manifests]
     held: list[tuple[Manifest, pa.Table]] = []
     unusable = {}
@@ -72,7 +72,8 @@ def build_partial(
             write_text(path, json.dumps(plan))
             pq.write_table(rows, path.with_suffix(".parquet"))
         collected = [path.with_suffix(".parquet") for path in files]
-        build(files, collected, out / DATABASE, report=report, gaps=gaps)
+        cache = out / COLLECTED / "matched_distances.parquet"
+        build(files, collected, out / DATABASE, cache, report, gaps)
     return Held(sum(len(plan["cells"]) for plan, _ in held), len(gaps.rows))
 
 
@@ -81,6 +82,14 @@ def remove(out: Path) -> None:
     for name in MADE:
         path = out / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _forget(out: Path) -> None:
+    """Remove what an earlier run left, except for what it computed of ranks and distances."""
+    (out / DATABASE).unlink(missing_ok=True)
+    shutil.rmtree(out / "report", ignore_errors=True)
+    for path in (out / COLLECTED).glob("*.json"):  # rows without a manifest do not count
+        path.unlink()
 
 
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:

@@ -1,7 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment.
+keep that table's comment. Sums of floating-point numbers are taken in a stated order (ORDER BY within
+the aggregate) and no `any_value` is: the same store gives the same answer with any number of threads.
 """
 
 from typing import NamedTuple
@@ -24,6 +25,8 @@ _KEYS = ", ".join(CELL_KEYS)
 _CASE_KEYS = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
 _CASE = ", ".join(_CASE_KEYS)
 _PART = "convention, variable, level, threshold"
+Z95 = 1.96
+"""Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
     "value": "Mean over test samples; NULL always has a reason.",
     "ci95_low": "Lower end of the 95 % interval, from a bootstrap over clusters.",
@@ -75,9 +78,9 @@ LEADERBOARD = View(
 WITH runs AS (
     SELECT
         {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
-        CASE WHEN count(value) = count(*) THEN avg(value) END AS value,
-        CASE WHEN count(value) = count(*) THEN stddev_samp(value) END AS seed_sd,
-        count(seed) AS seeds, min(n) AS n, any_value(reason) AS reason,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
+        CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
+        count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
         bool_and(official_paper_protocol) AS official_paper_protocol
     FROM overall
     GROUP BY ALL
@@ -116,6 +119,46 @@ WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, source, scale, leaky)""",
     },
 )
 
+SEED_VARIANCE = View(
+    "seed_variance",
+    "How much of a value is luck of the training: one row per evaluation, model and convention, "
+    "how values vary from seed to seed, beside how they vary with the test clips.",
+    f"""
+WITH runs AS (
+    SELECT
+        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        count(DISTINCT seed) AS seeds, avg(value) AS mean, stddev_samp(value) AS sd,
+        min(value) AS min, max(value) AS max,
+        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_high - ci95_low) END AS interval_width
+    FROM overall
+    WHERE value IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    * EXCLUDE (sd, interval_width),
+    CASE WHEN seeds > 1 THEN sd END AS sd,
+    CASE WHEN seeds > 1 THEN sd / nullif(abs(mean), 0) END AS coefficient_of_variation,
+    interval_width,
+    CASE WHEN seeds > 1 THEN sd / nullif(interval_width, 0) END AS sd_per_width,
+    CASE WHEN seeds > 1 THEN sd ** 2 / nullif(sd ** 2 + (interval_width / {2 * Z95}) ** 2, 0) END
+        AS seed_share
+FROM runs""",
+    {
+        "seeds": "Trainings with a seed that have a value; 0 for deterministic models.",
+        "mean": "Mean over seeds.",
+        "sd": "Standard deviation over seeds; NULL with fewer than two.",
+        "min": "The smallest value of a seed.",
+        "max": "The largest one.",
+        "coefficient_of_variation": "sd / |mean|; NULL with fewer than two seeds.",
+        "interval_width": "Width of the 95 % interval over clusters of clips, the mean over seeds; "
+        "NULL where a seed has none.",
+        "sd_per_width": "sd / interval_width: how large seeds are against clips.",
+        "seed_share": "Share of the variance of a single run's value that comes from the seed: "
+        "sd^2 / (sd^2 + se^2), se = interval_width / 3.92 (of a normal distribution), from 0 "
+        "(clips alone) to 1 (seeds alone); NULL with fewer than two seeds or without interval.",
+    },
+)
+
 DELTAS = View(
     "deltas",
     "Our values beside the printed ones, at every place of the paper's tables that has both.",
@@ -126,7 +169,8 @@ WITH whose AS (
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         bool_and(official_paper_protocol) AS comparable,
-        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; ') AS bytes
+        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
+                   ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes
     FROM cells
     WHERE variant = 'default' AND train_subset = 'all'
     GROUP BY ALL
@@ -197,7 +241,7 @@ FROM (
         count(*) FILTER (WHERE scored) AS cells,
         count(*) FILTER (WHERE NOT scored) AS missing,
         count(seed) FILTER (WHERE scored) AS seeds,
-        any_value(source) AS source, any_value(scale) AS scale, any_value(protocol) AS protocol,
+        min(source) AS source, min(scale) AS scale, min(protocol) AS protocol,
         bool_and(official_paper_protocol) AS official_paper_protocol,
         list(DISTINCT why ORDER BY why) FILTER (WHERE NOT scored) AS why_missing
     FROM planned
@@ -352,11 +396,11 @@ SELECT
     {", ".join(f"a.{key}" for key in _CASE_KEYS)}, a.metric,
     a.convention, b.convention AS other, a.variable, a.level, a.threshold,
     a.source, a.scale, a.leaky, count(*) AS models,
-    corr(a.rank, b.rank) AS rank_correlation,
+    corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
     max(abs(a.rank - b.rank)) AS largest_move,
     count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
-    any_value(a.best_model) AS best_model, any_value(b.best_model) AS other_best_model,
-    any_value(a.best_model) <> any_value(b.best_model) AS another_wins,
+    min(a.best_model) AS best_model, min(b.best_model) AS other_best_model,
+    min(a.best_model) <> min(b.best_model) AS another_wins,
     median(abs(b.value - a.value) / nullif(abs(a.value), 0)) AS relative_difference
 FROM leaderboard a
 JOIN leaderboard b
@@ -389,6 +433,7 @@ VIEWS = (
     OVERALL,
     BY_LEAD,
     LEADERBOARD,
+    SEED_VARIANCE,
     DELTAS,
     COVERAGE,
     COST,

@@ -83,9 +83,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     numbers, parts = evaluations(database), Numbers(PART)
     _, found = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)
-    rows = [
-        (numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in found
-    ]
+    rows = [(numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in found]
     rows.sort(key=lambda row: row[:2])
     return {
         "evaluations": numbers.columnar(),

@@ -26,13 +26,14 @@
     about: "Everyday questions: where in this report the answer stands, the query that gives it, and what this "
       + "store answers.",
     draw(root) {
-      stp.data("ask").forEach(({question, sql, count, answer}, i) => {
+      stp.data("ask").forEach(({question, more: told, sql, count, answer}, i) => {
         const place = (places[i] ?? []).find(([id]) => stp.hasSection(id));
         root.append(h("h3", {}, `${i + 1}. ${question}`));
         if (place) {
           const [id, title, filters, more] = place;
           root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), ". ", more ?? ""));
         }
+        if (told) root.append(h("p", {class: "note"}, told));
         root.append(stp.code(sql, "the query"));
         answered(root, i, count, answer);
       });
