@@ -1,8 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment. Sums of floating-point numbers are taken in a stated order (ORDER BY within
-the aggregate) and no `any_value` is: the same store gives the same answer with any number of threads.
+keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
+aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -127,9 +127,11 @@ SEED_VARIANCE = View(
 WITH runs AS (
     SELECT
         {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
-        count(DISTINCT seed) AS seeds, avg(value) AS mean, stddev_samp(value) AS sd,
+        count(DISTINCT seed) AS seeds,
+        avg(value ORDER BY seed) AS mean, stddev_samp(value ORDER BY seed) AS sd,
         min(value) AS min, max(value) AS max,
-        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_high - ci95_low) END AS interval_width
+        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_high - ci95_low ORDER BY seed) END
+            AS interval_width
     FROM overall
     WHERE value IS NOT NULL
     GROUP BY ALL

@@ -16,7 +16,20 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import ask, conventions, core, deltas, leaderboards, overview, provenance
+from stp.report import (
+    ask,
+    conventions,
+    core,
+    cost,
+    deltas,
+    leaderboards,
+    leads,
+    overview,
+    provenance,
+    significance,
+    spectra,
+    values,
+)
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
@@ -29,6 +42,11 @@ DATA: tuple[ModuleType, ...] = (
     deltas,
     conventions,
     ask,
+    values,
+    leads,
+    spectra,
+    significance,
+    cost,
 )
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
@@ -40,6 +58,13 @@ SCRIPTS = (
     "leaderboards.js",
     "deltas.js",
     "conventions.js",
+    "evaluations.js",
+    "lead_time.js",
+    "robustness.js",
+    "generalization.js",
+    "spectra.js",
+    "significance.js",
+    "cost.js",
 )
 """In this order; sections stand in the page in the order of their scripts."""
 

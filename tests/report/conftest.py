@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / name) for name in ("collect", "score", "render")]
 
 from report_store import make_store
 

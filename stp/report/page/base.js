@@ -271,7 +271,8 @@ const stp = (() => {
     const full = {
       paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"),
       font: {color: colour("--ink"), family: "system-ui, sans-serif"},
-      margin: {t: 10, r: 10, b: 40, l: 50}, legend: {orientation: "h", y: -0.2}, ...layout,
+      margin: {t: 36, r: 10, b: 40, l: 50},
+      legend: {orientation: "h", yref: "container", y: 0, yanchor: "bottom"}, ...layout,
     };
     full.xaxis = {...axis, ...layout.xaxis};
     full.yaxis = {...axis, ...layout.yaxis};
