@@ -76,6 +76,7 @@ class SampleForecasts:
         seconds: from frame to frame, or None if frames have no such thing.
         lat: latitudes along y in degrees, or None where it is no map.
         lon: longitudes along x, likewise.
+        absent: why there is no forecast of other models, by label.
         notes: sentences that a reader must know: the rule, the bytes, what is missing.
     """
 
@@ -92,6 +93,7 @@ class SampleForecasts:
     seconds: float | None
     lat: np.ndarray | None
     lon: np.ndarray | None
+    absent: dict[str, str]
     notes: list[str]
 
     def fields(self, frames: np.ndarray, variable: Variable) -> np.ndarray:
@@ -299,17 +301,16 @@ class Case:
                 remedy=REMEDY,
             )
         clip = str(clips.index["clip"].iloc[number])
-        forecasts = []
-        for label, kept in list(self.there.items()):
+        forecasts, absent = [], dict(self.absent)
+        for label, kept in self.there.items():
             try:
                 forecasts.append(Forecast(label, kept.read(number, clip)))
             except StpError as error:
                 if not self._lenient:
                     raise
-                self.absent[label] = str(error)
-                del self.there[label]
-                if not self.there:
-                    raise
+                absent[label] = str(error)
+        if not forecasts:
+            raise StpError("; ".join(absent.values()), remedy=REMEDY)
         row = np.array([number])
         frames = clips.read(row, length=data.context + first.leads)[0]
         lat, lon = grid_of(data)
@@ -328,21 +329,22 @@ class Case:
             seconds=_seconds(data, clips, number, len(frames)),
             lat=lat,
             lon=lon,
+            absent=absent,
             notes=[
                 f"Drawn: sample {number}, counted from 0: {chosen.why}.",
-                *self._missing(),
+                *self._missing(absent),
                 f"{bytes_[0].upper()}{bytes_[1:]}.",
             ],
         )
 
-    def _missing(self) -> list[str]:
+    def _missing(self, absent: dict[str, str]) -> list[str]:
         """Say what is not drawn, and what is drawn in part."""
-        shown = {**self.there, **self.absent}
+        shown = {**self.there, **absent}
         left_out = [label for label in self.cells if label not in shown]
         seeds = {cell["key"]["seed"] for label, cell in self.cells.items() if label in shown}
         found = []
-        if self.absent:
-            lost = [label for label in self.cells if label in self.absent]
+        if absent:
+            lost = [label for label in self.cells if label in absent]
             found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
         if left_out:
             found.append(f"Left out: {', '.join(left_out)}.")

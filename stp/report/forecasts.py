@@ -258,7 +258,6 @@ def _sample(
     root: str,
 ) -> dict[str, Any]:
     """What the page says of a sample."""
-    there = {forecast.label for forecast in shown.forecasts}
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
         label: f"the first of {kept.members} members"
@@ -274,9 +273,7 @@ def _sample(
             "" if shown.seconds is None or step == 0 else duration(step, shown.seconds)
             for step in steps
         ],
-        "gaps": [
-            "" if label in there else case.absent[label].replace(root, "") for label in case.cells
-        ],
+        "gaps": [shown.absent.get(label, "").replace(root, "") for label in case.cells],
         "remarks": [remarks.get(label, "") for label in case.cells],
         "scales": [
             [[plain(one.low), plain(one.high), one.colours] for one in pair] for pair in scaled
