@@ -246,12 +246,21 @@ stp.section((() => {
       grid.append(...lost.map((one) => h("p", {class: "gap"}, `${one.label}: ${one.gap}`)));
       return [];
     }
+    player.swapped = false;
+    const names = [h("b"), h("b")];
     const caption = h("figcaption", {}, h("div", {class: "sides"}, [left, right].map((one, i) =>
-      h("div", {}, h("b", {}, `${i ? "Right" : "Left"}: ${one.label}`), one.scored?.table ?? null))));
-    const made = picture(view, `${left.label} on the left, ${right.label} on the right of the wipe, ${clipOf(view)}`,
-      caption);
+      h("div", {}, names[i], one.scored?.table ?? null))));
+    const made = picture(view, "", caption);
+    const named = (isSwapped) => {
+      const order = isSwapped ? [right, left] : [left, right];
+      names.forEach((name, i) => {
+        name.textContent = `${(i === 1) === isSwapped ? "Left" : "Right"}: ${[left, right][i].label}`;
+      });
+      made.canvas.setAttribute("aria-label",
+        `${order[0].label} on the left, ${order[1].label} on the right of the wipe, ${clipOf(view)}`);
+    };
     grid.append(made.figure);
-    return [{...made, layers: {left, right}, scoreds: [left.scored, right.scored]}];
+    return [{...made, named, layers: {left, right}, scoreds: [left.scored, right.scored]}];
   }
 
   // Scores
@@ -426,6 +435,7 @@ stp.section((() => {
     pen.clearRect(0, 0, width, height);
     canvas.classList.toggle("ahead", lead >= 0 && !panel.held);
     line.hidden = !layers.left || lead < 0;
+    panel.named?.(player.swapped);
     for (const scored of [panel.scored, ...panel.scoreds ?? []]) scored?.at(lead);
     if (panel.held) {
       const at = Math.min(frame, evaluation.context - 1);
@@ -434,7 +444,7 @@ stp.section((() => {
     } else if (lead < 0) {
       if (!layers.isError) put(context, evaluation.columns[0], frame, 0, width);
     } else {
-      const isSwapped = player.swapped && panel.scoreds;
+      const isSwapped = player.swapped && panel.named;
       const [left, right] = isSwapped ? [layers.right, layers.left] : [layers.left, layers.right];
       const cut = left ? Math.round(width * player.wipe / 100) : 0;
       line.style.left = `${100 * cut / width}%`;
