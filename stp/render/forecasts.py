@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +37,7 @@ class Variable:
     Attributes:
         name: empty for video.
         units: of its values.
-        channels: its channels: one, or the three colours of a video.
+        channels: its channels among those of a sample: one, or the three colours of a video.
     """
 
     name: str
@@ -68,7 +68,7 @@ class SampleForecasts:
         chosen_by: the name of the rule that chose it.
         number: of the sample, from 0.
         why: it was chosen.
-        context: float32 (T_in, C, H, W), in the dataset's units.
+        context: float32 (T_in, C, H, W), in the dataset's units; the channels that are drawn.
         truth: float32 (lead times, C, H, W).
         forecasts: in the order of the manifest.
         variables: those to draw.
@@ -157,8 +157,13 @@ class Kept:
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
 
-    def read(self, sample: int, clip: str) -> np.ndarray:
+    def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
         """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
+
+        Args:
+            sample: its number.
+            clip: the name of its clip.
+            channels: the only ones to read; all unless given.
 
         Raises:
             StpError: the sample is of another clip.
@@ -171,8 +176,9 @@ class Kept:
                 expected=f"{clip!r}, as in the prepared data",
                 remedy=REMEDY,
             )
-        frames = np.asarray(self._frames.read(row, row + 1)[0], np.float32)
-        return frames[0] if frames.ndim == 5 else frames
+        frames = self._frames.read(row, row + 1)[0]
+        frames = frames[0] if frames.ndim == 5 else frames
+        return np.asarray(frames if channels is None else frames[:, list(channels)], np.float32)
 
 
 def _index(folder: Path) -> pd.DataFrame:
@@ -243,7 +249,13 @@ class Case:
                 raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first["data"]))
-        self._variables = _variables(manifest, self._first, self._data, variable)
+        drawn = _variables(manifest, self._first, self._data, variable)
+        # Of 69 channels of weather, three are drawn: no others are held.
+        self._channels = sorted({channel for one in drawn for channel in one.channels})
+        self._variables = [
+            replace(one, channels=tuple(self._channels.index(channel) for channel in one.channels))
+            for one in drawn
+        ]
         self.there: dict[str, Kept] = {}
         self.absent: dict[str, str] = {}
         for label, cell in self.cells.items():
@@ -304,7 +316,7 @@ class Case:
         forecasts, absent = [], dict(self.absent)
         for label, kept in self.there.items():
             try:
-                forecasts.append(Forecast(label, kept.read(number, clip)))
+                forecasts.append(Forecast(label, kept.read(number, clip, self._channels)))
             except StpError as error:
                 if not self._lenient:
                     raise
@@ -312,7 +324,7 @@ class Case:
         if not forecasts:
             raise StpError("; ".join(absent.values()), remedy=REMEDY)
         row = np.array([number])
-        frames = clips.read(row, length=data.context + first.leads)[0]
+        frames = clips.read(row, length=data.context + first.leads)[0][:, self._channels]
         lat, lon = grid_of(data)
         bytes_ = whose(self.cells.values())
         return SampleForecasts(

@@ -85,6 +85,10 @@ stp.section((() => {
   }
 
   const listed = (options) => (options.length ? options : [["", "–"]]);
+  const score = (value) => (Number.isFinite(value) ? short(value) : stp.number(value, 3));
+  /** Three digits, but thousands in full. */
+  const short = (value) => (Math.abs(value) >= 1000 && Math.abs(value) < 1e6 ? String(Math.round(value))
+    : stp.number(value, 3)).replace("-", "−");
   const ruleOf = (sample) => `${RULES[sample.rule] ?? sample.rule} (number ${sample.number})`;
 
   // What is on the page
@@ -134,6 +138,8 @@ stp.section((() => {
         + `Pictures take ${stp.number(report.used, 3)} MB of this page, of ${report.megabytes} MB that `
         + "they may; every evaluation may take an equal part, and all of its models are stored alike. "
         + "Errors were computed from the predictions, not from pictures."),
+      evaluation.is_picture ? null : h("p", {}, "The scale of values leaves out the outermost percent of "
+        + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number."),
       h("p", {}, "Scores are of this sample alone: the mean over lead times (* is the best of these models), "
         + "and that of the frame that is shown."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
@@ -160,7 +166,7 @@ stp.section((() => {
   function bar(title, [low, high, map], unit) {
     const hex = stp.data("forecasts").colours[map];
     const stops = Array.from({length: 18}, (_, i) => `#${hex.substr(6 * Math.round(i * 254 / 17), 6)}`);
-    const ends = [low, high].map((value) => `${stp.number(value, 3).replace("-", "−")}${unit}`);
+    const ends = [low, high].map((value) => `${short(value)}${unit}`);
     return h("div", {class: "bar", role: "img",
       "aria-label": `Colours of ${title}: from ${ends[0]} to ${ends[1]}; values beyond have the colours of the ends`},
     h("span", {}, title), h("span", {}, ends[0]),
@@ -281,10 +287,10 @@ stp.section((() => {
       const best = typeof higher === "boolean" && means.length > 1
         && value === Math[higher ? "max" : "min"](...means);
       const cell = h("td", {class: "numeric"}, "–");
-      now.push((lead) => { cell.textContent = lead < 0 || !leads ? "–" : stp.number(leads[lead], 3); });
+      now.push((lead) => { cell.textContent = lead < 0 || !leads ? "–" : score(leads[lead]); });
       const arrow = typeof higher !== "boolean" ? "" : higher ? " ↑" : " ↓";
       rows.push(h("tr", {}, h("th", {scope: "row", title: metric.convention}, metric.title + arrow),
-        h("td", {class: `numeric${best ? " best" : ""}`}, stp.number(value, 3) + (best ? "*" : "")), cell));
+        h("td", {class: `numeric${best ? " best" : ""}`}, score(value) + (best ? "*" : "")), cell));
     });
     if (!rows.length) return {table: h("span"), at: () => {}};
     return {
