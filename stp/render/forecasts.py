@@ -227,6 +227,7 @@ class Case:
         cells: the first seed of each model, by its label.
         there: predictions that are kept, by label.
         absent: why others are not, by label.
+        channels: of the data, whether they are drawn or not.
 
     Raises:
         StpError: a name is not known, no predictions are kept, or files are damaged.
@@ -249,6 +250,7 @@ class Case:
                 raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first["data"]))
+        self.channels = self._data.shape[0]
         drawn = _variables(manifest, self._first, self._data, variable)
         # Of 69 channels of weather, three are drawn: no others are held.
         self._channels = sorted({channel for one in drawn for channel in one.channels})

@@ -24,7 +24,7 @@ from stp.render.forecasts import Case, SampleForecasts, Variable
 from stp.render.sample_choice import CRITERIA, RULES
 from stp.report import picture_sheets
 from stp.report.columns import plain
-from stp.report.picture_sheets import LOOKS, Look
+from stp.report.picture_sheets import GOOD, LOOKS, Look
 from stp.score.options import CELL_KEYS
 from stp.setting import setting_of
 
@@ -64,7 +64,7 @@ def pieces(
 
     Every evaluation may take an equal part of the megabytes; what small ones leave goes to larger
     ones. Within it, all pictures of all its samples and models are stored alike: in the best of
-    ``LOOKS`` that fits, with fewer samples where not even the last one does.
+    ``LOOKS`` that fits; rather fewer samples than less than a good look.
 
     Args:
         database: the results store.
@@ -220,6 +220,7 @@ def _evaluation(
         "is_picture": first.is_picture,
         "context": len(first.context),
         "leads": len(first.truth),
+        "channels": case.channels,
         "variables": [{"name": v.name, "units": v.units} for v in first.variables],
         "models": [_model(label, cell) for label, cell in case.cells.items()],
         "samples": [
@@ -358,21 +359,22 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 
 
 def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[Pieces]] | None:
-    """The best look in which most samples fit into so many bytes, and their sheets."""
-    for samples in range(len(shown), 0, -1):
-        for look in LOOKS:
-            # Two sheets show that a look is far too large.
-            if samples * _guess(shown[0], look) > 1.3 * share:
-                continue
-            made: list[Pieces] = []
-            size = 0
-            for one in shown[:samples]:
-                made.append(_sheets(one, look))
-                size += _length(made[-1])
-                if size > share:
-                    break
-            else:
-                return look, made
+    """The looks and numbers of samples are tried from the best; the first that fits is taken."""
+    fewer = range(len(shown), 0, -1)
+    candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]
+    for samples, look in [*candidates, *((1, look) for look in LOOKS[GOOD:])]:
+        # Two sheets show that a look is far too large.
+        if samples * _guess(shown[0], look) > 1.3 * share:
+            continue
+        made: list[Pieces] = []
+        size = 0
+        for one in shown[:samples]:
+            made.append(_sheets(one, look))
+            size += _length(made[-1])
+            if size > share:
+                break
+        else:
+            return look, made
     return None
 
 

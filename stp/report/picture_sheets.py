@@ -49,6 +49,8 @@ LOOKS = (
     Look(64, 40),
 )
 """From the best; the worst is still something to look at."""
+GOOD = 6
+"""So many are good: rather than one of the others, there are fewer samples."""
 
 
 def scales_of(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:

@@ -139,7 +139,8 @@ stp.section((() => {
         + "they may; every evaluation may take an equal part, and all of its models are stored alike. "
         + "Errors were computed from the predictions, not from pictures."),
       evaluation.is_picture ? null : h("p", {}, "The scale of values leaves out the outermost percent of "
-        + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number."),
+        + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
+        + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
       h("p", {}, "Scores are of this sample alone: the mean over lead times (* is the best of these models), "
         + "and that of the frame that is shown."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
@@ -347,11 +348,10 @@ stp.section((() => {
   }
 
   /** Keys, wherever the focus is, unless it is on something that has a use of its own for them. */
-  function press(event, root) {
+  function press(event) {
     const target = event.target;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog")) return;
-    if (target !== document.body && target.id !== "main" && !root.contains(target)) return;
-    const owns = target.closest?.("select, input, textarea, a");
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.("dialog, header")) return;
+    const owns = target.closest?.("select, input, textarea");
     const way = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (event.key === " " && !owns?.matches("select") && !target.closest?.("button")) play(!player.playing);
     else if (owns) return;
@@ -377,7 +377,7 @@ stp.section((() => {
     };
     player.said();
     const listener = (event) => {
-      if (root.isConnected) press(event, root);
+      if (root.isConnected) press(event);
       else document.removeEventListener("keydown", listener);
     };
     document.addEventListener("keydown", listener);
@@ -423,8 +423,9 @@ stp.section((() => {
 
   function leadOf({evaluation, sample}, frame) {
     const at = frame - evaluation.context + 1;
-    const time = sample.times[frame] ? ` (${sample.times[frame]})` : "";
-    return at > 0 ? `lead ${at} of ${evaluation.leads}${time}` : `context ${at || "0, the last"}${time}`;
+    const time = sample.times[frame] ? ` (${sample.times[frame].replace("-", "−")})` : "";
+    return at > 0 ? `lead ${at} of ${evaluation.leads}${time}`
+      : `context ${at ? `−${-at}` : "0, the last"}${time}`;
   }
 
   function paint({evaluation}, panel, context, frame) {
