@@ -24,7 +24,7 @@ PARTS = Path(__file__).parent / "page"
 DATA: tuple[ModuleType, ...] = (core, overview)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
-SCRIPTS = ("base.js", "overview.js")
+SCRIPTS = ("base.js", "overview.js", "sql.js")
 """In this order; sections stand in the page in the order of their scripts."""
 
 
