@@ -22,6 +22,7 @@ from console_store import console_store
 from stp.errors import StpError
 from stp.render.schema_page import questions
 from stp.report import npm, sql_data
+from stp.report.build import write_report
 from stp.report.sql import PARTS, write_console
 from stp.report.sql_data import Understood, relations, write_data
 
@@ -490,6 +491,26 @@ def test_it_fits_a_phone(browser: Browser, theme: str) -> None:
     assert browser.run("return document.documentElement.scrollWidth") <= 390
     assert browser.run("return document.documentElement.dataset.theme") == theme
     browser.command("Emulation.clearDeviceMetricsOverride")
+
+
+@needs_browser
+def test_the_report_leads_to_the_console_or_says_how_to_make_it(
+    database: Path, tmp_path: Path
+) -> None:
+    write_report(database, tmp_path / "index.html")
+    with Browser(tmp_path) as browser:
+        browser.open(tmp_path / "index.html")
+        browser.run("location.hash = '#sql'")
+        browser.wait_for("document.getElementById('main').dataset.section === 'sql'")
+        assert browser.complaints() == []
+        browser.click("#main section a[href='sql/index.html']")
+        browser.wait_for("document.getElementById('dialog').open")
+        said = browser.run("return document.getElementById('dialog').innerText")
+        assert "results/report/sql/index.html" in said
+        browser.click("#dialog .close")
+        shutil.copytree(PARTS, tmp_path / "sql")
+        browser.click("#main section a[href='sql/index.html']")
+        browser.wait_for("document.documentElement.dataset.state === 'unserved'")
 
 
 @needs_npm

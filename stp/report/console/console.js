@@ -3,7 +3,8 @@
 // address (#sql=...), so that it can be sent; earlier ones are kept by the browser.
 (() => {
   const KEPT = "stp-sql-history";
-  const FIRST = 200;
+  const FIRST = 200; // rows that are drawn at once
+  const LONG = 48; // characters; longer texts are broken into lines
   const by = (id) => document.getElementById(id);
   let engine = null; // the module
   let store = null; // what it has opened
@@ -155,9 +156,11 @@
     const more = h("button", {type: "button"});
     const rows = (from, to) => {
       for (const row of order.slice(from, to)) {
-        body.append(h("tr", {}, columns.map(({values, numeric}) =>
-          h("td", {class: numeric ? "numeric" : null,
-            title: typeof values[row] === "number" ? String(values[row]) : null}, cell(values[row])))));
+        body.append(h("tr", {}, columns.map(({values, numeric}) => {
+          const value = values[row];
+          const kind = numeric ? "numeric" : text(value).length > LONG ? "long" : null;
+          return h("td", {class: kind, title: typeof value === "number" ? String(value) : null}, cell(value));
+        })));
       }
       const left = order.length - body.rows.length;
       more.textContent = `Show ${Math.min(left, FIRST * 5)} more of ${left.toLocaleString("en")}`;
