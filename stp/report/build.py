@@ -68,6 +68,7 @@ SCRIPTS = (
     "significance.js",
     "forecasts.js",
     "cost.js",
+    "sql.js",
 )
 """In this order; sections stand in the page in the order of their scripts."""
 
