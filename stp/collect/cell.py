@@ -60,6 +60,13 @@ def is_fingerprint(word: str) -> bool:
     return bool(re.fullmatch(rf"[0-9a-f]{{{FEWEST_LETTERS},16}}", word))
 
 
+def has_fingerprint(cells: Iterable[Json], start: str) -> bool:
+    """Whether a fingerprint behind one of these cells begins so."""
+    return any(
+        (cell[f"{stage}_fingerprint"] or "").startswith(start) for cell in cells for stage in STAGES
+    )
+
+
 def find(database: Path, what: str) -> Json | Artefact:
     """Find one cell, or an artefact that several cells share.
 

@@ -80,7 +80,8 @@ WITH values AS (
     FROM published
 )
 SELECT * FROM values
-WHERE value BETWEEN ? AND ? AND (?::VARCHAR IS NULL OR model = ?)
+WHERE value BETWEEN ? AND ? AND (kind <> 'published' OR abs(value - ?) < 1e-9)
+    AND (?::VARCHAR IS NULL OR model = ?)
     AND (?::VARCHAR IS NULL OR tested_on = ?)
 ORDER BY
     list_position({list(KINDS)}, kind), {", ".join(CELL_KEYS)}, convention, metric, variable, level,
@@ -109,7 +110,8 @@ def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[Any
     """The question for all values that are printed like a number: a statement and its values.
 
     Args:
-        number: as printed; ``0.92`` stands for all from 0.915 to 0.925.
+        number: as printed; ``0.92`` stands for all from 0.915 to 0.925, but of published values
+            for 0.92 and 0.920 alone, which are known as they are printed.
         model: only of this one.
         on: only of this dataset of the test.
 
@@ -118,7 +120,7 @@ def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[Any
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
-    return SQL, [low, high, model, model, on, on]
+    return SQL, [low, high, float(number), model, model, on, on]
 
 
 def matches(database: Path, number: str, model: str | None, on: str | None) -> list[Json]:

@@ -97,7 +97,7 @@ def put(
         from rich.console import Console
 
         console = Console(highlight=False)
-        # Paths and commands that are longer than a line are the terminal's to break: they are copied.
+        # Long paths and commands are the terminal's to break: they are there to be copied.
         console.print(styled(console.width), crop=False)
     else:
         sys.stdout.write(text())

@@ -120,9 +120,9 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
     from stp.errors import StpError, nearest
     from stp.exits import NothingFoundError
 
-    others = _other_meanings(what, database)
+    of_results = _meanings(what, database)
     datasets = {path.stem for path in (config.CONFIG_FOLDER / "datasets").glob("*.yaml")}
-    if what not in datasets and not others:  # it may be one that the scale file brings
+    if what not in datasets and not of_results:  # it may be one that the scale file brings
         datasets = set(config.load(configfile).datasets)
         if what not in datasets:
             raise NothingFoundError(
@@ -130,36 +130,34 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
                 expected="a dataset, words of a cell's key, or letters of a fingerprint",
                 remedy=nearest(what, datasets),
             )
+    others = [meaning for meaning in of_results if meaning != TESTED]
     if what in datasets and others:
         raise StpError(
-            f"{what!r} is a dataset and {' and '.join(others)}",
+            f"{what!r} is a dataset and {others[0]}",
             expected="one meaning",
             remedy=f"`stp show {what} --as dataset`, or `stp show {what} --as cell`",
         )
     return what in datasets
 
 
-def _other_meanings(what: str, database: Path) -> list[str]:
-    """What a word is besides a dataset: all but the dataset of a cell's test."""
+TESTED = "a dataset of cells"
+
+
+def _meanings(what: str, database: Path) -> list[str]:
+    """What a word is in the results."""
     if not database.is_file():
         return []
     from stp.collect import cell
 
     cells = cell.rows(database, "FROM cells")
-    tested = [row for row in cells if what in (row["tested_on"], row["trained_on"])]
     found = []
-    if cell.is_fingerprint(what) and any(
-        (row[f"{stage}_fingerprint"] or "").startswith(what)
-        for row in cells
-        for stage in cell.STAGES
-    ):
+    if cell.is_fingerprint(what) and cell.has_fingerprint(cells, what):
         found.append("the beginning of a fingerprint")
-    named = cell.matching([row | {"tested_on": "", "case_name": ""} for row in cells], [what])
-    if named and not tested:
-        found.append("a word of cells")
     if any(row["model"] == what for row in cells):
         found.append("a model")
-    return list(dict.fromkeys(found))
+    if not found and cell.matching(cells, [what]):
+        found.append(TESTED)
+    return found
 
 
 def _only_for(what: str, names: tuple[str, ...], context: typer.Context) -> None:
