@@ -64,7 +64,7 @@ only with `--fail-if-empty`, and from `stp compare` without a significant differ
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
-stp compare simvpv2 convlstm --on kth --column SSIM --fail-if-alike || echo "about as good, or an error"
+stp compare simvpv2 convlstm --on kth --column SSIM --fail-if-alike || echo "alike"
 stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
 ```
 
