@@ -49,6 +49,13 @@ class Artefact(NamedTuple):
     cells: list[Json]
 
 
+class Missing(NamedTuple):
+    """A planned cell without scores: its row of ``missing``, ``attempts`` at what it waits for."""
+
+    row: Json
+    attempts: list[Json]
+
+
 def rows(database: Path, sql: str, values: Sequence[Any] = ()) -> list[Json]:
     """The rows of an answer, by the names of its columns."""
     columns, found = answer(database, sql, values)
@@ -60,27 +67,36 @@ def is_fingerprint(word: str) -> bool:
     return bool(re.fullmatch(rf"[0-9a-f]{{{FEWEST_LETTERS},16}}", word))
 
 
-def has_fingerprint(cells: Iterable[Json], start: str) -> bool:
-    """Whether a fingerprint behind one of these cells begins so."""
-    return any(
-        (cell[f"{stage}_fingerprint"] or "").startswith(start) for cell in cells for stage in STAGES
+def every(database: Path) -> list[Json]:
+    """Rows of ``cells``, and behind them those of ``missing``, which alone have a ``how``."""
+    return rows(database, "FROM cells ORDER BY rowid") + rows(
+        database, "FROM missing ORDER BY rowid"
     )
 
 
-def find(database: Path, what: str) -> Json | Artefact:
+def has_fingerprint(cells: Iterable[Json], start: str) -> bool:
+    """Whether a fingerprint behind one of these cells begins so."""
+    return any(
+        (cell.get(f"{stage}_fingerprint") or "").startswith(start)
+        for cell in cells
+        for stage in STAGES
+    )
+
+
+def find(database: Path, what: str) -> Json | Artefact | Missing:
     """Find one cell, or an artefact that several cells share.
 
     Args:
         what: words of its key with ``/`` between them, or the beginning of a fingerprint.
 
     Returns:
-        a row of ``cells``, or the artefact.
+        a row of ``cells``, the artefact, or what is known of a cell without scores.
 
     Raises:
         NothingFoundError: there is none.
         StpError: there are several; the message lists them.
     """
-    cells = rows(database, "FROM cells ORDER BY rowid")
+    cells = every(database)
     words = [word for word in what.strip("/").split("/") if word]
     if words and is_fingerprint(words[-1]):
         found = _of_fingerprint(database, cells, words[-1])
@@ -88,7 +104,7 @@ def find(database: Path, what: str) -> Json | Artefact:
             return found
     chosen = matching(cells, words)
     if len(chosen) == 1:
-        return chosen[0]
+        return _missing(database, chosen[0]) if "how" in chosen[0] else chosen[0]
     if not chosen:
         known = {str(cell[key]) for cell in cells for key in ("dimension", "model", "case_name")}
         true = {word.casefold() for cell in cells for word in _words(cell)}
@@ -108,6 +124,11 @@ def find(database: Path, what: str) -> Json | Artefact:
         expected="one cell",
         remedy="name more of its key, as in this list",
     )
+
+
+def _missing(database: Path, row: Json) -> Missing:
+    tried = "FROM attempts WHERE path = ? ORDER BY attempt"
+    return Missing(row, rows(database, tried, [row["path"]]))
 
 
 def matching(cells: Iterable[Json], words: Sequence[str]) -> list[Json]:
@@ -155,7 +176,7 @@ def _of_fingerprint(database: Path, cells: list[Json], start: str) -> Json | Art
     found: dict[str, list[Json]] = {}
     for cell in cells:
         for stage in STAGES:
-            fingerprint = cell[f"{stage}_fingerprint"]
+            fingerprint = cell.get(f"{stage}_fingerprint")
             if fingerprint and fingerprint.startswith(start):
                 found.setdefault(fingerprint, []).append(cell)
     if not found:

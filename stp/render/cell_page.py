@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from stp.collect.cell import Artefact, Json, names, raw_files
+from stp.collect.cell import Artefact, Json, Missing, name_of, names, raw_files
 from stp.render.digits import digits
 from stp.render.direction import Direction
 from stp.render.grid import Grid, Item, Section
@@ -71,6 +71,51 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Json]) -> Gr
                 ],
                 [False, False],
             ),
+        ],
+    )
+
+
+def of_missing(found: Missing) -> Grid:
+    """A cell that is planned and has no scores: where it stopped, and why."""
+    row = found.row
+    detail = f" ({row['detail']})" if row["detail"] else ""
+    lines: list[list[str | Item]] = [
+        [
+            str(attempt["attempt"]),
+            attempt["how"] or "",
+            attempt["detail"] or "",
+            f"{attempt['started']:%Y-%m-%d %H:%M}" if attempt["started"] else "",
+            duration(attempt["seconds"]),
+            attempt["host"] or "",
+            _peak([attempt]),
+        ]
+        for attempt in found.attempts
+    ]
+    columns = ["attempt", "how", "detail", "started (UTC)", "took", "host", "peak MB"]
+    return Grid(
+        name="cell",
+        title=name_of(row),
+        intro=[
+            f"{row['model']} ({row['variant']}), to be tested on {row['tested']} ({row['subset']}, "
+            f"{row['setting']}), {row['dimension']}, suite {row['suite']}.",
+            whose(row),
+        ],
+        warnings=[f"NO SCORES: {row['stage']}: {row['how']}{detail}."],
+        sections=[
+            Section(
+                "Attempts",
+                columns,
+                lines,
+                [name in ("attempt", "took", "peak MB") for name in columns],
+            )
+        ]
+        if lines
+        else [],
+        legend=[
+            f"It waits for {row['path']}.",
+            *([f"log: {row['log']}"] if row["log"] else []),
+            f"To go on: `snakemake --profile local --configfile config/{row['scale']}.yaml -- "
+            f"results/tables/{row['dimension']}.csv`",
         ],
     )
 

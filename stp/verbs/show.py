@@ -2,12 +2,15 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from stp.verbs import output
 from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+
+if TYPE_CHECKING:
+    from stp.collect.cell import Artefact, Missing
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -68,7 +71,8 @@ def show(
     Of a cell: whose bytes, all overall scores with their intervals, what is missing and why, what
     it cost, artefacts, logs, and the command that makes it again. As csv, markdown and parquet: its
     scores; as json: everything. One word that is the name of a dataset draws the dataset.
-    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong usage, 3 no such thing.
+    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong usage, 3 no such cell,
+    or none of its scores.
     """
     if _is_dataset(what, kind, database, configfile):
         _only_for("a cell", OF_CELL, context)
@@ -80,29 +84,52 @@ def show(
     from stp.render import cell_page
 
     found = cell.find(database, what)
-    if isinstance(found, cell.Artefact):
-        if chosen == "json":
-            output.put_json(found._asdict(), out)
-        elif chosen in ("csv", "parquet"):
-            marks = " OR ".join(f"{stage}_fingerprint = ?" for stage in cell.STAGES)
-            values = [found.row["fingerprint"]] * len(cell.STAGES)
-            output.put_answer(database, f"FROM cells WHERE {marks}", chosen, out, values)
-        else:
-            steps = [
-                step
-                for step in cell.lineage(database, found.cells)
-                if step["fingerprint"] == found.row["fingerprint"]
-            ]
-            output.put_grid(cell_page.of_artefact(database, found, steps), chosen, out)
-        return
-    if chosen in ("csv", "parquet"):
+    if isinstance(found, cell.Missing):
+        _show_missing(found, chosen, out)
+    elif isinstance(found, cell.Artefact):
+        _show_artefact(database, found, chosen, out)
+    elif chosen in ("csv", "parquet"):
         output.put_answer(database, cell.OVERALL, chosen, out, cell.key_of(found))
-        return
-    known = cell.about(database, found)
-    if chosen == "json":
-        output.put_json(known, out)
+    elif chosen == "json":
+        output.put_json(cell.about(database, found), out)
     else:
-        output.put_grid(cell_page.of_cell(database, known), chosen, out)
+        page = cell_page.of_cell(database, cell.about(database, found))
+        output.put_grid(page, chosen, out)
+
+
+def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
+    """Show why a cell has no scores; there being none is what the exit code says."""
+    from stp import exits
+    from stp.render import cell_page
+
+    if format == "json":
+        output.put_json(found._asdict(), out)
+    elif format in ("csv", "parquet"):
+        output.put_rows(list(found.row), [tuple(found.row.values())], format, out)
+    else:
+        output.put_grid(cell_page.of_missing(found), format, out)
+    raise typer.Exit(exits.NOTHING)
+
+
+def _show_artefact(
+    database: Path, found: "Artefact", format: output.FormatName, out: Path | None
+) -> None:
+    from stp.collect import cell
+    from stp.render import cell_page
+
+    if format == "json":
+        output.put_json(found._asdict(), out)
+    elif format in ("csv", "parquet"):
+        marks = " OR ".join(f"{stage}_fingerprint = ?" for stage in cell.STAGES)
+        values = [found.row["fingerprint"]] * len(cell.STAGES)
+        output.put_answer(database, f"FROM cells WHERE {marks}", format, out, values)
+    else:
+        steps = [
+            step
+            for step in cell.lineage(database, found.cells)
+            if step["fingerprint"] == found.row["fingerprint"]
+        ]
+        output.put_grid(cell_page.of_artefact(database, found, steps), format, out)
 
 
 def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -> bool:
@@ -149,7 +176,7 @@ def _meanings(what: str, database: Path) -> list[str]:
         return []
     from stp.collect import cell
 
-    cells = cell.rows(database, "FROM cells")
+    cells = cell.every(database)
     found = []
     if cell.is_fingerprint(what) and cell.has_fingerprint(cells, what):
         found.append("the beginning of a fingerprint")

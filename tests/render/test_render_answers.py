@@ -26,6 +26,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from stp.cli import app, main
+from stp.collect import layout
 from stp.render.tables import TABLES
 
 HERE = Path(__file__).parent
@@ -161,6 +162,28 @@ def test_a_cell_as_json_is_all_that_is_known(results: Path) -> None:
     ]
     folder = known["cell"]["scores_folder"]
     assert known["command"].endswith(f"-- {folder}/artefact.json")
+
+
+def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "results.duckdb"
+    copy.write_bytes((results / "results.duckdb").read_bytes())
+    of_cells = {name for name, *_ in layout.CELLS.columns} - {"model", "seed"}
+    shared = [name for name, *_ in layout.MISSING.columns if name in of_cells]
+    with duckdb.connect(str(copy)) as database:
+        database.execute(
+            f"INSERT INTO missing BY NAME SELECT {', '.join(shared)}, 'tau' AS model, 7 AS seed, "
+            "'train' AS stage, 'out of memory' AS how, 'Slurm says so' AS detail, "
+            "'models/x' AS path FROM cells LIMIT 1"
+        )
+        database.execute(
+            "INSERT INTO attempts BY NAME SELECT 'models/x' AS path, 1 AS attempt, "
+            "'out of memory' AS how, 'node7' AS host, 1800.0 AS seconds, 3990.0 AS peak_mb"
+        )
+    done = CliRunner().invoke(app, ["show", "tau/moving_mnist", "--database", str(copy)])
+    assert done.exit_code == 3
+    assert done.output.startswith("short_term/tau/moving_mnist/seed-7\n")
+    assert "NO SCORES: train: out of memory (Slurm says so)." in done.output
+    assert "node7" in done.output and "30 min 00 s" in done.output and "3990" in done.output
 
 
 def test_the_log_of_an_artefact_is_named_where_it_is(results: Path) -> None:
@@ -345,9 +368,9 @@ def on_terminal(results: Path, *arguments: str, columns: int = 100, **more: str)
 def test_the_best_is_bold_on_a_terminal_and_nowhere_else(results: Path) -> None:
     shown = on_terminal(results, "table", "short_term", "--on", "moving_mnist")
     assert f"{ESCAPE}1;32m0.7528" in shown and f"{ESCAPE}4m0.7419" in shown
-    without = on_terminal(results, "table", "short_term", "--on", "moving_mnist", NO_COLOR="1")
-    assert f"{ESCAPE}1m0.7528" in without and not re.search(r"\x1b\[[\d;]*3\dm", without)
-    piped = subprocess_of(results, "table", "short_term", FORCE_COLOR="1").stdout
+    plain = on_terminal(results, "show", "simvpv2/moving_mnist", NO_COLOR="1")
+    assert f"{ESCAPE}1m0.7528" in plain and not re.search(r"\x1b\[[\d;]*3\dm", plain)
+    piped = subprocess_of(results, "show", "simvpv2/moving_mnist", FORCE_COLOR="1").stdout
     assert ESCAPE not in piped and "**0.7528**" in piped
 
 
