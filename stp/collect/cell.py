@@ -253,12 +253,6 @@ def _log(database: Path, step: Json) -> str | None:
     return str(path) if path.is_file() else None
 
 
-def _short(path: Path) -> Path:
-    """A path from here, where it lies below."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
-
-
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
     """How many raw files a lock names, their bytes, and one of them with its checksum."""
     (row,) = rows(
@@ -271,9 +265,10 @@ def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
 
 
 def command(cell: Json) -> str:
-    """What makes the scores of a cell again, with all that they need."""
+    """What makes the scores of a cell again, with all that they need: Snakemake knows artefacts by
+    the whole path."""
     folder = Path(cell["perceptual_folder"] or cell["scores_folder"])
     return (
         f"snakemake --profile local --configfile config/{cell['scale']}.yaml -- "
-        f"{_short(folder / 'artefact.json')}"
+        f"{folder / 'artefact.json'}"
     )

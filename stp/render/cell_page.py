@@ -34,11 +34,17 @@ def of_cell(database: Path, known: Json) -> Grid:
             "Intervals: 95 %, from a bootstrap over clusters of clips. Rank: of the model among "
             "those that were evaluated alike, seeds together; bold is the best.",
             "Seconds of data and of a trained model serve several cells.",
-            f"To make it again: `{known['command']}`",
+            f"To make it again{_of_commit(known['artefacts'])}: `{known['command']}`",
             'Values by lead time, by clip: `stp query "FROM by_lead WHERE scores_fingerprint = '
             f"'{cell['scores_fingerprint']}'\"`",
         ],
     )
+
+
+def _of_commit(steps: Sequence[Json]) -> str:
+    """Which code gives artefacts these names."""
+    commits = dict.fromkeys(step["commit"] for step in steps if step["commit"])
+    return f", with the code of {' and '.join(commits)}" if commits else ""
 
 
 def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Json]) -> Grid:

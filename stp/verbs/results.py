@@ -30,7 +30,8 @@ def query(
 ) -> None:
     """Ask the results store a question in SQL.
 
-    Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3 without rows.
+    Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
+    without rows.
     """
     rows = output.put_answer(database, sql, output.chosen(format, out), out)
     output.end_if_empty(rows, fail_if_empty)
@@ -142,9 +143,12 @@ def table(
 ) -> None:
     """Show a table of the paper: best in bold, second best underlined, whose bytes, tests.
 
-    Tables of scores and findings come from the results store, others from the files of a run. The
-    formats csv, json and parquet give one row per value, with all that is known of it.
-    Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on, --metric or --model.
+    Tables of scores and findings come from the results store, others from the
+    files of a run. The formats csv, json and parquet give one row per value,
+    with all that is known of it.
+
+    Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on,
+    --metric or --model.
     """
     from stp.render import tables
 
@@ -212,9 +216,11 @@ def compare(
 ) -> None:
     """Compare two models wherever both were evaluated: a paired bootstrap over clusters of clips.
 
-    Holm's correction covers all comparisons of the answer; `detectable` is the smallest difference
-    that four of five such tests would find. Exit codes: 0 compared, 1 an error, 2 wrong usage, 3
-    nothing to compare; with --fail-if-alike, also 3 where no difference is significant.
+    Holm's correction covers all comparisons of the answer; `detectable` is the
+    smallest difference that four of five such tests would find.
+
+    Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
+    with --fail-if-alike, also 3 where no difference is significant.
     """
     from stp import exits
     from stp.render import pairwise
@@ -249,8 +255,10 @@ def trace(
 ) -> None:
     """Follow a printed number back to its cell, artefacts, code and raw files.
 
-    Found are values of cells, over all lead times and at each, means over seeds, differences to
-    published values, and these. The format json has the artefacts of each with it.
+    Found are values of cells, over all lead times and at each, means over
+    seeds, differences to published values, and these. The format json has the
+    artefacts of each with it.
+
     Exit codes: 0 found, 1 an error, 2 wrong usage, 3 nothing is printed so.
     """
     from stp.collect import trace as following

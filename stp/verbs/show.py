@@ -68,11 +68,13 @@ def show(
 ) -> None:
     """Show a cell of the results with all that is known of it, or a few clips of a dataset.
 
-    Of a cell: whose bytes, all overall scores with their intervals, what is missing and why, what
-    it cost, artefacts, logs, and the command that makes it again. As csv, markdown and parquet: its
-    scores; as json: everything. One word that is the name of a dataset draws the dataset.
-    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong usage, 3 no such cell,
-    or none of its scores.
+    Of a cell: whose bytes, all overall scores with their intervals, what is
+    missing and why, what it cost, artefacts, logs, and the command that makes
+    it again. As csv and parquet: its scores; as json: everything. One
+    word that is the name of a dataset draws the dataset.
+
+    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong
+    usage, 3 no such cell, or none of its scores.
     """
     if _is_dataset(what, kind, database, configfile):
         _only_for("a cell", OF_CELL, context)

@@ -39,17 +39,17 @@ def renderable(grid: Grid, width: int) -> RenderableType:
     """Make a table for a terminal of so many characters."""
     parts: list[RenderableType] = [Text(grid.title, style="bold underline"), ""]
     for paragraph in grid.intro:
-        parts += [_prose(paragraph), ""]
+        parts += [_prose(paragraph, width), ""]
     for warning in grid.warnings:
-        parts += [_prose(warning, "bold yellow"), ""]
+        parts += [_prose(warning, width, "bold yellow"), ""]
     for section in grid.sections:
-        parts += [Text(section.title, style="bold cyan")] if section.title else []
-        parts += [_prose(paragraph, "dim") for paragraph in section.intro]
-        parts += [styled(_columns(section, styles=True), width)] if section.rows else []
-        parts += [_prose(note, "dim") for note in section.notes]
-        parts += [""]
-    parts += [_prose(line, "dim") for line in grid.legend]
-    parts += [_prose(grid.made_from, "dim")] if grid.made_from else []
+        parts += [Text(section.title, style="bold cyan"), ""] if section.title else []
+        for paragraph in section.intro:
+            parts += [_prose(paragraph, width), ""]
+        parts += [styled(_columns(section, styles=True), width), ""] if section.rows else []
+        parts += [_prose(note, width, "dim") for note in section.notes]
+        parts += [""] if section.notes else []
+    parts += [_prose(line, width, "dim") for line in (*grid.legend, grid.made_from) if line]
     return Group(*parts)
 
 
@@ -57,14 +57,15 @@ def _underlined(title: str, sign: str) -> str:
     return f"{title}\n{sign * Text(title).cell_len}\n"
 
 
-def _filled(line: str, later: str = "") -> str:
-    """Fold a line between words; commands, between backticks, stay whole, to be copied."""
+def _filled(line: str, later: str = "", width: int = PROSE) -> str:
+    """Fold a line between words; commands, between backticks, and paths stay whole: they are there
+    to be copied."""
     parts = line.split("`")
     if len(parts) % 2:
         parts[1::2] = [part.replace(" ", _HELD) for part in parts[1::2]]
     folded = textwrap.fill(
         "`".join(parts),
-        PROSE,
+        width,
         break_long_words=False,
         break_on_hyphens=False,
         subsequent_indent=later,
@@ -72,14 +73,13 @@ def _filled(line: str, later: str = "") -> str:
     return folded.replace(_HELD, " ") + "\n"
 
 
-def _prose(line: str, style: str = "") -> Text:
-    """A line, with what lies between backticks in a style of its own."""
-    parts = line.split("`")
-    if len(parts) % 2 == 0:
-        return Text(line, style=style, overflow="ignore")
-    found = Text(style=style, overflow="ignore")
+def _prose(line: str, width: int, style: str = "") -> Text:
+    """A folded line, with what lies between backticks in a style of its own."""
+    parts = _filled(line, width=width).rstrip("\n").split("`")
+    # What is still longer than a line is the terminal's to break.
+    found = Text(style=style, no_wrap=True, overflow="ignore")
     for i, part in enumerate(parts):
-        found.append(part, style="cyan" if i % 2 else None)
+        found.append(part, style="cyan" if i % 2 and len(parts) % 2 else None)
     return found
 
 
