@@ -1,8 +1,8 @@
 """The tables there are, and one of them to look at: ``stp table``.
 
-The tables of the dimensions and the findings are made from the results store, as their files are
-(`stp.render.table`, `stp.render.findings`), so that they can be narrowed and are never older than
-the store. What other tables say comes from configuration, from measurements and from raters; they
+The tables of the dimensions, the findings and the effects of conventions are made from the results
+store, as their files are (`stp.render.table`, `stp.render.findings`), so that they can be narrowed
+and are never older than the store. What other tables say comes from configuration, from measurements and from raters; they
 are read from the files that a run has made.
 """
 
@@ -41,6 +41,7 @@ OTHERS = {
     "reproduction": Known("Tables 13-16", "the original code, the paper's, and ours"),
     "reliability": Known("Tables 17, 18", "repeated runs"),
     "findings": Known("Findings 1-11", "each as a query, with its verdict"),
+    "convention_effects": Known("none", "how far the choice of a convention moves ranks"),
     "human_preferences": Known("appendix F", "shares of raters"),
     "training_protocol": Known("appendix D", "how models are trained"),
     "dataset_statistics": Known("Table 1", "sizes, horizons, clips of each split"),
@@ -50,7 +51,9 @@ OTHERS = {
 TABLES = DIMENSIONS | OTHERS
 """In the order of docs/tables.md, which a test compares."""
 
-FINDINGS = "findings"
+FINDINGS, EFFECTS = "findings", "convention_effects"
+OF_STORE = (FINDINGS, EFFECTS)
+"""Tables besides those of the dimensions whose page is made from the results store."""
 LISTED = ("table", "paper", "about", "there", "command")
 
 
@@ -177,12 +180,16 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 """Types of the columns of a tidy table."""
 
 
-def findings_grid(database: Path) -> Grid:
-    """The findings with their verdicts.
+def of_store(name: str, database: Path) -> Grid:
+    """A table of `OF_STORE`.
 
     Raises:
-        StpError: see `stp.render.findings.judge`.
+        StpError: see `stp.render.findings.judge`, `stp.render.convention_effects.read`.
     """
+    if name == EFFECTS:
+        from stp.render import convention_effects
+
+        return convention_effects.grid(*convention_effects.read(database))
     from stp.config import CONFIG_FOLDER
     from stp.render import findings
 
@@ -198,7 +205,7 @@ def _manifest(name: str, database: Path) -> Path:
 def _is_there(name: str, database: Path) -> bool:
     if name in DIMENSIONS:
         return database.is_file() and _manifest(name, database).is_file()
-    if name == FINDINGS:
+    if name in OF_STORE:
         return database.is_file()
     return (database.parent / "tables" / f"{name}.csv").is_file()
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from stp.verbs import output
-from stp.verbs.app import PAPER, app, examples, say
+from stp.verbs.app import PAPER, Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -63,6 +63,40 @@ def metrics(
         for choice, text in metric.conventions.items():
             table.add_row(f"{name}.{choice}", metrics_page.better(metric, choice), text)
     Console().print(table)
+
+
+@command(
+    epilog=examples(
+        "stp conventions", "stp conventions --out results/tables/convention_effects.csv"
+    )
+)
+def conventions(
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write them to this file instead; .csv without --format is the whole table, and "
+            "beside it .md, .tex and .html.",
+        ),
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Show how far values and ranks move between the conventions of a metric."""
+    from stp.collect.everything import build_database
+    from stp.render import convention_effects as render
+
+    if out is None or format is not None or out.suffix != ".csv":
+        chosen = output.chosen(format, out)
+        rows, _ = render.read(database)
+        output.put_rows(*render.summary(rows), chosen, out)
+        return
+    if not database.is_file():  # it is no output of the rule that collects
+        build_database(database.parent / "collected", database)
+    render.render_convention_effects(database, out)
+    say(log, f"wrote {out}, and beside it .md, .tex and .html")
 
 
 @command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
@@ -170,8 +204,8 @@ def table(
         else:
             rows = [tuple(line) for line in lines]
             output.put_rows(tables.HEADER, rows, chosen, out, tables.TYPES)
-    elif name == tables.FINDINGS and chosen in ("table", "markdown"):
-        output.put_grid(tables.findings_grid(database), chosen, out)
+    elif name in tables.OF_STORE and chosen in ("table", "markdown"):
+        output.put_grid(tables.of_store(name, database), chosen, out)
     else:
         _table_of_file(name, database, chosen, out)
 

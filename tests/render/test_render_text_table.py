@@ -85,9 +85,9 @@ GRID = Grid(
 
 def test_numbers_of_a_grid_stand_below_each_other_whatever_their_signs() -> None:
     lines = terminal.text(GRID).splitlines()
-    at = lines.index("model         SSIM ↑")
+    at = lines.index("model        SSIM ↑")
     assert lines[at + 2 : at + 5] == [
-        "SimVP [1]  **0.91**   (0.95)",
+        "SimVP [1]  **0.91**  (0.95)",
         "TAU          *0.9*†",
         "MAU             –",
     ]
