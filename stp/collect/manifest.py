@@ -1,6 +1,7 @@
 """The manifest: the list of the cells that a table needs, written by the plan."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,13 @@ def forecast_recipe(cell: Cell) -> dict[str, Any]:
 
 def describe(cell: Cell) -> str:
     """Name a cell for people: the parts of its key that are set."""
-    return ", ".join(
-        f"{name} {cell['key'][name]}" for name in CELL_KEYS if cell["key"][name] is not None
-    )
+    return describe_key(cell_key(cell))
+
+
+def describe_key(key: Sequence[Any]) -> str:
+    """Name a cell for people, from the values of ``CELL_KEYS``."""
+    named = zip(CELL_KEYS, key, strict=True)
+    return ", ".join(f"{name} {value}" for name, value in named if value is not None)
 
 
 def variable_of(column: str) -> str | None:

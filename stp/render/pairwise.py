@@ -1,8 +1,9 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
-Both are resampled over the same clusters of clips (`stp.render.significance`), so that the interval
-of their difference knows that they saw the same clips. Holm's correction covers all comparisons of
-the answer. A difference that could hardly have been found, because there are few clips, is told by
+Both are resampled over the same clusters of clips (`stp.collect.significance`), so that the
+interval of their difference knows that they saw the same clips: the numbers are those of table
+``comparisons``, but for Holm's correction, which here covers all comparisons of the answer, there
+all pairs of models of one evaluation and convention. A difference that could hardly have been found, because there are few clips, is told by
 the smallest one that would be found in four of five such tests.
 """
 
@@ -11,16 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from stp.collect.direction import LEVEL
+from stp.collect.significance import Asked, Resampled, compared, holm, resample
 from stp.errors import StpError, nearest
 from stp.render.direction import Direction
 from stp.render.figures.reading import Line, Scores, read
-from stp.render.significance import Asked, Resampled, holm, p_value, resample
-from stp.render.standing import LEVEL
-
-POWER = 0.8416 + 1.9600
-"""Standard errors that a difference must have to be found at 5 % in four of five tests."""
 
 
 @dataclass(frozen=True)
@@ -193,17 +189,15 @@ def _tested(a: str, b: str, pair: Pair, first: Asked, second: Asked) -> Pair:
     assert isinstance(ones, Resampled) and isinstance(others, Resampled)
     if ones.clusters != others.clusters:
         return replace(pair, reason="they were scored on different clusters of clips")
-    differences = others.values - ones.values
-    if not np.isfinite(differences).all():
-        return replace(pair, reason="some resamples have no value")
-    low, high = (float(end) for end in np.percentile(differences, (2.5, 97.5)))
-    losses = pair.direction.losses(others.values) - pair.direction.losses(ones.values)
+    test = compared(ones.values, others.values, pair.direction)
+    if isinstance(test, str):
+        return replace(pair, reason=test)
     return replace(
         pair,
-        low=low,
-        high=high,
-        p=p_value(losses if pair.direction.known else differences),
-        detectable=POWER * float(differences.std(ddof=1)),
+        low=test.ci95_low,
+        high=test.ci95_high,
+        p=test.p,
+        detectable=test.detectable,
         clusters=len(ones.clusters[0]),
     )
 

@@ -58,7 +58,7 @@ def metrics(
     Console().print(table)
 
 
-@command(epilog=examples("stp schema", "stp schema leaderboard"))
+@command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
 def schema(
     name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,
     database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
@@ -67,6 +67,9 @@ def schema(
     page: Annotated[
         Path | None, typer.Option(help="Write the page of the results store (Markdown) instead.")
     ] = None,
+    checksum: Annotated[
+        bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each.")
+    ] = False,
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
     from stp.collect.query import query as ask
@@ -78,6 +81,13 @@ def schema(
         with writing(page):
             write_text(page, schema_page.page())
         say(None, f"wrote {page}")
+        return
+    if checksum:
+        from stp.collect.checksum import checksums
+
+        for held, total in checksums(database).items():
+            if name in (None, held):
+                print(f"{total}  {held}")
         return
     known = (
         "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "

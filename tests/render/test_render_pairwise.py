@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.collect import trace
 from stp.collect.everything import build_database, collect_dimension
+from stp.collect.significance import RESAMPLES
 from stp.errors import StpError
 from stp.render.pairwise import compare
-from stp.render.significance import RESAMPLES
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20

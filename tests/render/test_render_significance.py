@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from toy_scored import CELL, Scored, write_scored
 
+from stp.collect.significance import NO_SUMS, RESAMPLES, Asked, Resampled, holm, p_value, resample
 from stp.errors import StpError
 from stp.render.rows import Entry, Row
-from stp.render.significance import NO_SUMS, RESAMPLES, Asked, Resampled, holm, p_value, resample
 from stp.render.standing import standings
 from stp.score.bootstrap import resampled_means
 
