@@ -194,7 +194,8 @@ def _results(found: Contents) -> Iterable[str]:
         "Columns of the paper's tables: means over test samples and lead times, then over seeds; "
         "in brackets the 95 % interval of a bootstrap over clusters of test clips (of several "
         "seeds the mean of their bounds; sd is the standard deviation over seeds). n: test "
-        "samples. The rank is among all models of the store that were evaluated alike. A "
+        "samples. The rank is among all models of the store that were evaluated alike, in brackets "
+        "its 95 % interval over resamples of the clusters. A "
         "difference to the printed value is given only for official bytes under the paper's "
         "protocol. `scores.csv` has all conventions and lead times."
     )
@@ -228,10 +229,19 @@ def _result_row(row: Mapping[str, Any]) -> list[str]:
         value,
         interval,
         "–" if row["n"] is None else str(row["n"]),
-        "–" if row["rank"] is None else f"{row['rank']} of {row['ranked']}",
+        _rank(row),
         printed,
         whose + (", leaky split" if row["leaky"] else ""),
     ]
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    """The rank, with the interval that other test clips could have given."""
+    if row["rank"] is None:
+        return "–"
+    low, high = row["rank_low"], row["rank_high"]
+    between = "" if low is None or high is None else f" [{low}, {high}]"
+    return f"{row['rank']} of {row['ranked']}{between}"
 
 
 def _missing(found: Contents) -> Iterable[str]:

@@ -44,7 +44,7 @@ ends AS (
 )
 SELECT
     l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
-    l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked,
+    l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
     l.source, l.scale, t.protocol, l.official_paper_protocol, l.leaky,
     d.published, d.difference, {sql_without_paths("l.reason")} AS reason
 FROM leaderboard l
@@ -57,6 +57,11 @@ LEFT JOIN ends o
     ON {_ON_CASE} AND l.convention = o.convention AND l.source = o.source AND l.scale = o.scale
     AND l.variable IS NOT DISTINCT FROM o.variable AND l.level IS NOT DISTINCT FROM o.level
     AND l.threshold IS NOT DISTINCT FROM o.threshold
+LEFT JOIN ranks r
+    ON {_ON_CASE.replace("o.", "r.")} AND l.model = r.model AND l.convention = r.convention
+    AND l.variable IS NOT DISTINCT FROM r.variable AND l.level IS NOT DISTINCT FROM r.level
+    AND l.threshold IS NOT DISTINCT FROM r.threshold
+    AND l.source = r.source AND l.scale = r.scale AND l.leaky = r.leaky
 LEFT JOIN deltas d
     ON d.dimension = l.dimension AND d.model = l.model AND d.trained_on = l.trained_on
     AND d.tested_on = l.tested_on AND d.subset = l.subset
@@ -97,6 +102,7 @@ GROUP BY ALL ORDER BY ALL"""
 PLANNED = f"""
 SELECT dimension, tested, setting, seed, stage, how, {sql_without_paths("detail")} AS detail
 FROM missing WHERE model = ? ORDER BY ALL"""
+"""What the scale plans, and has no scores."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,6 @@ def contents(database: Path, model: str) -> Contents:
         )
     (described,) = ask(database, "FROM models WHERE model = ?", [model])
     behind = lineage(database, model)
-    tables = {row["name"] for row in ask(database, "SHOW TABLES", [])}
     return Contents(
         model=described,
         cells=cells,
@@ -191,7 +196,7 @@ def contents(database: Path, model: str) -> Contents:
         trainings=_trainings(model, cells, behind),
         without_value=ask(database, WITHOUT_VALUE, [model]),
         not_evaluated=ask(database, NOT_EVALUATED, [model]),
-        planned=ask(database, PLANNED, [model]) if "missing" in tables else [],
+        planned=ask(database, PLANNED, [model]),
         conventions=ask(
             database,
             "FROM conventions WHERE convention IN (SELECT convention FROM overall WHERE model = ?)"

@@ -21,12 +21,19 @@ NO_DATA = "of no data: configuration and networks"
 
 def in_report(path, caption, category, **labels):
     """A file that `snakemake --report` shows, with a caption of workflow/report and its labels."""
+
+    def labels_of(wildcards):
+        return {
+            name: text(wildcards) if callable(text) else text
+            for name, text in labels.items()
+        }
+
     return report(
         path,
         caption=f"../report/{caption}.rst",
         category=category,
         subcategory=labels.pop("subcategory", None),
-        labels=labels,
+        labels=labels_of,
     )
 
 

@@ -14,8 +14,8 @@ rule render_reliability:
         manifest=ancient(repeated_runs),
         rows="results/collected/short_term.parquet",
     output:
+        **in_all_formats("reliability"),
         table=table_in_report("reliability", file="csv"),
-        markdown="results/tables/reliability.md",
         png=table_in_report("reliability", file="png"),
         svg="results/tables/reliability.svg",
     log:
