@@ -16,7 +16,7 @@ FIGURES = []
 # Whose bytes the numbers of a dimension are from, in words, for captions and labels of
 # `snakemake --report`: captions see the configuration, and nothing reads it after the plan is made.
 WHOSE_BYTES = config["whose_bytes"] = workflow_files.whose_bytes(PLAN)
-NO_DATA = "of no data: configuration and networks"
+NO_DATA = "none: configuration and networks"
 
 
 def in_report(path, caption, category, **labels):
@@ -43,7 +43,7 @@ def table_in_report(name, caption=None, whose=WHOSE_BYTES["all"], file="html"):
         f"results/tables/{name}.{file}",
         caption or name,
         "Tables",
-        table=name.replace("_", " "),
+        table=name,
         format={"html": "page"}.get(file, file.upper()),
         bytes=whose,
     )
