@@ -1,4 +1,4 @@
-"""Prints what all rules say to `snakemake --report` of their outputs, as JSON: run in a checkout."""
+"""Prints what all rules tell `snakemake --report` of their outputs, as JSON: run in a checkout."""
 
 import json
 import sys
