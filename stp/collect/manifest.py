@@ -80,6 +80,16 @@ def load_manifest(path: Path) -> Manifest:
                 expected="the dataset's paper columns in at least one table",
                 remedy="add them to the configuration of the table",
             )
+    claimed: dict[tuple[Any, ...], int] = {}
+    for number, cell in enumerate(manifest["cells"]):
+        first = claimed.setdefault(cell_key(cell), number)
+        if first != number:
+            raise StpError(
+                f"{path}: cells[{number}] claims the same cell as cells[{first}] "
+                f"({describe(cell)})",
+                expected="one score artefact for each cell",
+                remedy=remedy,
+            )
     return manifest
 
 

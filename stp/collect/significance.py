@@ -9,7 +9,9 @@ difference leaves out 0. Of several seeds, the mean over seeds is compared in ea
 clips vary, the trained models do not.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +34,7 @@ BATCH = 1111
 RESAMPLES = 9 * BATCH
 """So many that all pairs of 20 models can be told apart: the smallest p value, 2 in 10,000, stays
 below the level when it is multiplied by their 190 (Holm). Each batch has a seed, its number."""
+THREADS = min(4, len(os.sched_getaffinity(0)))
 CLOSE = 1e-6
 """Relative difference between a value and what its own sums give, from rounding."""
 EQUAL = 1e-12
@@ -96,13 +99,20 @@ class _Sums(NamedTuple):
 
     Attributes:
         clusters, counts, sums: as in `_Held`.
-        finish: means (..., K, T) to the value over all lead times (...).
+        metric: how means (..., K, T) become values.
+        series: which of its series the value is.
     """
 
     clusters: tuple[Any, ...]
     counts: np.ndarray
     sums: np.ndarray
-    finish: Callable[[np.ndarray], np.ndarray]
+    metric: Metric
+    series: int
+
+    def finished(self, means: np.ndarray) -> np.ndarray:
+        """Means (..., K, T) to the values over all lead times of all series, (..., S)."""
+        made = values(self.metric, means)
+        return np.asarray((made[..., None, :] if made.ndim < means.ndim else made)[..., 0])
 
 
 class _Drawn(NamedTuple):
@@ -128,13 +138,16 @@ def resample(asked: Sequence[Asked]) -> list[Resampled | str]:
     Raises:
         StpError: a file of sums is damaged.
     """
-    places: dict[str, tuple[Cell, set[_Place]]] = {}
+    # In the order asked: sums in another order are rounded in another way.
+    places: dict[str, tuple[Cell, dict[_Place, None]]] = {}
     for value in asked:
         for cell in value.cells:
-            wanted = places.setdefault(str(cell["scores"]), (cell, set()))[1]
-            wanted.add((value.convention, value.part))
-    # One cell after the other: of some conventions, sums take far more memory than values.
-    found = {place: _drawn(_read(cell, wanted)) for place, (cell, wanted) in places.items()}
+            wanted = places.setdefault(str(cell["scores"]), (cell, {}))[1]
+            wanted[value.convention, value.part] = None
+    # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
+    with ThreadPoolExecutor(THREADS) as threads:
+        answers = threads.map(lambda one: _drawn(_read(*one)), places.values())
+        found = dict(zip(places, answers, strict=True))
     return [_answer(value, found) for value in asked]
 
 
@@ -229,23 +242,27 @@ def _drawn(found: dict[_Place, _Sums | str]) -> dict[_Place, _Drawn | str]:
         else:
             groups.setdefault(one.clusters, []).append((place, one))
     for clusters, members in groups.items():
-        counts = members[0][1].counts
-        flat = np.concatenate([one.sums.reshape(len(counts), -1) for _, one in members], axis=1)
-        ends = np.cumsum([one.sums[0].size for _, one in members])[:-1]
-        in_each = np.empty((len(members), RESAMPLES))
-        for batch in range(RESAMPLES // BATCH):
-            means = resampled_means(flat, counts, resamples=BATCH, seed=batch)
-            here = slice(batch * BATCH, (batch + 1) * BATCH)
-            for values, (_, one), part in zip(
-                in_each, members, np.split(means, ends, axis=1), strict=True
-            ):
-                with np.errstate(all="ignore"):
-                    values[here] = one.finish(part.reshape(-1, *one.sums.shape[1:]))
-        for values, (place, one) in zip(in_each, members, strict=True):
-            with np.errstate(all="ignore"):
-                value = float(one.finish(one.sums.sum(axis=0) / counts.sum()))
-            drawn[place] = _Drawn(clusters, value, values)
+        # Parts of a convention may be made of the same sums.
+        once = {id(one.sums): one for _, one in members}
+        in_each = _in_each_resample(list(once.values()))
+        for place, one in members:
+            total = one.finished(one.sums.sum(axis=0) / one.counts.sum())
+            made = in_each[list(once).index(id(one.sums))][:, one.series]
+            drawn[place] = _Drawn(clusters, float(total[one.series]), made)
     return drawn
+
+
+def _in_each_resample(sums: list[_Sums]) -> list[np.ndarray]:
+    """Values of all series in each resample, (RESAMPLES, S), of sums over the same clusters."""
+    counts = sums[0].counts
+    flat = np.concatenate([one.sums.reshape(len(counts), -1) for one in sums], axis=1)
+    ends = np.cumsum([one.sums[0].size for one in sums])[:-1]
+    batches = []
+    for batch in range(RESAMPLES // BATCH):
+        means = resampled_means(flat, counts, resamples=BATCH, seed=batch)
+        parts = zip(sums, np.split(means, ends, axis=1), strict=True)
+        batches.append([one.finished(part.reshape(-1, *one.sums.shape[1:])) for one, part in parts])
+    return [np.concatenate(made) for made in zip(*batches, strict=True)]
 
 
 def _read(cell: Cell, wanted: Iterable[_Place]) -> dict[_Place, _Sums | str]:
@@ -317,19 +334,14 @@ def _of_part(
         series = [0]
     if len(series) != 1:
         return NO_SUMS
-    sums = held.sums
+    sums, number = held.sums, series[0]
     if metric.leads == "pool":
         sums = sums.mean(axis=-1, keepdims=True)
     elif metric.finish is first_component or metric.finish is every_component:
-        chosen = series[0] if metric.finish is every_component else 0
+        chosen = number if metric.finish is every_component else 0
         sums = sums[:, chosen : chosen + 1].mean(axis=-1, keepdims=True)
-        metric, series = metric._replace(finish=first_component), [0]
-
-    def finish(means: np.ndarray) -> np.ndarray:
-        made = values(metric, means)
-        return np.asarray((made if made.ndim < means.ndim else made[..., series[0], :])[..., 0])
-
-    return _Sums(held.clusters, held.counts, np.ascontiguousarray(sums), finish)
+        metric, number = metric._replace(finish=first_component), 0
+    return _Sums(held.clusters, held.counts, sums, metric, number)
 
 
 def _is_part(row: dict[str, Any], part: Part | Series) -> bool:

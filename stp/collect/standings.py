@@ -6,6 +6,8 @@ each pair of models has a paired test. Nothing but score artefacts enters, so wh
 an evaluation is kept beside the collected rows until one of its artefacts is another.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from itertools import combinations
 from pathlib import Path
@@ -21,7 +23,6 @@ from stp.collect.direction import LEVEL, Direction
 from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
 from stp.collect.scores import read_parquet
 from stp.disk import beside
-from stp.fingerprint import digest
 from stp.score.options import CELL_KEYS
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
@@ -140,7 +141,8 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             for convention, part in parts_of(plan, table, first).values()
             if convention in plan["unavailable"]
         ]
-        key = digest([plan["code"], about, made_of, directions, gaps])
+        known = json.dumps([plan["code"], about, made_of, directions, gaps], sort_keys=True)
+        key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
 
@@ -283,15 +285,14 @@ def _better(runs: list[_Run], row: dict[str, Any], direction: Direction) -> str:
 
 def _why_not(runs: list[_Run]) -> str | None:
     """Why runs cannot be compared: what all of them lack, or what the first one does."""
-    found = {
-        run.model: run.reason or str(run.resampled)
-        for run in runs
-        if run.reason or isinstance(run.resampled, str)
-    }
-    if not found:
+    reasons = [
+        run.reason or (run.resampled if isinstance(run.resampled, str) else "") for run in runs
+    ]
+    lacking = [(run.model, why) for run, why in zip(runs, reasons, strict=True) if why]
+    if not lacking:
         return None
-    model, why = next(iter(found.items()))
-    return why if set(found.values()) == {why} and len(found) == len(runs) else f"{model}: {why}"
+    model, why = lacking[0]
+    return why if set(reasons) == {why} else f"{model}: {why}"
 
 
 class _Kept(NamedTuple):

@@ -1,8 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment. Sums of floating-point numbers are taken in a stated order (ORDER BY within
-the aggregate) and no `any_value` is: the same store gives the same answer with any number of threads.
+keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
+aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -25,6 +25,8 @@ _KEYS = ", ".join(CELL_KEYS)
 _CASE_KEYS = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
 _CASE = ", ".join(_CASE_KEYS)
 _PART = "convention, variable, level, threshold"
+Z95 = 1.96
+"""Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
     "value": "Mean over test samples; NULL always has a reason.",
     "ci95_low": "Lower end of the 95 % interval, from a bootstrap over clusters.",
@@ -114,6 +116,48 @@ WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, source, scale, leaky)""",
         "ranked": "Models that have a rank.",
         "best_model": "The model at rank 1, the first by name of several.",
         "best_value": "Its value.",
+    },
+)
+
+SEED_VARIANCE = View(
+    "seed_variance",
+    "How much of a value is luck of the training: one row per evaluation, model and convention, "
+    "how values vary from seed to seed, beside how they vary with the test clips.",
+    f"""
+WITH runs AS (
+    SELECT
+        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        count(DISTINCT seed) AS seeds,
+        avg(value ORDER BY seed) AS mean, stddev_samp(value ORDER BY seed) AS sd,
+        min(value) AS min, max(value) AS max,
+        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_high - ci95_low ORDER BY seed) END
+            AS interval_width
+    FROM overall
+    WHERE value IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    * EXCLUDE (sd, interval_width),
+    CASE WHEN seeds > 1 THEN sd END AS sd,
+    CASE WHEN seeds > 1 THEN sd / nullif(abs(mean), 0) END AS coefficient_of_variation,
+    interval_width,
+    CASE WHEN seeds > 1 THEN sd / nullif(interval_width, 0) END AS sd_per_width,
+    CASE WHEN seeds > 1 THEN sd ** 2 / nullif(sd ** 2 + (interval_width / {2 * Z95}) ** 2, 0) END
+        AS seed_share
+FROM runs""",
+    {
+        "seeds": "Trainings with a seed that have a value; 0 for deterministic models.",
+        "mean": "Mean over seeds.",
+        "sd": "Standard deviation over seeds; NULL with fewer than two.",
+        "min": "The smallest value of a seed.",
+        "max": "The largest one.",
+        "coefficient_of_variation": "sd / |mean|; NULL with fewer than two seeds.",
+        "interval_width": "Width of the 95 % interval over clusters of clips, the mean over seeds; "
+        "NULL where a seed has none.",
+        "sd_per_width": "sd / interval_width: how large seeds are against clips.",
+        "seed_share": "Share of the variance of a single run's value that comes from the seed: "
+        "sd^2 / (sd^2 + se^2), se = interval_width / 3.92 (of a normal distribution), from 0 "
+        "(clips alone) to 1 (seeds alone); NULL with fewer than two seeds or without interval.",
     },
 )
 
@@ -391,6 +435,7 @@ VIEWS = (
     OVERALL,
     BY_LEAD,
     LEADERBOARD,
+    SEED_VARIANCE,
     DELTAS,
     COVERAGE,
     COST,

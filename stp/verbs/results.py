@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from stp.verbs.app import PAPER, app, examples, say
+from stp.verbs.app import PAPER, Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -56,6 +56,40 @@ def metrics(
         for choice, text in metric.conventions.items():
             table.add_row(f"{name}.{choice}", metrics_page.better(metric, choice), text)
     Console().print(table)
+
+
+@command(
+    epilog=examples(
+        "stp conventions", "stp conventions --out results/tables/convention_effects.csv"
+    )
+)
+def conventions(
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+    format: Annotated[
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", "-f", help="How to print them."),
+    ] = "table",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the whole table (.csv, and beside it .md, .tex, .html) instead."),
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Show how far values and ranks move between the conventions of a metric."""
+    from stp.collect.everything import build_database
+    from stp.collect.query import written
+    from stp.render import convention_effects as render
+
+    if out is None:
+        rows, _ = render.read(database)
+        print(written(*render.summary(rows), format), end="")
+        return
+    if not database.is_file():  # it is no output of the rule that collects
+        build_database(database.parent / "collected", database)
+    render.render_convention_effects(database, out)
+    say(log, f"wrote {out}, and beside it .md, .tex and .html")
 
 
 @command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))

@@ -198,7 +198,7 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
     assert f"wrote {database}: 6 cells are scored" in done.stdout
     sql = "SELECT DISTINCT model, stage, how, detail FROM missing"
     asked = checkout.run("stp", "query", "--database", database, "--format", "csv", sql)
-    assert asked.stdout.splitlines()[1:] == ["simvpv2,train,failed,hopeless"], asked.stdout
+    assert asked.stdout.strip().splitlines()[1:] == ["simvpv2,train,failed,hopeless"], asked.stdout
     assert (checkout.folder / "results/partial/report/index.html").is_file()
 
     checkout.restore("stp/models/simvp.py")
