@@ -101,7 +101,7 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
         "Short-term prediction: every model on the datasets that it was trained on",
         "Scores over the lead time, one panel for each column of the paper.",
         "Bytes behind all numbers of this",
-        '"category": "Citations"',
+        '"labels": {"page": "what to cite", "bytes": "synthetic, scale one"}',
     ):
         assert told in html, told
     assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', html)
