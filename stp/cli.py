@@ -31,6 +31,7 @@ from stp.verbs import (  # noqa: F401
     external,
     perceptual,
     store,
+    export,
 )
 
 
