@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("collect", "score", "render")]
+sys.path.extend(str(TESTS / name) for name in ("collect", "score", "render"))
 
 from report_store import make_store
 

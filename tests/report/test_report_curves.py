@@ -274,6 +274,8 @@ def test_a_pair_shows_its_difference_with_a_sign_and_its_test_on_focus(page: Bro
     assert "SimVPv2 minus ConvLSTM: +0.150, 95 % interval 0.1300 to 0.1700" in said
     assert "p 0.0030 (corrected; 0.0010 alone); smallest detectable difference 0.01000" in said
     assert said.endswith("SimVPv2 is significantly better.")
+    page.press("Down")  # over the empty diagonal
+    assert text(page, "#pair").startswith("Persistence minus ConvLSTM: −0.150")
 
 
 def test_the_table_of_pairs_and_the_ranks_are_those_of_the_store(page: Browser, ask: Ask) -> None:
@@ -315,6 +317,15 @@ def test_costs_are_marked_where_nothing_is_better_and_cheaper(page: Browser, ask
     logarithmic = at(page, "cost", tested="kth", axis="log")
     assert "Persistence" not in logarithmic
     assert "Persistence (0 has no place on this axis)" in text(page, "main .note")
+
+
+def test_times_of_different_devices_have_fronts_of_their_own(page: Browser) -> None:
+    traces = at(page, "cost", tested="kitti", cost="predict_per_clip")
+    assert {name for name in traces if name.startswith("Pareto front")} == {
+        "Pareto front, cpu", "Pareto front, NVIDIA H200",
+    }  # fmt: skip
+    assert "Measured on cpu and NVIDIA H200" in text(page, "main .note")
+    assert "different devices does not compare" in text(page, "figcaption")
 
 
 def test_totals_count_each_artefact_once(page: Browser, ask: Ask) -> None:

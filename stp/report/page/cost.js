@@ -84,7 +84,7 @@
       ...made.map(({device, lines: best}, i) => ({
         name: device ? `Pareto front, ${device}` : "Pareto front", mode: "lines", hoverinfo: "skip",
         x: best.map((line) => line[axis] / size), y: best.map((line) => line.value),
-        line: {color: ink, width: 1.5, dash: dashes[i % dashes.length]},
+        line: {color: ink, width: 1.5, shape: "hv", dash: dashes[i % dashes.length]},
       })),
       ...lines.map((line) => {
         const {marker} = evaluations.style(line.model);
