@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-sys.path.extend(str(TESTS / name) for name in ("collect", "score", "render"))
+sys.path.insert(0, str(TESTS / "collect"))
+sys.path.insert(0, str(TESTS / "score"))
+sys.path.insert(0, str(TESTS / "render"))
 
 from report_store import make_store
 
