@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS / "collect"))
-sys.path.insert(0, str(TESTS / "score"))
-sys.path.insert(0, str(TESTS / "render"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "render"))
 
 from report_store import make_store
 

@@ -228,6 +228,7 @@
           description: description(lines, axis, title, made, row.convention, name),
           traces: traces(lines, axis, size, made, hidden, made.length > 1 ? deviceKey : null),
           layout: {
+            height: evaluations.height(lines.length),
             xaxis: {title: {text: unit ? `${title} [${unit}]` : title}, type: chosen.axis},
             yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
           },

@@ -233,7 +233,7 @@
       const lines = [...one.models.values()].sort((a, b) => place(a) - place(b));
       if (tested) {
         root.append(h("p", {}, summary(pairs, ranked)));
-        const both = h("div", {class: "beside"});
+        const both = h("div", {class: lines.length > 7 ? null : "beside"});
         const [left, right] = [h("div"), h("div")];
         both.append(left, right);
         root.append(both);
