@@ -82,6 +82,10 @@ class Browser:
         """Open a file, as from a disk."""
         self._call("POST", f"{self.session}/url", {"url": page.as_uri()})
 
+    def visit(self, address: str) -> None:
+        """Open an address; other hosts than this machine's have to be let in by `options`."""
+        self._call("POST", f"{self.session}/url", {"url": address})
+
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript; what it returns, promises awaited."""
         body = {"script": script, "args": list(arguments)}

@@ -22,6 +22,7 @@ from stp.report import (
     core,
     cost,
     deltas,
+    forecasts,
     leaderboards,
     leads,
     overview,
@@ -30,6 +31,7 @@ from stp.report import (
     spectra,
     values,
 )
+from stp.report.forecasts import Pictures
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
@@ -64,17 +66,22 @@ SCRIPTS = (
     "generalization.js",
     "spectra.js",
     "significance.js",
+    "forecasts.js",
     "cost.js",
+    "sql.js",
 )
 """In this order; sections stand in the page in the order of their scripts."""
 
 
-def write_report(database: Path, out: Path, *, report: Report = silent) -> None:
+def write_report(
+    database: Path, out: Path, *, pictures: Pictures | None = None, report: Report = silent
+) -> None:
     """Write the page.
 
     Args:
         database: the results store.
         out: path of the page (.html).
+        pictures: how many samples are shown, and how large they may be together.
         report: is told the progress.
 
     Raises:
@@ -100,6 +107,7 @@ def write_report(database: Path, out: Path, *, report: Report = silent) -> None:
             name = part.__name__.rpartition(".")[2]
             report(name, number, len(DATA))
             pieces[name] = part.data(connection, database.parent)
+        pieces |= forecasts.pieces(connection, pictures or Pictures(), report)
     text = page(pieces)
     with writing(out), beside(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
