@@ -342,6 +342,21 @@ def test_totals_count_each_artefact_once(page: Browser, ask: Ask) -> None:
     assert "out of memory" in text(page, "main table")
 
 
+def test_a_training_that_serves_several_tests_counts_once(page: Browser, ask: Ask) -> None:
+    at(page, "cost")
+    rows = page.run(
+        "const table = [...document.querySelectorAll('main table')]"
+        ".find((t) => t.caption.textContent.startsWith('Time by model')); return [...table.tBodies[0].rows].map((row) =>"
+        "[...row.cells].slice(0, 4).map((cell) => cell.textContent))"
+    )
+    # The same two trainings on KTH, of 90 s each, whatever was tested with them.
+    assert ["ConvLSTM", "KTH", "2", "3 min"] in [
+        [*row[:3], row[3].replace(".0", "")] for row in rows
+    ]
+    ((cells,),) = ask("SELECT count(DISTINCT (model, variant, trained_on)) FROM cells")
+    assert len(rows) == cells
+
+
 def test_a_store_of_one_dimension_says_that_others_were_not_evaluated(
     window: Browser, tmp_path: Path
 ) -> None:

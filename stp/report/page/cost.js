@@ -137,6 +137,36 @@
     {key: "note", title: "Note"},
   ];
 
+  /** By model and dataset of the training, over all tests of it: each artefact once. */
+  function models(root) {
+    const time = (key, title) => ({key, title, numeric: true, cell: (row) => stp.duration(row[key])});
+    const rows = stp.rows(stp.data("cost").models);
+    const most = rows.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+    root.append(h("h3", {}, "By model and dataset of the training"), h("p", {},
+      "Training, predictions and scores of all tests together, without the preparation of data, which "
+      + `models share. The most was spent on ${evaluations.named(most.model, most.variant)} on `
+      + `${stp.datasetTitle(most.trained_on)}: ${stp.duration(most.seconds)} (${most.devices}).`));
+    stp.table(root, {
+      name: "cost-datasets",
+      caption: "Time by model and dataset; each artefact counts once, however many cells it serves",
+      columns: [
+        {key: "model", title: "Model", head: true, value: (row) => evaluations.named(row.model, row.variant),
+          cell: (row) => evaluations.named(row.model, row.variant)},
+        {key: "trained_on", title: "Trained on", cell: (row) => stp.datasetTitle(row.trained_on)},
+        {key: "trainings", title: "Trainings", numeric: true},
+        time("train_seconds", "Training"),
+        {key: "predictions", title: "Tests predicted", numeric: true},
+        time("predict_seconds", "Predictions"),
+        time("score_seconds", "Scores"),
+        time("seconds", "Together"),
+        {key: "gpu_seconds", title: "GPU hours", numeric: true,
+          cell: (row) => number(row.gpu_seconds === null ? null : row.gpu_seconds / 3600, 3)},
+        {key: "devices", title: "Devices"},
+      ],
+      rows,
+    });
+  }
+
   /** Totals: each artefact once, by stage and device; and what was lost. */
   function totals(root) {
     const rows = stp.rows(stp.data("cost").totals);
@@ -236,6 +266,7 @@
       }
       stp.table(root, {name: "cost-models", caption: `Costs on ${one.label}, means over seeds; value: ${name}`,
         columns: COLUMNS, rows});
+      models(root);
       totals(root);
     },
   });
