@@ -346,7 +346,8 @@ def test_a_training_that_serves_several_tests_counts_once(page: Browser, ask: As
     at(page, "cost")
     rows = page.run(
         "const table = [...document.querySelectorAll('main table')]"
-        ".find((t) => t.caption.textContent.startsWith('Time by model')); return [...table.tBodies[0].rows].map((row) =>"
+        ".find((t) => t.caption.textContent.startsWith('Time by model'));"
+        "return [...table.tBodies[0].rows].map((row) =>"
         "[...row.cells].slice(0, 4).map((cell) => cell.textContent))"
     )
     # The same two trainings on KTH, of 90 s each, whatever was tested with them.
