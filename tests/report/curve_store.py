@@ -93,7 +93,7 @@ def _short_term(folder: Path) -> FigureStore:
     store.scored("simvpv2", "kth", simvp, seed=0, spectra=(blurred, TRUTH))
     store.scored("persistence", "kth", still, spectra=(TRUTH * 0.99, TRUTH))
     for model, value, device in (("convlstm", 0.9, "cpu"), ("simvpv2", 0.8, "NVIDIA H200")):
-        store.scored(model, "kitti", _banded(value), seed=0, device=device)
+        store.scored(model, "kitti", _banded(value), seed=0, device=device, host=f"of-{model}")
     return store
 
 

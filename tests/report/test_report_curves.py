@@ -325,6 +325,7 @@ def test_times_of_different_devices_have_fronts_of_their_own(page: Browser) -> N
         "Pareto front, cpu", "Pareto front, NVIDIA H200",
     }  # fmt: skip
     assert "Measured on cpu and NVIDIA H200" in text(page, "main .note")
+    assert "Several machines (of-convlstm, of-simvpv2)" in text(page, "main .note")
     assert "different devices does not compare" in text(page, "figcaption")
 
 

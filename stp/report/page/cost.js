@@ -46,7 +46,7 @@
       score_seconds: mean(rows, (row) => row.score_seconds),
       train_device: devices(rows, "train_device"),
       predict_device: devices(rows, "predict_device"),
-      train_hosts: devices(rows, "train_host"),
+      hosts: {train_device: devices(rows, "train_host"), predict_device: devices(rows, "predict_host")},
       seeds: rows.length, clips: rows[0]?.clips ?? null,
       stored: rows.every((row) => row.predict_seconds !== null),
     };
@@ -241,7 +241,9 @@
         : line[axis] === 0 ? "0 has no place on this axis"
         : line.stored || !axis.startsWith("predict") ? "not known"
           : "forecasts were scored while they were made, so their time is part of the scores'");
+      const hosts = [...new Set(lines.map((line) => line.hosts[deviceKey]).filter((host) => host))];
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`
+        + (hosts.length > 1 ? `Several machines (${hosts.join(", ")}): equal devices may differ in speed. ` : "")
         + (left.length ? `Not drawn: ${left.map((line) => `${line.label} (${why(line)})`).join("; ")}.` : "");
       if (note) root.append(h("p", {class: "note"}, note));
       const rows = all.map((line) => ({...line, part: row, front: made.some((f) => f.lines.includes(line)),

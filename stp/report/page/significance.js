@@ -238,8 +238,8 @@
         both.append(left, right);
         root.append(both);
         matrix(left, lines, pairs, name);
-        pairTable(left, pairs, name);
         ranks(right, ranked, name);
+        pairTable(root, pairs, name);
       } else {
         evaluations.absent(root, `No pair of models can be tested: ${evaluations.reasons(pairs, "there is no second model with a value")}.`);
         ranks(root, ranked, name);
