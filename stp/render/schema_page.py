@@ -17,9 +17,11 @@ This page is made from the database's own comments (`stp schema --page docs/resu
 the database, `FROM duckdb_columns()` shows them.
 
 ```sh
-stp query "FROM leaderboard LIMIT 5"        # also -f csv, json, markdown
+stp query "FROM leaderboard LIMIT 5"        # also -f csv, json, markdown; --out rows.parquet
 stp schema leaderboard                      # columns of a table or view, with what they mean
+stp table short_term --on kth               # a table of the paper; without a name, which there are
 stp compare simvpv2 convlstm --on kth       # paired tests, wherever both were evaluated
+stp show simvpv2/kth                        # all that is known of one cell
 stp trace 0.8248 --model simvpv2            # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
@@ -63,6 +65,31 @@ After a run that failed, `results/partial/results.duckdb` holds whatever is scor
 ```sh
 stp query --database results/partial/results.duckdb "FROM missing"
 stp report --database results/partial/results.duckdb --out results/partial/report/index.html
+```
+
+## For scripts
+
+On a terminal, answers are tables that fit it (`NO_COLOR` and `COLUMNS` are respected); elsewhere
+they are plain text that is never folded or coloured. `--format csv`, `json` and `parquet` keep all
+digits, Parquet also the types of the database (times, lists, JSON); `--out FILE` writes beside and
+renames, and knows the format by `.csv`, `.json`, `.md` or `.parquet`.
+
+| exit code | meaning |
+|---|---|
+| 0 | answered: there are rows, or nobody asked that there be some |
+| 1 | an error: it says what is wrong, what was expected, and what to do |
+| 2 | wrong usage |
+| 3 | the question is right, and nothing answers it |
+
+A 3 comes from `stp trace` where nothing is printed so, from `stp show` where there is no such cell,
+from `stp table` and `stp compare` where their options leave nothing; from `stp query` without rows
+only with `--fail-if-empty`, and from `stp compare` without a significant difference only with
+`--fail-if-alike`:
+
+```sh
+stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
+stp compare simvpv2 convlstm --on kth --column SSIM --fail-if-alike || echo "alike"
+stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
 ```
 
 ## Five questions
