@@ -10,6 +10,9 @@
     if (!byCell) {
       byCell = new Map();
       for (const row of stp.rows(stp.data("leads").lines)) {
+        for (const key of ["values", "low", "high"]) {
+          row[key] = row[key]?.map((v) => (typeof v === "string" ? Number(v) : v)) ?? null;  // "Infinity"
+        }
         if (typeof row.leads === "number") row.leads = row.values.map((_, i) => row.leads + i);
         if (!byCell.has(row.cell)) byCell.set(row.cell, []);
         byCell.get(row.cell).push(row);
