@@ -167,6 +167,7 @@
         description: description(one, held, convention, name, drawn),
         traces: traces(held, hidden, drawn, chosen.metric, column),
         layout: {
+          height: evaluations.height(held.length),
           xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,
             ticktext: intervals.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
           yaxis: decline

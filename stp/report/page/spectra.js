@@ -102,6 +102,7 @@
         description: description(one, lines, at),
         traces: traces(lines, hidden, at, chosen.show),
         layout: {
+          height: evaluations.height(lines.length),
           xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"}, 
             tickvals: [1, 2, 5, 10, 20, 50, 100, 200, 500]},
           yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? {} : {dtick: 1}),
