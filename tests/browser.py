@@ -13,7 +13,13 @@ from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-KEYS = {"Enter": "\ue007", "Space": " ", "Tab": "\ue004", "Down": "\ue015"}
+KEYS = {
+    "Enter": "\ue007",
+    "Space": " ",
+    "Tab": "\ue004",
+    "Down": "\ue015",
+    "Escape": "\ue00c",
+}
 
 
 class Browser:

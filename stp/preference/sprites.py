@@ -2,7 +2,7 @@
 
 import base64
 import io
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -47,16 +47,7 @@ def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
         frames: uint8 (T, H, W, 3).
         quality: one of ``QUALITIES``.
     """
-    count, height, width = frames.shape[:3]
-    high, wide = pitch(height), pitch(width)
-    columns = int(np.ceil(np.sqrt(count)))
-    rows = -(-count // columns)
-    # The edge goes on, so that it does not ring.
-    padded = np.pad(frames, ((0, 0), (0, high - height), (0, wide - width), (0, 0)), mode="edge")
-    canvas = np.zeros((rows * columns, high, wide, 3), np.uint8)
-    canvas[:count] = padded
-    tiles = canvas.reshape(rows, columns, high, wide, 3).swapaxes(1, 2)
-    picture = Image.fromarray(tiles.reshape(rows * high, columns * wide, 3))
+    picture, columns = laid_out(frames)
     file = io.BytesIO()
     if quality is None:
         # More effort takes four times as long and saves nothing.
@@ -65,8 +56,48 @@ def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
     else:
         picture.save(file, format="JPEG", quality=quality, subsampling=0, optimize=True)
         kind = "jpeg"
-    text = base64.b64encode(file.getvalue()).decode("ascii")
-    return Sheet(f"data:image/{kind};base64,{text}", count, columns)
+    return Sheet(_uri(file.getvalue(), kind), len(frames), columns)
+
+
+def webp(frames: np.ndarray, quality: int | None) -> str:
+    """Lay out and encode frames as WebP, half as large as JPEG of the same look.
+
+    Args:
+        frames: uint8 (T, H, W, 3).
+        quality: 0..100; None is lossless.
+
+    Returns:
+        a data URI; the columns are `columns_of` the number of frames.
+    """
+    file = io.BytesIO()
+    options: dict[str, Any] = {"quality": quality, "method": 4}
+    if quality is None:
+        options = {"quality": 20, "method": 1, "lossless": True}
+    laid_out(frames)[0].save(file, format="WEBP", **options)
+    return _uri(file.getvalue(), "webp")
+
+
+def columns_of(count: int) -> int:
+    """How many of so many frames lie side by side."""
+    return int(np.ceil(np.sqrt(count)))
+
+
+def laid_out(frames: np.ndarray) -> tuple[Image.Image, int]:
+    """All frames, uint8 (T, H, W, 3), in one picture, and how many lie side by side."""
+    count, height, width = frames.shape[:3]
+    high, wide = pitch(height), pitch(width)
+    columns = columns_of(count)
+    rows = -(-count // columns)
+    # The edge goes on, so that it does not ring.
+    padded = np.pad(frames, ((0, 0), (0, high - height), (0, wide - width), (0, 0)), mode="edge")
+    canvas = np.zeros((rows * columns, high, wide, 3), np.uint8)
+    canvas[:count] = padded
+    tiles = canvas.reshape(rows, columns, high, wide, 3).swapaxes(1, 2)
+    return Image.fromarray(tiles.reshape(rows * high, columns * wide, 3)), columns
+
+
+def _uri(data: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def _rgb(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,8 @@ from stp.render.figure_style import whose
 from stp.render.sample_choice import choose as choose_sample
 from stp.setting import setting_of
 
+NOT_KEPT = "its predictions are not kept"
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -35,7 +37,7 @@ class Variable:
     Attributes:
         name: empty for video.
         units: of its values.
-        channels: its channels: one, or the three colours of a video.
+        channels: its channels among those of a sample: one, or the three colours of a video.
     """
 
     name: str
@@ -64,7 +66,9 @@ class SampleForecasts:
         title: what was tested.
         clip: the name of the sample and, where it has one, its time.
         chosen_by: the name of the rule that chose it.
-        context: float32 (T_in, C, H, W), in the dataset's units.
+        number: of the sample, from 0.
+        why: it was chosen.
+        context: float32 (T_in, C, H, W), in the dataset's units; the channels that are drawn.
         truth: float32 (lead times, C, H, W).
         forecasts: in the order of the manifest.
         variables: those to draw.
@@ -72,12 +76,15 @@ class SampleForecasts:
         seconds: from frame to frame, or None if frames have no such thing.
         lat: latitudes along y in degrees, or None where it is no map.
         lon: longitudes along x, likewise.
+        absent: why there is no forecast of other models, by label.
         notes: sentences that a reader must know: the rule, the bytes, what is missing.
     """
 
     title: str
     clip: str
     chosen_by: str
+    number: int
+    why: str
     context: np.ndarray
     truth: np.ndarray
     forecasts: list[Forecast]
@@ -86,6 +93,7 @@ class SampleForecasts:
     seconds: float | None
     lat: np.ndarray | None
     lon: np.ndarray | None
+    absent: dict[str, str]
     notes: list[str]
 
     def fields(self, frames: np.ndarray, variable: Variable) -> np.ndarray:
@@ -124,7 +132,7 @@ class Kept:
         places = [Path(cell[kind]) for kind in ("predictions", "scores") if cell[kind]]
         found = [place for place in places if (place / "predictions.zarr").is_dir()]
         if not found:
-            self.absent = "its predictions are not kept"
+            self.absent = NOT_KEPT
             return
         self.folder = found[0]
         self._frames = MappedRows(self.folder / "predictions.zarr" / "predictions")
@@ -149,8 +157,13 @@ class Kept:
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
 
-    def read(self, sample: int, clip: str) -> np.ndarray:
+    def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
         """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
+
+        Args:
+            sample: its number.
+            clip: the name of its clip.
+            channels: the only ones to read; all unless given.
 
         Raises:
             StpError: the sample is of another clip.
@@ -163,8 +176,9 @@ class Kept:
                 expected=f"{clip!r}, as in the prepared data",
                 remedy=REMEDY,
             )
-        frames = np.asarray(self._frames.read(row, row + 1)[0], np.float32)
-        return frames[0] if frames.ndim == 5 else frames
+        frames = self._frames.read(row, row + 1)[0]
+        frames = frames[0] if frames.ndim == 5 else frames
+        return np.asarray(frames if channels is None else frames[:, list(channels)], np.float32)
 
 
 def _index(folder: Path) -> pd.DataFrame:
@@ -199,64 +213,161 @@ def compare(
     Raises:
         StpError: a name is not known, no predictions are kept, or files are damaged.
     """
-    labelled = _one_seed(manifest, cells_of(manifest, case))
-    known = list(dict.fromkeys(cell["key"]["model"] for cell in labelled.values()))
-    for name in models:
-        if name not in known:
-            raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
-    cells = list(labelled.values())
-    data = Prepared(Path(cells[0]["data"]))
-    variables = _variables(manifest, cells[0], data, variable)
-    shown = {
-        label: Kept(c) for label, c in labelled.items() if not models or c["key"]["model"] in models
-    }
-    there = {label: kept for label, kept in shown.items() if not kept.absent}
-    if not there:
-        raise StpError(
-            f"{case}: no predictions are kept of {', '.join(shown)}",
-            expected="predictions.zarr, in the folders that the manifest names",
-            remedy="predict again (`stp predict`), or name other models",
+    return Case(manifest, case, models, variable).sample(wanted)
+
+
+class Case:
+    """A case whose samples can be drawn, one after the other.
+
+    Args:
+        manifest, case, models, variable: see `compare`.
+        lenient: whether models whose predictions are damaged are left out, with what is wrong.
+
+    Attributes:
+        cells: the first seed of each model, by its label.
+        there: predictions that are kept, by label.
+        absent: why others are not, by label.
+        channels: of the data, whether they are drawn or not.
+
+    Raises:
+        StpError: a name is not known, no predictions are kept, or files are damaged.
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        case: str,
+        models: Sequence[str] = (),
+        variable: str | None = None,
+        *,
+        lenient: bool = False,
+    ) -> None:
+        self._manifest, self._lenient = manifest, lenient
+        self.cells = _one_seed(manifest, cells_of(manifest, case))
+        known = list(dict.fromkeys(cell["key"]["model"] for cell in self.cells.values()))
+        for name in models:
+            if name not in known:
+                raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
+        self._first = next(iter(self.cells.values()))
+        self._data = Prepared(Path(self._first["data"]))
+        self.channels = self._data.shape[0]
+        drawn = _variables(manifest, self._first, self._data, variable)
+        # Of 69 channels of weather, three are drawn: no others are held.
+        self._channels = sorted({channel for one in drawn for channel in one.channels})
+        self._variables = [
+            replace(one, channels=tuple(self._channels.index(channel) for channel in one.channels))
+            for one in drawn
+        ]
+        self.there: dict[str, Kept] = {}
+        self.absent: dict[str, str] = {}
+        for label, cell in self.cells.items():
+            if not models or cell["key"]["model"] in models:
+                self._open(label, cell)
+        if not self.there:
+            damaged = next((why for why in self.absent.values() if why != NOT_KEPT), "")
+            raise StpError(
+                f"{case}: no predictions are kept of {', '.join(self.absent)}"
+                + (f"; {damaged}" if damaged else ""),
+                expected="predictions.zarr, in the folders that the manifest names",
+                remedy="predict again (`stp predict`), or name other models",
+            )
+        self._common = _common([kept.samples for kept in self.there.values()])
+        if not len(self._common):
+            raise StpError(f"{case}: models keep different samples", remedy="name one model")
+
+    def _open(self, label: str, cell: Cell) -> None:
+        """Open the predictions of a model, which must be alike for all."""
+        try:
+            kept = Kept(cell)
+            first = next(iter(self.there.values()), kept)
+            if not kept.absent and (kept.leads, kept.interval) != (first.leads, first.interval):
+                raise StpError(
+                    f"{kept.folder}: other lead times than {first.folder}", remedy=REMEDY
+                )
+        except StpError as error:
+            if not self._lenient:
+                raise
+            self.absent[label] = str(error)
+            return
+        if kept.absent:
+            self.absent[label] = kept.absent
+        else:
+            self.there[label] = kept
+
+    def sample(self, wanted: str) -> SampleForecasts:
+        """Read one sample and what is predicted for it.
+
+        Raises:
+            StpError: there is no such sample, or files are damaged.
+        """
+        scores = [Path(cell["scores"]) for cell in self.cells.values()]
+        # Scores write z500 where data write z_500.
+        name = self._variables[0].name
+        written = [name for name in dict.fromkeys((name, name.replace("_", ""))) if name]
+        chosen = choose_sample(scores, wanted, self._common, written)
+        data, number = self._data, chosen.sample
+        first = next(iter(self.there.values()))
+        clips = data.clips(self._first["key"]["subset"], interval=first.interval)
+        if number >= len(clips):
+            raise StpError(
+                f"{first.folder}: predictions of sample {number}",
+                expected=f"samples 0..{len(clips) - 1}, as in {data.folder}",
+                remedy=REMEDY,
+            )
+        clip = str(clips.index["clip"].iloc[number])
+        forecasts, absent = [], dict(self.absent)
+        for label, kept in self.there.items():
+            try:
+                forecasts.append(Forecast(label, kept.read(number, clip, self._channels)))
+            except StpError as error:
+                if not self._lenient:
+                    raise
+                absent[label] = str(error)
+        if not forecasts:
+            raise StpError("; ".join(absent.values()), remedy=REMEDY)
+        row = np.array([number])
+        frames = clips.read(row, length=data.context + first.leads)[0][:, self._channels]
+        lat, lon = grid_of(data)
+        bytes_ = whose(self.cells.values())
+        return SampleForecasts(
+            title=f"{title_of(self._manifest, self._first)}: sample {number} of {len(clips):,}",
+            clip=labels_of(data, clips, row)[0].replace("\n", ", from "),
+            chosen_by=chosen.name,
+            number=number,
+            why=chosen.why,
+            context=frames[: data.context],
+            truth=frames[data.context :],
+            forecasts=forecasts,
+            variables=self._variables,
+            is_picture=shows_pictures(data),
+            seconds=_seconds(data, clips, number, len(frames)),
+            lat=lat,
+            lon=lon,
+            absent=absent,
+            notes=[
+                f"Drawn: sample {number}, counted from 0: {chosen.why}.",
+                *self._missing(absent),
+                f"{bytes_[0].upper()}{bytes_[1:]}.",
+            ],
         )
-    common = _common([kept.samples for kept in there.values()])
-    if not len(common):
-        raise StpError(f"{case}: models keep different samples", remedy="name one model")
-    scores = [Path(cell["scores"]) for cell in cells]
-    # Scores write z500 where data write z_500.
-    written = (variables[0].name, variables[0].name.replace("_", ""))
-    sample = choose_sample(
-        scores, wanted, common, [name for name in dict.fromkeys(written) if name]
-    )
-    first = next(iter(there.values()))
-    clips = data.clips(cells[0]["key"]["subset"], interval=first.interval)
-    row = np.array([sample.sample])
-    name = str(clips.index["clip"].iloc[sample.sample])
-    forecasts = [Forecast(label, kept.read(sample.sample, name)) for label, kept in there.items()]
-    leads = first.leads
-    for kept in there.values():
-        if kept.leads != leads or kept.interval != first.interval:
-            raise StpError(f"{kept.folder}: other lead times than {first.folder}", remedy=REMEDY)
-    frames = clips.read(row, length=data.context + leads)[0]
-    lat, lon = grid_of(data)
-    bytes_ = whose(cells)
-    number = f"sample {sample.sample} of {len(clips):,}"
-    return SampleForecasts(
-        title=f"{title_of(manifest, cells[0])}: {number}",
-        clip=labels_of(data, clips, row)[0].replace("\n", ", from "),
-        chosen_by=sample.name,
-        context=frames[: data.context],
-        truth=frames[data.context :],
-        forecasts=forecasts,
-        variables=variables,
-        is_picture=shows_pictures(data),
-        seconds=_seconds(data, clips, sample.sample, len(frames)),
-        lat=lat,
-        lon=lon,
-        notes=[
-            f"Drawn: sample {sample.sample}, counted from 0: {sample.why}.",
-            *_missing(labelled, shown),
-            f"{bytes_[0].upper()}{bytes_[1:]}.",
-        ],
-    )
+
+    def _missing(self, absent: dict[str, str]) -> list[str]:
+        """Say what is not drawn, and what is drawn in part."""
+        shown = {**self.there, **absent}
+        left_out = [label for label in self.cells if label not in shown]
+        seeds = {cell["key"]["seed"] for label, cell in self.cells.items() if label in shown}
+        found = []
+        if absent:
+            lost = [label for label in self.cells if label in absent]
+            found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
+        if left_out:
+            found.append(f"Left out: {', '.join(left_out)}.")
+        for label, kept in self.there.items():
+            if kept.members > 1:
+                found.append(f"{label}: the first of {kept.members} members.")
+        if seeded := sorted(seeds - {None}):
+            found.append(f"Trained with seed {', '.join(map(str, seeded))}.")
+        return found
 
 
 def _one_seed(manifest: Manifest, cells: Sequence[Cell]) -> dict[str, Cell]:
@@ -329,22 +440,3 @@ def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | 
         return None  # a calendar of its own, such as one without leap years
     steps = np.unique(np.diff(times) / np.timedelta64(1, "s"))
     return float(steps[0]) if len(steps) == 1 and np.isfinite(steps[0]) else None
-
-
-def _missing(labelled: dict[str, Cell], shown: dict[str, Kept]) -> list[str]:
-    """Say what is not drawn, and what is drawn in part."""
-    lost = [label for label, kept in shown.items() if kept.absent]
-    left_out = [label for label in labelled if label not in shown]
-    ensembles = {label: kept.members for label, kept in shown.items() if kept.members > 1}
-    seeds = {label: c["key"]["seed"] for label, c in labelled.items() if label in shown}
-    seeded = {seed for seed in seeds.values() if seed is not None}
-    found = []
-    if lost:
-        found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
-    if left_out:
-        found.append(f"Left out: {', '.join(left_out)}.")
-    for label, members in ensembles.items():
-        found.append(f"{label}: the first of {members} members.")
-    if seeded:
-        found.append(f"Trained with seed {', '.join(map(str, sorted(seeded)))}.")
-    return found

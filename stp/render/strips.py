@@ -80,8 +80,10 @@ def scales(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
     frames = np.concatenate([shown.context, shown.truth])
     truth = [Panel("", shown.fields(frames, variable))]
     values = drawing.scale_of(Group(variable.name, "", shown.is_picture, truth))
-    errors = [shown.errors(forecast, variable).ravel() for forecast in shown.forecasts]
-    high = min(float(np.percentile(np.concatenate(errors), 99)), values.high - values.low)
+    errors = np.concatenate([shown.errors(f, variable).ravel() for f in shown.forecasts])
+    errors = errors[np.isfinite(errors)]
+    high = float(np.percentile(errors, 99)) if len(errors) else 0.0
+    high = min(high, values.high - values.low)
     return values, Scale(0.0, high if high > 0 else 1.0, ERROR_COLOURS, "max")
 
 

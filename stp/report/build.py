@@ -16,24 +16,72 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import core, overview
+from stp.report import (
+    ask,
+    conventions,
+    core,
+    cost,
+    deltas,
+    forecasts,
+    leaderboards,
+    leads,
+    overview,
+    provenance,
+    significance,
+    spectra,
+    values,
+)
+from stp.report.forecasts import Pictures
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
 
-DATA: tuple[ModuleType, ...] = (core, overview)
+DATA: tuple[ModuleType, ...] = (
+    core,
+    overview,
+    leaderboards,
+    provenance,
+    deltas,
+    conventions,
+    ask,
+    values,
+    leads,
+    spectra,
+    significance,
+    cost,
+)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
-SCRIPTS = ("base.js", "overview.js", "sql.js")
+SCRIPTS = (
+    "base.js",
+    "provenance.js",
+    "overview.js",
+    "ask.js",
+    "leaderboards.js",
+    "deltas.js",
+    "conventions.js",
+    "evaluations.js",
+    "lead_time.js",
+    "robustness.js",
+    "generalization.js",
+    "spectra.js",
+    "significance.js",
+    "forecasts.js",
+    "cost.js",
+    "sql.js",
+)
 """In this order; sections stand in the page in the order of their scripts."""
 
 
-def write_report(database: Path, out: Path, *, report: Report = silent) -> None:
+def write_report(
+    database: Path, out: Path, *, pictures: Pictures | None = None, report: Report = silent
+) -> None:
     """Write the page.
 
     Args:
         database: the results store.
         out: path of the page (.html).
+        pictures: how many samples are shown, and how large they may be together.
         report: is told the progress.
 
     Raises:
@@ -59,6 +107,7 @@ def write_report(database: Path, out: Path, *, report: Report = silent) -> None:
             name = part.__name__.rpartition(".")[2]
             report(name, number, len(DATA))
             pieces[name] = part.data(connection, database.parent)
+        pieces |= forecasts.pieces(connection, pictures or Pictures(), report)
     text = page(pieces)
     with writing(out), beside(out) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,419 @@
+"""Forecasts: a few samples of every evaluation, with the truth and what all models predict.
+
+Samples are chosen by the rules of `stp.render.sample_choice`, never by hand. Predictions that are
+not kept, or damaged, leave a gap that says so: numbers of the report do not depend on them.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect.manifest import Cell, Manifest
+from stp.datasets.drawing import duration
+from stp.datasets.sheet import Scale
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.preference.sprites import columns_of, pitch
+from stp.render.forecasts import Case, SampleForecasts, Variable
+from stp.render.sample_choice import CRITERIA, RULES
+from stp.report import picture_sheets
+from stp.report.columns import plain
+from stp.report.picture_sheets import GOOD, LOOKS, Look
+from stp.score.options import CELL_KEYS
+from stp.setting import setting_of
+
+SAMPLES = len(RULES)
+MEGABYTES = 25.0
+WHOSE = ("source", "release", "protocol", "official_paper_protocol", "leaky")
+Pieces = dict[str, Any]
+
+
+class Pictures(NamedTuple):
+    """How many pictures a report has.
+
+    Attributes:
+        samples: of each evaluation, 0..3: those of median, largest and smallest error.
+        megabytes: that all of them may take in the page.
+    """
+
+    samples: int = SAMPLES
+    megabytes: float = MEGABYTES
+
+
+class _Evaluation(NamedTuple):
+    """An evaluation of the store: its manifest, as `stp.render.forecasts` reads one."""
+
+    dimension: str
+    case: str
+    tested: str
+    cells: list[Cell]
+    manifest: Manifest
+    pixels: int
+
+
+def pieces(
+    database: duckdb.DuckDBPyConnection, wanted: Pictures, report: Report = silent
+) -> Pieces:
+    """Make the pictures.
+
+    Every evaluation may take an equal part of the megabytes; what small ones leave goes to larger
+    ones. Within it, all pictures of all its samples and models are stored alike: in the best of
+    ``LOOKS`` that fits; rather fewer samples than less than a good look.
+
+    Args:
+        database: the results store.
+        wanted: how many.
+        report: is told the progress.
+
+    Returns:
+        ``forecasts``, what there is, and ``forecasts-<n>``, the sheets of one sample each: the page
+        reads them when they are shown.
+
+    Raises:
+        StpError: what is wanted cannot be.
+    """
+    if not 0 <= wanted.samples <= SAMPLES:
+        raise StpError(
+            f"{wanted.samples} samples of each evaluation", expected=f"0..{SAMPLES} (--samples)"
+        )
+    if not wanted.megabytes >= 0:
+        raise StpError(f"{wanted.megabytes} MB of pictures", expected="0 or more (--pictures-mb)")
+    if wanted.samples == 0:
+        return {"forecasts": _described([], wanted, 0, [], {})}
+    evaluations = _evaluations(database)
+    root = _root(evaluations)
+    left = wanted.megabytes * 1e6
+    sheets: Pieces = {}
+    coasts: list[Any] = []
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for done, evaluation in enumerate(sorted(evaluations, key=lambda e: e.pixels)):
+        share = left / (len(evaluations) - done)
+        entry, made = _evaluation(evaluation, wanted.samples, share, coasts, root)
+        for sample, one in zip(entry["samples"], made, strict=True):
+            sample["piece"] = f"forecasts-{len(sheets)}"
+            sheets[sample["piece"]] = one
+            left -= _length(one)
+        found[evaluation.dimension, evaluation.case] = entry
+        report("pictures", done + 1, len(evaluations))
+    in_order = [found[e.dimension, e.case] for e in evaluations]
+    used = wanted.megabytes * 1e6 - left
+    return {"forecasts": _described(in_order, wanted, used, coasts, _maps(in_order)), **sheets}
+
+
+def _described(
+    evaluations: list[Any], wanted: Pictures, used: float, coasts: list[Any], maps: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "samples": wanted.samples,
+        "megabytes": wanted.megabytes,
+        "used": plain(used / 1e6),
+        "evaluations": evaluations,
+        "coasts": coasts,
+        "colours": maps,
+    }
+
+
+def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
+    """Everything that was tested, in the order of the store."""
+    models = dict(database.execute("SELECT model, title FROM models").fetchall())
+    datasets = dict(database.execute("SELECT dataset, title FROM datasets").fetchall())
+    areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
+    columns = database.execute(
+        "SELECT dimension, dataset, metric, variable, convention, threshold FROM paper_columns "
+        "ORDER BY rowid"
+    ).fetchall()
+    folders = ("data", "predictions", "scores", "perceptual")
+    names = [*CELL_KEYS, "tested", "case_name", *WHOSE, *(f"{kind}_folder" for kind in folders)]
+    rows = database.execute(f"SELECT {', '.join(names)} FROM cells ORDER BY rowid").fetchall()
+    manifests: dict[str, Manifest] = {}
+    found: dict[tuple[str, str], _Evaluation] = {}
+    for row in rows:
+        cell = dict(zip(names, row, strict=True))
+        dimension = cell["dimension"]
+        manifest = manifests.setdefault(
+            dimension,
+            {
+                "dimension": dimension,
+                "names": {"models": models, "datasets": datasets},
+                "tables": {dimension: {"columns": {}}},
+                "cells": [],
+            },
+        )
+        one = {
+            "key": {name: cell[name] for name in CELL_KEYS},
+            **{name: cell[name] for name in WHOSE},
+            **{kind: cell[f"{kind}_folder"] for kind in folders},
+        }
+        manifest["cells"].append(one)
+        area = int(areas.get(cell["tested_on"]) or 1) * setting_of(cell["setting"])["horizon"]
+        key = (dimension, cell["case_name"])
+        before = found.get(key) or _Evaluation(*key, cell["tested"], [], manifest, 0)
+        found[key] = before._replace(cells=[*before.cells, one], pixels=before.pixels + area)
+    for dimension, dataset, metric, variable, convention, threshold in columns:
+        if dimension in manifests and threshold is None:
+            of = manifests[dimension]["tables"][dimension]["columns"].setdefault(dataset, {})
+            of[f"{variable} {metric}" if variable else metric] = convention
+    return list(found.values())
+
+
+def _root(evaluations: list[_Evaluation]) -> str:
+    """The folder of all artefacts: the page does not tell where it lies."""
+    folders = [c[kind] for e in evaluations for c in e.cells for kind in ("data", "scores")]
+    return os.path.commonpath(folders) + os.sep
+
+
+def _evaluation(
+    evaluation: _Evaluation, samples: int, share: float, coasts: list[Any], root: str
+) -> tuple[dict[str, Any], list[Pieces]]:
+    """What the page knows of an evaluation, and the sheets of its samples."""
+    key = evaluation.cells[0]["key"]
+    entry: dict[str, Any] = {
+        "dimension": evaluation.dimension,
+        "case": evaluation.case,
+        "tested": evaluation.tested,
+        "dataset": key["tested_on"],
+        "origin": [
+            dict(one)
+            for one in dict.fromkeys(
+                tuple((name, cell[name]) for name in WHOSE) for cell in evaluation.cells
+            )
+        ],
+        "gap": "",
+        "samples": [],
+    }
+    try:
+        case = Case(evaluation.manifest, evaluation.case, lenient=True)
+        shown: dict[int, SampleForecasts] = {}
+        for rule in RULES[:samples]:
+            one = case.sample(rule)
+            shown.setdefault(one.number, one)
+        wanted = list(shown.values())
+        scores = _scores(evaluation, case, [one.number for one in wanted])
+    except StpError as error:
+        entry["gap"] = str(error).replace(root, "")
+        return entry, []
+    scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
+    fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
+    if fitting is None:
+        entry["gap"] = "Its pictures do not fit into what the report may hold (--pictures-mb)."
+        return entry, []
+    look, made = fitting
+    first = wanted[0]
+    height, width = picture_sheets.size_of(first.truth.shape[2], first.truth.shape[3], look)
+    coast = picture_sheets.coast(first)
+    if coast is not None and coast not in coasts:
+        coasts.append(coast)
+    entry |= {
+        "look": str(look),
+        "size": [width, height],
+        "full": [first.truth.shape[3], first.truth.shape[2]],
+        "pitch": [pitch(width), pitch(height)],
+        "columns": [columns_of(len(first.context)), columns_of(len(first.truth))],
+        "aspect": plain(_aspect(first)),
+        "coast": None if coast is None else coasts.index(coast),
+        "is_picture": first.is_picture,
+        "context": len(first.context),
+        "leads": len(first.truth),
+        "channels": case.channels,
+        "variables": [{"name": v.name, "units": v.units} for v in first.variables],
+        "models": [_model(label, cell) for label, cell in case.cells.items()],
+        "samples": [
+            _sample(case, one, pairs, table, root)
+            for one, pairs, table, _ in zip(wanted, scaled, scores, made, strict=False)
+        ],
+    }
+    return entry, made
+
+
+def _model(label: str, cell: Cell) -> dict[str, Any]:
+    """A model of an evaluation, and whose bytes its forecasts are made from."""
+    key = cell["key"]
+    return {
+        "label": label,
+        **{name: key[name] for name in ("model", "variant", "seed")},
+        **{name: cell[name] for name in WHOSE},
+    }
+
+
+def _aspect(shown: SampleForecasts) -> float:
+    """Width of a frame over its height; a degree is as wide as high."""
+    lat, lon = shown.lat, shown.lon
+    if lat is not None and lon is not None and min(len(lat), len(lon)) > 1:
+        # Cells reach half a step beyond the outermost degrees.
+        sides = [abs(float(c[-1] - c[0])) * len(c) / (len(c) - 1) for c in (lon, lat)]
+        return sides[0] / max(sides[1], 1e-9)
+    return float(shown.truth.shape[3] / shown.truth.shape[2])
+
+
+def _sample(
+    case: Case,
+    shown: SampleForecasts,
+    scaled: list[tuple[Scale, Scale]],
+    scores: dict[str, Any],
+    root: str,
+) -> dict[str, Any]:
+    """What the page says of a sample."""
+    steps = range(1 - len(shown.context), len(shown.truth) + 1)
+    remarks = {
+        label: f"the first of {kept.members} members"
+        for label, kept in case.there.items()
+        if kept.members > 1
+    }
+    return {
+        "rule": shown.chosen_by,
+        "number": shown.number,
+        "why": shown.why,
+        "clip": shown.clip,
+        "times": [
+            "" if shown.seconds is None or step == 0 else duration(step, shown.seconds)
+            for step in steps
+        ],
+        "gaps": [shown.absent.get(label, "").replace(root, "") for label in case.cells],
+        "remarks": [remarks.get(label, "") for label in case.cells],
+        "scales": [
+            [[plain(one.low), plain(one.high), one.colours] for one in pair] for pair in scaled
+        ],
+        **scores,
+    }
+
+
+def _maps(evaluations: list[dict[str, Any]]) -> dict[str, str]:
+    """The colours of all scales, once."""
+    scales = [
+        s for e in evaluations for one in e["samples"] for pair in one["scales"] for s in pair
+    ]
+    return {name: picture_sheets.colours(name) for name in sorted({scale[2] for scale in scales})}
+
+
+# Scores of a sample
+
+
+def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dict[str, Any]]:
+    """Scores of samples: metrics, and their values over lead times by model and metric."""
+    files = [_files(cell) for cell in case.cells.values()]
+    known = set().union(*files)
+    columns = evaluation.manifest["tables"][evaluation.dimension]["columns"]
+    tested_on = evaluation.cells[0]["key"]["tested_on"]
+    metrics = []
+    for heading, convention in columns.get(tested_on, {}).items():
+        variable, _, metric = heading.rpartition(" ")
+        column = f"{convention}.{variable}" if variable else convention
+        if column in known:
+            about = {"title": metric, "convention": convention, "variable": variable}
+            metrics.append({**about, "column": column})
+    if not metrics:
+        # Where a table has nothing of single samples: the error that they were ordered by.
+        found = [column for column in CRITERIA if column in known][:1]
+        about = {"variable": ""}
+        metrics = [{"title": c, "convention": c, "column": c, **about} for c in found]
+    by_model = [
+        [_leads(of.get(metric["column"]), metric["column"], samples) for metric in metrics]
+        for of in files
+    ]
+    return [
+        {"metrics": metrics, "scores": [[leads[i] for leads in of] for of in by_model]}
+        for i in range(len(samples))
+    ]
+
+
+def _files(cell: Cell) -> dict[str, Path]:
+    """Where the columns of single samples are."""
+    found: dict[str, Path] = {}
+    for folder in (cell["scores"], cell["perceptual"]):
+        if folder and (path := Path(folder) / "sample_scores.parquet").is_file():
+            found |= dict.fromkeys(_parquet(pq.read_schema, path).names, path)
+    return found
+
+
+def _leads(path: Path | None, column: str, samples: list[int]) -> list[list[Any] | None]:
+    """Values of samples over lead times; None where there are none."""
+    if path is None:
+        return [None] * len(samples)
+    values = _parquet(pq.read_table, path, columns=[column], partitioning=None)[column]
+    found = [values[i].as_py() if i < len(values) else None for i in samples]
+    return [None if one is None else [plain(value) for value in one] for one in found]
+
+
+def _parquet(read: Any, path: Path, **options: Any) -> Any:
+    try:
+        return read(path, **options)
+    except (OSError, pa.ArrowException) as error:
+        raise StpError(
+            f"{path}: {error}",
+            expected="the scores of each sample",
+            remedy="run the table command again: it scores what is missing",
+        ) from error
+
+
+# Sheets that fit
+
+
+Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
+"""A sample, and the scales of values and errors of each variable."""
+
+
+def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[Pieces]] | None:
+    """The looks and numbers of samples are tried from the best; the first that fits is taken."""
+    fewer = range(len(shown), 0, -1)
+    candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]
+    for samples, look in [*candidates, *((1, look) for look in LOOKS[GOOD:])]:
+        # Two sheets show that a look is far too large.
+        if samples * _guess(shown[0], look) > 1.3 * share:
+            continue
+        made: list[Pieces] = []
+        size = 0
+        for one in shown[:samples]:
+            made.append(_sheets(one, look))
+            size += _length(made[-1])
+            if size > share:
+                break
+        else:
+            return look, made
+    return None
+
+
+def _guess(scaled: Scaled, look: Look) -> float:
+    """Bytes that a sample may take, from the sheets of its last model."""
+    shown, scales = scaled
+    forecast, variable, (values, errors) = shown.forecasts[-1], shown.variables[0], scales[0]
+    both = picture_sheets.values(shown, forecast.frames, variable, values, look)
+    both += picture_sheets.errors(shown, forecast, variable, errors, look)
+    return len(both) * len(shown.variables) * len(shown.forecasts)
+
+
+def _sheets(scaled: Scaled, look: Look) -> Pieces:
+    """Sheets of a sample, by variable: context, truth, and by label values and errors."""
+    shown, scales = scaled
+    made = []
+    for variable, (values, errors) in zip(shown.variables, scales, strict=True):
+
+        def values_of(
+            frames: np.ndarray, variable: Variable = variable, scale: Scale = values
+        ) -> str:
+            return picture_sheets.values(shown, frames, variable, scale, look)
+
+        made.append(
+            {
+                "context": values_of(shown.context),
+                "truth": values_of(shown.truth),
+                "models": {
+                    forecast.label: [
+                        values_of(forecast.frames),
+                        picture_sheets.errors(shown, forecast, variable, errors, look),
+                    ]
+                    for forecast in shown.forecasts
+                },
+            }
+        )
+    return {"variables": made}
+
+
+def _length(piece: Pieces) -> int:
+    """Bytes in the page, with the element around them."""
+    return len(json.dumps(piece, ensure_ascii=False).encode()) + 100

@@ -1,0 +1,188 @@
+"""Sheets of the report's pictures: values and errors as 8-bit levels, as large as they may be.
+
+A field is stored as levels, which the page colours with the map of its scale: level 0 is no value,
+1..255 run evenly from one limit of the scale to the other. Brightness and colours in 0..1 are
+stored as they are, 0..255. Errors are those of unclipped float values, never of pictures.
+"""
+
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+from PIL import Image
+
+from stp.datasets.maps import coastline
+from stp.datasets.sheet import Scale
+from stp.preference import sprites
+from stp.render.forecasts import Forecast, SampleForecasts, Variable
+from stp.render.strips import scales
+
+SIGNED = "RdBu_r"
+"""Colours of errors with a sign: white where there is none, red where too much is predicted."""
+
+
+class Look(NamedTuple):
+    """How pictures are stored.
+
+    Attributes:
+        side: the most pixels of the longer side of a frame; None leaves it as it is.
+        quality: of WebP; None is lossless.
+    """
+
+    side: int | None
+    quality: int | None
+
+    def __str__(self) -> str:
+        kind = "lossless" if self.quality is None else f"WebP of quality {self.quality}"
+        size = "full size" if self.side is None else f"at most {self.side} pixels wide or high"
+        return f"{kind}, {size}"
+
+
+LOOKS = (
+    Look(None, None),
+    Look(None, 90),
+    Look(None, 80),
+    Look(192, 75),
+    Look(128, 75),
+    Look(128, 60),
+    Look(96, 50),
+    Look(64, 40),
+)
+"""From the best; the worst is still something to look at."""
+GOOD = 6
+"""So many are good: rather than one of the others, there are fewer samples."""
+
+
+def scales_of(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
+    """Scales of values and errors of a sample, the same for the truth and all models.
+
+    Errors of fields and grey video have a sign, and a scale around zero; those of colours are the
+    mean of three distances.
+    """
+    values, errors = scales(shown, variable)
+    if len(variable.channels) == 1:
+        errors = Scale(-errors.high, errors.high, SIGNED, "both")
+    return values, errors
+
+
+def values(
+    shown: SampleForecasts, frames: np.ndarray, variable: Variable, scale: Scale, look: Look
+) -> str:
+    """The sheet of values, a data URI.
+
+    Args:
+        shown: the sample.
+        frames: of it, (T, C, H, W).
+        variable: the one to draw.
+        scale: of its values; pictures have none.
+        look: how it is stored.
+    """
+    fields = _sized(shown.fields(frames, variable), look.side)
+    if shown.is_picture:
+        finite = np.nan_to_num(fields, nan=0.0, posinf=1.0, neginf=0.0)
+        return _sheet(np.rint(np.clip(finite, 0, 1) * 255).astype(np.uint8), shown, look)
+    return _sheet(levels(fields, scale), shown, look)
+
+
+def errors(
+    shown: SampleForecasts, forecast: Forecast, variable: Variable, scale: Scale, look: Look
+) -> str:
+    """The sheet of errors of a forecast, a data URI; see `values`."""
+    if len(variable.channels) == 1:
+        channel = variable.channels[0]
+        found = forecast.frames[:, channel].astype(np.float64) - shown.truth[:, channel]
+    else:
+        found = shown.errors(forecast, variable)
+    return _sheet(levels(_sized(found, look.side), scale), shown, look)
+
+
+def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
+    """Levels 1..255 of values between the limits of a scale, 0 where there is no number."""
+    part = (fields.astype(np.float64) - scale.low) / (scale.high - scale.low)
+    known = np.isfinite(part)
+    level = 1 + np.rint(np.clip(np.where(known, part, 0.0), 0, 1) * 254)
+    return np.where(known, level, 0).astype(np.uint8)
+
+
+def colours(name: str) -> str:
+    """The colours of levels 1..255 of a colour map, six hexadecimal digits each."""
+    table = mpl.colormaps[name](np.linspace(0, 1, 255))[:, :3]
+    return bytes(np.rint(table * 255).astype(np.uint8).ravel()).hex()
+
+
+def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
+    """Height and width of a frame as it is stored."""
+    longer = max(height, width)
+    if look.side is None or longer <= look.side:
+        return height, width
+    part = look.side / longer
+    return max(1, round(height * part)), max(1, round(width * part))
+
+
+def _sized(fields: np.ndarray, side: int | None) -> np.ndarray:
+    """Fields (T, H, W) or (T, H, W, 3) no larger than a side: pixels are means of areas."""
+    height, width = size_of(fields.shape[1], fields.shape[2], Look(side, None))
+    if (height, width) == fields.shape[1:3]:
+        return fields
+    flat = np.moveaxis(fields[..., None] if fields.ndim == 3 else fields, -1, 1)
+    made = np.array(
+        [
+            [
+                Image.fromarray(one.astype(np.float32)).resize(
+                    (width, height), Image.Resampling.BOX
+                )
+                for one in frame
+            ]
+            for frame in flat
+        ]
+    )
+    return np.moveaxis(made, 1, -1) if fields.ndim == 4 else made[:, 0]
+
+
+def _sheet(frames: np.ndarray, shown: SampleForecasts, look: Look) -> str:
+    """Lay out and encode frames, uint8 (T, H, W) or (T, H, W, 3); maps with north at the top."""
+    if is_upside_down(shown):
+        frames = frames[:, ::-1]
+    if frames.ndim == 3:
+        frames = np.repeat(frames[..., None], 3, axis=-1)
+    return sprites.webp(frames, look.quality)
+
+
+def is_upside_down(shown: SampleForecasts) -> bool:
+    """Whether the first row is the southernmost one."""
+    return shown.lat is not None and len(shown.lat) > 1 and bool(shown.lat[0] < shown.lat[-1])
+
+
+def coast(shown: SampleForecasts) -> dict[str, Any] | None:
+    """The coastline of a map, as a path of SVG within a box as large as the grid.
+
+    Returns:
+        ``{"path": "M...", "box": [width, height]}`` in cells of the grid, or None where it is no
+        map.
+    """
+    if shown.lat is None or shown.lon is None or min(len(shown.lat), len(shown.lon)) < 2:
+        return None
+    lon, lat = coastline(float(shown.lon.min()) - 1.0)
+    x = _along(lon, shown.lon)
+    y = _along(lat, shown.lat)
+    if is_upside_down(shown):
+        y = len(shown.lat) - y
+    parts, down = [], False
+    for across, up in zip(x, y, strict=True):
+        if not (np.isfinite(across) and np.isfinite(up)):
+            down = False
+            continue
+        parts.append(f"{'L' if down else 'M'}{across:.1f} {up:.1f}")
+        down = True
+    return {"path": "".join(parts), "box": [len(shown.lon), len(shown.lat)]}
+
+
+def _along(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Where degrees lie along an axis, in cells from its start; NaN far outside of it."""
+    # A cell more at each end, so that lines leave the map at its edge.
+    first, last = 2 * grid[0] - grid[1], 2 * grid[-1] - grid[-2]
+    known = np.concatenate([[first], grid, [last]])
+    at = np.arange(len(known)) - 0.5
+    if known[0] > known[-1]:
+        known, at = known[::-1], at[::-1]
+    return np.asarray(np.interp(degrees, known, at, left=np.nan, right=np.nan))
