@@ -37,7 +37,7 @@ needs_browser = pytest.mark.skipif(
 READY = "['ready', 'failed'].includes(document.documentElement.dataset.state)"
 STATUS = "document.getElementById('status').textContent"
 QUESTIONS = [pytest.param(sql, id=about) for about, sql in questions()]
-# A second engine of the page's own module, to ask many things at once.
+# Many things asked at once of the page's own engine.
 ASK_ALL = """
 const engine = await import(new URL('engine.js', document.baseURI).href);
 const store = await engine.open(() => {});
@@ -272,7 +272,7 @@ def run(browser: Browser, sql: str) -> None:
         "document.getElementById('ask').requestSubmit();",
         sql,
     )
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
 
 
 def shown(browser: Browser) -> list[list[str]]:
@@ -327,7 +327,7 @@ def test_questions_are_answered_as_by_the_store(browser: Browser, database: Path
         ".find((button) => button.textContent === arguments[0]).click()",
         button,
     )
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     expected = [[plain(value) for value in row] for row in ask(database, sql)]
     found = [list(row.values()) for row in json.loads(saved(browser, "json").read_text())]
     assert expected and in_any_order(found) == in_any_order(expected)
@@ -442,7 +442,7 @@ def test_the_address_holds_the_query(browser: Browser, address: str) -> None:
     assert browser.run("return location.hash") == "#sql=SELECT%202%20AS%20two"
     browser.run("history.back()")
     browser.wait_for("document.getElementById('query').value.includes('a&b')")
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     assert shown(browser)[0] == ["50 %"]
     kept = browser.run(
         "return [...document.querySelectorAll('#history option')].map((o) => o.text)"
@@ -466,7 +466,7 @@ def test_a_query_runs_by_keyboard_and_an_endless_one_stops(browser: Browser) -> 
     )
     browser.wait_for("!document.getElementById('stop').hidden")
     browser.click("#stop")
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     assert browser.run(f"return {STATUS}") == "Stopped."
     run(browser, "SELECT 4 AS four")
     assert shown(browser) == [["four"], ["4"]]
