@@ -218,6 +218,7 @@ stp.section((() => {
     evaluation.models.forEach((model, i) => {
       const gap = sample.gaps[i];
       const caption = h("figcaption", {}, h("b", {}, model.label),
+        evaluation.origin.length > 1 ? [" ", stp.badge(model)] : null,
         sample.remarks[i] ? h("span", {class: "step"}, ` ${sample.remarks[i]}`) : null);
       if (gap) {
         grid.append(h("figure", {class: "panel"},
