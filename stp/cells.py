@@ -36,6 +36,7 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.render.table",
         "stp.render.reliability",
         "stp.render.findings",
+        "stp.render.convention_effects",
         "stp.preference.table",
         "stp.render.reproduction",
     ),

@@ -13,7 +13,13 @@ from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-KEYS = {"Enter": "\ue007", "Space": " ", "Tab": "\ue004", "Down": "\ue015"}
+KEYS = {
+    "Enter": "\ue007",
+    "Space": " ",
+    "Tab": "\ue004",
+    "Down": "\ue015",
+    "Escape": "\ue00c",
+}
 
 
 class Browser:
@@ -75,6 +81,10 @@ class Browser:
     def open(self, page: Path) -> None:
         """Open a file, as from a disk."""
         self._call("POST", f"{self.session}/url", {"url": page.as_uri()})
+
+    def visit(self, address: str) -> None:
+        """Open an address; other hosts than this machine's have to be let in by `options`."""
+        self._call("POST", f"{self.session}/url", {"url": address})
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript; what it returns, promises awaited."""

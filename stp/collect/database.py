@@ -9,17 +9,18 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
+from stp.collect.collected import check, fill
 from stp.collect.manifest import Manifest, load_manifest, title_of
 from stp.collect.matched import Report, matched_distances
 from stp.collect.paper import paper_columns
-from stp.collect.scores import read_collected
+from stp.collect.standings import standings
 from stp.collect.views import VIEWS, View, comment_of
 from stp.disk import beside
 from stp.errors import StpError
@@ -31,12 +32,30 @@ STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
 
+SAMPLE_SCORES = "sample_scores.parquet"
+
+
+class Gaps(NamedTuple):
+    """Cells that are planned and have no scores, and what is known of the work on them.
+
+    Attributes:
+        rows: of the table `layout.MISSING`.
+        finished: receipts of artefacts that they are to be made from.
+        tried: ``path``, ``stage`` and ``attempts`` of artefacts that are not finished.
+    """
+
+    rows: list[dict[str, Any]]
+    finished: list[dict[str, Any]]
+    tried: list[dict[str, Any]]
+
+
 def build(
     manifests: list[Path],
     collected: list[Path],
     out: Path,
     cache: Path | None = None,
     report: Report | None = None,
+    gaps: Gaps | None = None,
 ) -> None:
     """Build the database ``out`` from manifests and the parquet files collected from them.
 
@@ -44,38 +63,39 @@ def build(
 
     Args:
         cache: Parquet file of distances at equal N that were computed before, see
-            `matched_distances`.
+            `matched_distances`; ranks and comparisons that were computed lie beside it, see
+            `stp.collect.standings`.
         report: is told about the work.
+        gaps: the cells that are planned and not collected; none unless given.
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
-    scores = pa.concat_tables([read_collected(path) for path in collected])
-    samples = {
-        kind: [
-            _sample_file(Path(cell[kind]))
-            for plan in plans
-            for cell in plan["cells"]
-            if cell.get(kind)
-        ]
-        for kind in ("scores", "perceptual")
-    }
     conventions = _conventions(plans)
-    receipts = _receipts(plans)
-    matched = matched_distances(plans, scores, cache, report)
+    gaps = gaps or Gaps([], [], [])
+    receipts = _receipts(plans, gaps.finished)
     with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
+        samples = _sample_files(database, plans)
         database.begin()  # one commit, not one for each of hundreds of comments
-        _create(database, layout.SCORES, scores)
+        _create(database, layout.SCORES)
+        fill(database, collected)
+        check(database, plans, manifests, collected)
+        overall = database.sql("FROM scores WHERE lead IS NULL").to_arrow_table()
+        matched = matched_distances(plans, overall, cache, report)
+        ranks, comparisons = standings(plans, overall, cache and cache.parent, report)
         _create(database, layout.CELLS, _rows(_cells(plans)))
         _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
-        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts)))
+        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts + gaps.tried)))
+        _create(database, layout.MISSING, _rows(gaps.rows))
         _create(database, layout.RAW_FILES, _rows(_raw_files(plans, receipts)))
         for table in (layout.MODELS, layout.DATASETS):
             _create(database, table, _rows(_named(plans, table.name)))
         _create(database, layout.PUBLISHED, _rows(_published(plans)))
         _create(database, layout.CONVENTIONS, _rows(conventions))
         _create(database, layout.MATCHED_DISTANCES, matched)
+        _create(database, layout.RANKS, ranks)
+        _create(database, layout.COMPARISONS, comparisons)
         _create(database, layout.PAPER_COLUMNS, _rows(paper_columns(plans)))
         for view in VIEWS:
             _create_view(database, view)
@@ -87,12 +107,14 @@ def _rows(rows: Iterable[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(list(rows))
 
 
-def _create(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table) -> None:
+def _create(
+    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | None = None
+) -> None:
     """Create one table with its comments, and fill it in the order of ``rows``."""
     name = _identifier(table.name)
     columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
     database.execute(f"CREATE TABLE {name} ({columns})")
-    if len(rows):
+    if rows is not None and len(rows):
         database.register("new_rows", rows)
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
         database.unregister("new_rows")
@@ -144,8 +166,13 @@ def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
         yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
 
 
-def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:
-    """Read each receipt once; the order is that of the stages, then that of the paths."""
+def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Read each receipt once; the order is that of the stages, then that of the paths.
+
+    Args:
+        plans: whose cells' receipts are read.
+        more: receipts that were read already; those of other artefacts come last.
+    """
     folders = {
         (number, cell[stage])
         for plan in plans
@@ -153,7 +180,9 @@ def _receipts(plans: list[Manifest]) -> list[dict[str, Any]]:
         for number, stage in enumerate(STAGES)
         if cell.get(stage)
     }
-    return [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+    found = [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+    paths = {receipt.get("path") for receipt in found}
+    return found + [receipt for receipt in more if receipt.get("path") not in paths]
 
 
 def _artefact(receipt: dict[str, Any]) -> dict[str, Any]:
@@ -191,7 +220,7 @@ def _attempts(receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
                 **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
                 "started": _time(began),
                 "ended": _time(ended),
-                "seconds": ended - began if began and ended else None,
+                "seconds": None if began is None or ended is None else ended - began,
             }
 
 
@@ -287,9 +316,37 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_file(folder: Path) -> Path:
+def _sample_files(
+    database: duckdb.DuckDBPyConnection, plans: list[Manifest]
+) -> dict[str, list[Path]]:
+    """The files of per-sample scores, found to be of the right schema."""
+    folders = {
+        kind: [cell[kind] for plan in plans for cell in plan["cells"] if cell.get(kind)]
+        for kind in ("scores", "perceptual")
+    }
+    paths = {
+        kind: [Path(folder, SAMPLE_SCORES).absolute() for folder in found]
+        for kind, found in folders.items()
+    }
+    # Most are alike, and DuckDB reads hundreds of schemas at once: one of each kind is looked at.
+    listed = ", ".join(_text(str(path)) for found in paths.values() for path in found)
+    try:
+        alike = database.execute(
+            "SELECT min(file_name) FROM ("
+            "SELECT file_name, list((name, type, num_children)) AS told "
+            f"FROM parquet_schema([{listed}]) GROUP BY file_name) GROUP BY told"
+        ).fetchall()
+        looked_at = [Path(name).parent for (name,) in alike]
+    except duckdb.Error:  # it is found out below which of them is damaged
+        looked_at = [path.parent for found in paths.values() for path in found]
+    for folder in looked_at:
+        sample_file(folder)
+    return paths
+
+
+def sample_file(folder: Path) -> Path:
     """Return the absolute path of the per-sample scores, found to be of the right schema."""
-    path = (folder / "sample_scores.parquet").absolute()
+    path = (folder / SAMPLE_SCORES).absolute()
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from stp.collect import missing
 from stp.collect.database import STAGES, build
 from stp.collect.manifest import Manifest, load_manifest
 from stp.collect.matched import Report
@@ -70,7 +71,9 @@ def build_database(
                 left_out[path.stem] = reason
         used = sorted(path for path in kept if path.stem not in left_out)
         rows = [path.with_suffix(".parquet") for path in used]
-        build(used, rows, database, collected / "matched_distances.parquet", report)
+        wanted = missing.planned(collected.parent / "plan", scale)
+        gaps = missing.gaps(wanted, [plans[path] for path in used], collected.parent / "logs")
+        build(used, rows, database, collected / "matched_distances.parquet", report, gaps)
     return [path.stem for path in used], left_out
 
 

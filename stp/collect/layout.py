@@ -106,7 +106,8 @@ CELLS = Table(
 
 ARTEFACTS = Table(
     "artefacts",
-    "One row per artefact behind the cells, from its receipt: how it was made, where and when.",
+    "One row per artefact behind the cells, scored or missing, from its receipt: how it was made, "
+    "where and when.",
     (
         ("stage", "VARCHAR", "Stage that made it: prepare, train, predict or score."),
         ("path", "VARCHAR", "Folder, relative to the store."),
@@ -131,12 +132,18 @@ ARTEFACTS = Table(
 
 ATTEMPTS = Table(
     "attempts",
-    "One row per attempt at an artefact: who ran it where and when, for how long, how it ended.",
+    "One row per attempt at an artefact, also at those that a missing cell waits for: where and "
+    "when, for how long, how it ended.",
     (
         ("path", "VARCHAR", "Folder of the artefact, relative to the store."),
-        ("stage", "VARCHAR", "Stage that made it."),
-        ("attempt", "BIGINT", "From 1; the last one made it."),
-        ("how", "VARCHAR", "done, failed, killed, out of memory, time limit, requeued or saved."),
+        ("stage", "VARCHAR", "Stage that makes it."),
+        ("attempt", "BIGINT", "From 1; the last one made it, if it was made."),
+        (
+            "how",
+            "VARCHAR",
+            "done, failed, killed, out of memory, time limit, requeued or saved; NULL if nobody "
+            "saw its end.",
+        ),
         ("detail", "VARCHAR", "What is known of why it ended so."),
         ("host", "VARCHAR", "Machine."),
         ("slurm_job", "VARCHAR", "Slurm job; NULL outside Slurm."),
@@ -146,6 +153,30 @@ ATTEMPTS = Table(
         ("seconds", "DOUBLE", "Duration in seconds; NULL if nobody saw its end."),
         ("peak_mb", "DOUBLE", "The most memory that it held, in MB."),
         ("memory_mb", "DOUBLE", "What it was allowed, in MB; NULL if nothing limited it."),
+    ),
+)
+
+MISSING = Table(
+    "missing",
+    "One row per cell that is planned and has no scores in this store: where it stopped, and why. "
+    "Empty if everything is there.",
+    (
+        *KEY_COLUMNS,
+        ("tested", "VARCHAR", "What is to be tested, for people, e.g. KITTI -> Caltech."),
+        ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
+        *_SOURCE,
+        ("stage", "VARCHAR", "Where it stopped: prepare, train, predict, score or collect."),
+        (
+            "how",
+            "VARCHAR",
+            "not run, running, failed, killed, out of memory, time limit, requeued, saved, "
+            "not usable (damaged scores) or not collected.",
+        ),
+        ("detail", "VARCHAR", "What is known of why; empty if nothing is."),
+        ("path", "VARCHAR", "Folder of the artefact that it waits for, relative to the store."),
+        ("attempts", "BIGINT", "Attempts at that artefact; see table attempts."),
+        ("log", "VARCHAR", "Log of the job; NULL if there is none."),
+        ("ended", "TIMESTAMP", "End of the last attempt (UTC); NULL if nobody saw it."),
     ),
 )
 
@@ -276,6 +307,92 @@ PAPER_COLUMNS = Table(
     ),
 )
 
+_EVALUATION_COLUMNS = tuple(
+    column for column in KEY_COLUMNS if column[0] not in ("model", "variant", "seed")
+)
+_CONVENTION_COLUMNS = (
+    ("metric", "VARCHAR", "Metric: the part of the convention before the dot."),
+    ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
+    ("variable", "VARCHAR", "Physical variable; NULL for all channels together."),
+    ("level", "DOUBLE", "Pressure level in hPa; NULL if there is none."),
+    ("threshold", "DOUBLE", "Threshold of an event metric; NULL if there is none."),
+)
+_ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ("source", "scale", "leaky"))
+
+RANKS = Table(
+    "ranks",
+    "How sure a rank is: one row per evaluation, model, variant and convention (all lead times "
+    "together, mean over seeds). Clusters of clips are drawn with replacement, 9,999 times, the "
+    "same ones for all models of an evaluation, and all are ranked anew (Hall and Miller 2009, "
+    "Annals of Statistics 37, 3929-3959, on bootstrapped ranks). As they show, such intervals are "
+    "approximate where models are nearly equal: table comparisons says which ones can be told "
+    "apart. The clips vary, the trained models do not: seeds are in view seed_variance.",
+    (
+        *_EVALUATION_COLUMNS,
+        ("model", "VARCHAR", "Model."),
+        ("variant", "VARCHAR", "Named variant of the model's options."),
+        *_CONVENTION_COLUMNS,
+        *_ALIKE_COLUMNS,
+        (
+            "rank",
+            "BIGINT",
+            "1 is best, ties share the smallest; NULL without a value or a direction.",
+        ),
+        ("rank_low", "BIGINT", "Rank that 2.5 % of the resamples reach or beat."),
+        ("rank_high", "BIGINT", "Rank that 97.5 % of the resamples reach or beat."),
+        (
+            "best_share",
+            "DOUBLE",
+            "Share of the resamples in which it has rank 1; where models tie, shares add up to "
+            "more than 1.",
+        ),
+        ("models", "BIGINT", "Models that are ranked together."),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
+        ("reason", "VARCHAR", "Why there is no rank, or else no interval."),
+    ),
+)
+
+COMPARISONS = Table(
+    "comparisons",
+    "Which models can be told apart: one row per evaluation, convention and pair of models (each "
+    "pair once, the first by name as model). A paired bootstrap: clusters of clips are drawn with "
+    "replacement, 9,999 times, the same ones for both (Davison and Hinkley 1997, section 4.4).",
+    (
+        *_EVALUATION_COLUMNS,
+        ("model", "VARCHAR", "Model."),
+        ("variant", "VARCHAR", "Named variant of the model's options."),
+        ("other", "VARCHAR", "The model that it is compared with."),
+        ("other_variant", "VARCHAR", "Its variant."),
+        *_CONVENTION_COLUMNS,
+        *_ALIKE_COLUMNS,
+        ("difference", "DOUBLE", "Value of other minus value of model; means over seeds."),
+        ("ci95_low", "DOUBLE", "Lower end of its 95 % percentile interval over resamples."),
+        ("ci95_high", "DOUBLE", "Upper end of it."),
+        (
+            "p",
+            "DOUBLE",
+            "Two-sided p value: from the resamples in which the order turns round; never 0.",
+        ),
+        (
+            "p_corrected",
+            "DOUBLE",
+            "The same, by Holm (1979) over all pairs of this evaluation and convention.",
+        ),
+        (
+            "better",
+            "VARCHAR",
+            "The model that is significantly better (p_corrected < 0.05); NULL if neither is.",
+        ),
+        (
+            "detectable",
+            "DOUBLE",
+            "The smallest difference that four of five such tests find, at p < 0.05.",
+        ),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
+        ("reason", "VARCHAR", "Why there is no test."),
+    ),
+)
+
 PAPER_VALUES_COMMENT = (
     "One row per side (ours, published), model of the paper and place of its results tables, "
     "whether there is a value or not; ranks among the models of the paper."
@@ -337,6 +454,7 @@ SAMPLE_COLUMNS = {
 TABLES = (
     CELLS,
     SCORES,
+    MISSING,
     ARTEFACTS,
     ATTEMPTS,
     RAW_FILES,
@@ -346,5 +464,7 @@ TABLES = (
     PUBLISHED,
     PAPER_COLUMNS,
     MATCHED_DISTANCES,
+    RANKS,
+    COMPARISONS,
 )
 """All tables, for people in this order."""

@@ -1,6 +1,7 @@
 """The manifest: the list of the cells that a table needs, written by the plan."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,16 @@ def load_manifest(path: Path) -> Manifest:
                 expected="the dataset's paper columns in at least one table",
                 remedy="add them to the configuration of the table",
             )
+    claimed: dict[tuple[Any, ...], int] = {}
+    for number, cell in enumerate(manifest["cells"]):
+        first = claimed.setdefault(cell_key(cell), number)
+        if first != number:
+            raise StpError(
+                f"{path}: cells[{number}] claims the same cell as cells[{first}] "
+                f"({describe(cell)})",
+                expected="one score artefact for each cell",
+                remedy=remedy,
+            )
     return manifest
 
 
@@ -122,9 +133,13 @@ def forecast_recipe(cell: Cell) -> dict[str, Any]:
 
 def describe(cell: Cell) -> str:
     """Name a cell for people: the parts of its key that are set."""
-    return ", ".join(
-        f"{name} {cell['key'][name]}" for name in CELL_KEYS if cell["key"][name] is not None
-    )
+    return describe_key(cell_key(cell))
+
+
+def describe_key(key: Sequence[Any]) -> str:
+    """Name a cell for people, from the values of ``CELL_KEYS``."""
+    named = zip(CELL_KEYS, key, strict=True)
+    return ", ".join(f"{name} {value}" for name, value in named if value is not None)
 
 
 def variable_of(column: str) -> str | None:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.manifest import Cell, Manifest, cell_key
+from stp.collect.scores import read_parquet
 from stp.disk import beside
 from stp.metrics import frechet
 from stp.receipts import check_file, require_receipt
@@ -206,8 +207,8 @@ def _read_cache(path: Path | None) -> Known:
     if path is None or not path.is_file():
         return {}
     try:
-        rows = pq.read_table(path, schema=_CACHE, partitioning=None).to_pylist()
-    except (OSError, pa.ArrowException):
+        rows = read_parquet(path).cast(_CACHE).to_pylist()
+    except (OSError, ValueError, pa.ArrowException):
         return {}
     return {
         (row["scores_fingerprint"], row["convention"], row["n"], row["code"]): (

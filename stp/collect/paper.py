@@ -99,9 +99,9 @@ by_setting AS (
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         CAST(nullif(regexp_extract(setting, 'horizon-([0-9]+)', 1), '') AS BIGINT) AS horizon,
-        of_variable AS variable, heading AS metric, any_value(convention) AS convention,
-        CASE WHEN count(value) = count(*) THEN avg(value) END AS value,
-        min(n) AS n, any_value(reason) AS reason,
+        of_variable AS variable, heading AS metric, min(convention) AS convention,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
+        min(n) AS n, min(reason) AS reason,
         string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
                    ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes,
         bool_and(official_paper_protocol) AS comparable
@@ -194,8 +194,8 @@ WITH at_n AS (
         CAST(nullif(regexp_extract(m.setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         m.convention, m.n,
-        CASE WHEN count(m.value) = count(*) THEN avg(m.value) END AS value,
-        any_value(m.reason) AS reason
+        CASE WHEN count(m.value) = count(*) THEN avg(m.value ORDER BY m.seed) END AS value,
+        min(m.reason) AS reason
     FROM matched_distances m
     JOIN paper_columns c
         ON c.dimension = m.dimension AND c.dataset = m.tested_on AND c.convention = m.convention

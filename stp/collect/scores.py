@@ -73,6 +73,12 @@ def collect(manifest: Path, out: Path) -> None:
         pq.write_table(pa.concat_tables(tables), temporary)
 
 
+def read_parquet(path: Path) -> pa.Table:
+    """Read a Parquet file; pq.read_table would import pandas, half a second of every build."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
+
+
 def read_collected(path: Path) -> pa.Table:
     """Read the collected rows of a dimension (schema ``COLLECTED``).
 
@@ -83,7 +89,7 @@ def read_collected(path: Path) -> pa.Table:
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
     try:
-        return pq.read_table(path, partitioning=None).select(COLLECTED.names).cast(COLLECTED)
+        return read_parquet(path).select(COLLECTED.names).cast(COLLECTED)
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
@@ -99,13 +105,16 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         StpError: the score artefact is missing, damaged, of another schema or of another cell.
     """
     found = []
+    scored: set[str] = set()
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
         if cell.get(kind):
             folder = Path(cell[kind])
             receipt = require_receipt(folder)
             scores = _read_scores(folder, receipt, cell)
+            _check_conventions(plan, scores, folder, scored)
+            scored |= set(pc.unique(scores["convention"]).to_pylist())
             found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
-    scored = {name for rows in found for name in rows["convention"].to_pylist()}
+    _demand_columns(plan, cell, scored)
     absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), SCORES)
     fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
     rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
@@ -114,6 +123,44 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         rows = _about(rows, name, cell[name])
     rows = _about(rows, "scale", plan["scale"])
     return rows.select(COLLECTED.names).combine_chunks()
+
+
+def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
+    """Refuse conventions that the manifest does not know, or that another artefact has as well."""
+    path = folder / "scores.parquet"
+    known = set(plan.get("conventions", {}))
+    for number, convention in enumerate(rows["convention"].to_pylist()):
+        if known and convention not in known:
+            raise StpError(
+                f"{path}, row {number + 1}: convention {convention}, which the manifest does not "
+                "know",
+                expected=f"one of {', '.join(sorted(known))}",
+                remedy=again(folder),
+            )
+        if convention in others:
+            raise StpError(
+                f"{path}, row {number + 1}: convention {convention}, which the other scores of "
+                "this cell have as well",
+                expected="each convention in one score artefact of a cell",
+                remedy=again(folder),
+            )
+
+
+def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
+    """Refuse scores that lack a convention that a table shows and that can be computed."""
+    wanted = {
+        convention
+        for table in plan["tables"]
+        for convention, _ in parts_of(plan, table, cell).values()
+    }
+    lacking = sorted(wanted - scored - set(plan["unavailable"]))
+    if lacking:
+        folder = Path(cell["scores"])
+        raise StpError(
+            f"{folder / 'scores.parquet'}: no row of {', '.join(lacking)}",
+            expected=f"all conventions that tables show (cell: {describe(cell)})",
+            remedy=again(folder),
+        )
 
 
 def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
@@ -126,7 +173,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
     """Read and check one ``scores.parquet``."""
     path = check_file(folder, receipt, "scores.parquet")
     try:
-        rows = pq.read_table(path, partitioning=None)
+        rows = read_parquet(path)
     except (pa.ArrowException, OSError) as error:
         raise StpError(
             f"{path}: not readable as parquet ({error})",
@@ -143,39 +190,52 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
                 expected=f"{name} {wanted!r} only (cell: {describe(cell)})",
                 remedy=again(folder),
             )
+    _check_rows(rows, path, folder)
+    return rows
+
+
+def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
+    """Refuse values that cannot be and rows that appear twice, by their numbers.
+
+    A value that does not exist is NULL with a reason, such as PSNR where a frame is predicted
+    exactly (stp/metrics/psnr.py): scores know no infinity.
+    """
     unexplained = pc.and_(pc.is_null(rows["value"]), pc.is_null(rows["reason"]))
-    if pc.any(unexplained).as_py():
-        raise StpError(
-            f"{path}: a value is NULL without a reason",
-            expected="a reason wherever there is no value",
-            remedy=again(folder),
-        )
-    if pc.any(pc.invert(pc.is_finite(rows["value"]))).as_py():
-        raise StpError(
-            f"{path}: a value is NaN or infinite",
-            expected="a finite value, or NULL with a reason",
-            remedy=again(folder),
-        )
+    not_finite = pc.invert(pc.is_finite(rows["value"]))
+    for what, expected, bad in (
+        ("a value is NULL without a reason", "a reason wherever there is no value", unexplained),
+        ("a value is NaN or infinite", "a finite value, or NULL with a reason", not_finite),
+    ):
+        number = pc.index(bad, True).as_py()
+        if number >= 0:
+            convention = rows["convention"][number].as_py()
+            raise StpError(
+                f"{path}, row {number + 1}: {what} ({convention})",
+                expected=expected,
+                remedy=again(folder),
+            )
     counts = rows.group_by(list(_ROW)).aggregate([([], "count_all")])
     if len(counts) < len(rows):
-        raise StpError(
-            f"{path}: {len(rows) - len(counts)} rows appear twice",
-            expected=f"one row for each {', '.join(_ROW)}",
-            remedy=again(folder),
-        )
-    return rows
+        seen: set[tuple[Any, ...]] = set()
+        for number, row in enumerate(zip(*(rows[name].to_pylist() for name in _ROW), strict=True)):
+            if row in seen:
+                told = ", ".join(
+                    f"{name} {value}"
+                    for name, value in zip(_ROW, row, strict=True)
+                    if value is not None
+                )
+                raise StpError(
+                    f"{path}, row {number + 1}: {len(rows) - len(counts)} rows appear twice, "
+                    f"this is the first ({told})",
+                    expected=f"one row for each {', '.join(_ROW)}",
+                    remedy=again(folder),
+                )
+            seen.add(row)
 
 
 def _to_schema(rows: pa.Table, path: Path, folder: Path) -> pa.Table:
     """Bring ``rows`` to ``SCORES``, accepting only the spellings of one and the same type."""
-    problems = [f"no column {name}" for name in SCORES.names if name not in rows.column_names]
-    problems += [f"column {name}" for name in rows.column_names if name not in SCORES.names]
-    problems += [
-        f"{name} is {rows.schema.field(name).type}, not {SCORES.field(name).type}"
-        for name in SCORES.names
-        if name in rows.column_names
-        and not _same(rows.schema.field(name).type, SCORES.field(name).type)
-    ]
+    problems = schema_problems(rows.schema, SCORES)
     if problems:
         raise StpError(
             f"{path}: wrong schema: {'; '.join(problems)}",
@@ -184,6 +244,17 @@ def _to_schema(rows: pa.Table, path: Path, folder: Path) -> pa.Table:
         )
     # Writers differ in the metadata that they attach; it would hinder concatenation.
     return rows.select(SCORES.names).cast(SCORES).replace_schema_metadata(None)
+
+
+def schema_problems(found: pa.Schema, wanted: pa.Schema) -> list[str]:
+    """Say how the columns of a file differ from those that it should have."""
+    problems = [f"no column {name}" for name in wanted.names if name not in found.names]
+    problems += [f"column {name}" for name in found.names if name not in wanted.names]
+    return problems + [
+        f"{name} is {found.field(name).type}, not {wanted.field(name).type}"
+        for name in wanted.names
+        if name in found.names and not _same(found.field(name).type, wanted.field(name).type)
+    ]
 
 
 def _same(found: pa.DataType, wanted: pa.DataType) -> bool:

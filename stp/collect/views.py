@@ -1,7 +1,8 @@
 """Views of results.duckdb for everyday questions, made of the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
-keep that table's comment.
+keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
+aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -24,6 +25,8 @@ _KEYS = ", ".join(CELL_KEYS)
 _CASE_KEYS = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
 _CASE = ", ".join(_CASE_KEYS)
 _PART = "convention, variable, level, threshold"
+Z95 = 1.96
+"""Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
     "value": "Mean over test samples; NULL always has a reason.",
     "ci95_low": "Lower end of the 95 % interval, from a bootstrap over clusters.",
@@ -75,9 +78,9 @@ LEADERBOARD = View(
 WITH runs AS (
     SELECT
         {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
-        CASE WHEN count(value) = count(*) THEN avg(value) END AS value,
-        CASE WHEN count(value) = count(*) THEN stddev_samp(value) END AS seed_sd,
-        count(seed) AS seeds, min(n) AS n, any_value(reason) AS reason,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
+        CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
+        count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
         bool_and(official_paper_protocol) AS official_paper_protocol
     FROM overall
     GROUP BY ALL
@@ -116,6 +119,48 @@ WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, source, scale, leaky)""",
     },
 )
 
+SEED_VARIANCE = View(
+    "seed_variance",
+    "How much of a value is luck of the training: one row per evaluation, model and convention, "
+    "how values vary from seed to seed, beside how they vary with the test clips.",
+    f"""
+WITH runs AS (
+    SELECT
+        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        count(DISTINCT seed) AS seeds,
+        avg(value ORDER BY seed) AS mean, stddev_samp(value ORDER BY seed) AS sd,
+        min(value) AS min, max(value) AS max,
+        CASE WHEN count(ci95_low) = count(*) THEN avg(ci95_high - ci95_low ORDER BY seed) END
+            AS interval_width
+    FROM overall
+    WHERE value IS NOT NULL
+    GROUP BY ALL
+)
+SELECT
+    * EXCLUDE (sd, interval_width),
+    CASE WHEN seeds > 1 THEN sd END AS sd,
+    CASE WHEN seeds > 1 THEN sd / nullif(abs(mean), 0) END AS coefficient_of_variation,
+    interval_width,
+    CASE WHEN seeds > 1 THEN sd / nullif(interval_width, 0) END AS sd_per_width,
+    CASE WHEN seeds > 1 THEN sd ** 2 / nullif(sd ** 2 + (interval_width / {2 * Z95}) ** 2, 0) END
+        AS seed_share
+FROM runs""",
+    {
+        "seeds": "Trainings with a seed that have a value; 0 for deterministic models.",
+        "mean": "Mean over seeds.",
+        "sd": "Standard deviation over seeds; NULL with fewer than two.",
+        "min": "The smallest value of a seed.",
+        "max": "The largest one.",
+        "coefficient_of_variation": "sd / |mean|; NULL with fewer than two seeds.",
+        "interval_width": "Width of the 95 % interval over clusters of clips, the mean over seeds; "
+        "NULL where a seed has none.",
+        "sd_per_width": "sd / interval_width: how large seeds are against clips.",
+        "seed_share": "Share of the variance of a single run's value that comes from the seed: "
+        "sd^2 / (sd^2 + se^2), se = interval_width / 3.92 (of a normal distribution), from 0 "
+        "(clips alone) to 1 (seeds alone); NULL with fewer than two seeds or without interval.",
+    },
+)
+
 DELTAS = View(
     "deltas",
     "Our values beside the printed ones, at every place of the paper's tables that has both.",
@@ -126,7 +171,8 @@ WITH whose AS (
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         bool_and(official_paper_protocol) AS comparable,
-        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; ') AS bytes
+        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
+                   ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes
     FROM cells
     WHERE variant = 'default' AND train_subset = 'all'
     GROUP BY ALL
@@ -166,8 +212,8 @@ WHERE o.side = 'ours' AND o.value IS NOT NULL AND p.value IS NOT NULL""",
 
 COVERAGE = View(
     "coverage",
-    "One row per model and evaluation: how many cells there are, whose bytes, and which of its "
-    "conventions have no value.",
+    "One row per model and evaluation that is planned: how many of its cells there are and how "
+    "many are missing, whose bytes, and which of its conventions have no value.",
     f"""
 WITH valued AS (
     SELECT
@@ -176,23 +222,41 @@ WITH valued AS (
         list(DISTINCT convention ORDER BY convention) FILTER (WHERE value IS NULL) AS without_value
     FROM overall
     GROUP BY ALL
+),
+planned AS (
+    SELECT
+        {_CASE}, model, variant, seed, source, scale, protocol, official_paper_protocol,
+        true AS scored, NULL AS why
+    FROM cells
+    UNION ALL
+    SELECT
+        {_CASE}, model, variant, seed, source, scale, protocol, official_paper_protocol,
+        false, stage || ': ' || how
+    FROM missing
 )
 SELECT
-    c.* EXCLUDE (joined), v.conventions, coalesce(v.without_value, []) AS without_value
+    c.* EXCLUDE (why_missing), coalesce(v.conventions, 0) AS conventions,
+    coalesce(v.without_value, []) AS without_value, coalesce(c.why_missing, []) AS why_missing
 FROM (
     SELECT
-        {_CASE}, model, variant, count(*) AS cells, count(seed) AS seeds,
-        any_value(source) AS source, any_value(scale) AS scale, any_value(protocol) AS protocol,
-        bool_and(official_paper_protocol) AS official_paper_protocol, true AS joined
-    FROM cells
+        {_CASE}, model, variant,
+        count(*) FILTER (WHERE scored) AS cells,
+        count(*) FILTER (WHERE NOT scored) AS missing,
+        count(seed) FILTER (WHERE scored) AS seeds,
+        min(source) AS source, min(scale) AS scale, min(protocol) AS protocol,
+        bool_and(official_paper_protocol) AS official_paper_protocol,
+        list(DISTINCT why ORDER BY why) FILTER (WHERE NOT scored) AS why_missing
+    FROM planned
     GROUP BY ALL
 ) c
-JOIN valued v USING ({_CASE}, model, variant)""",
+LEFT JOIN valued v USING ({_CASE}, model, variant)""",
     {
-        "cells": "Cells: one for each seed, or one.",
+        "cells": "Cells that are scored: one for each seed, or one.",
+        "missing": "Cells that are planned and not scored; see table missing.",
         "seeds": "Trainings with a seed; 0 for deterministic models.",
         "conventions": "Conventions that have a value.",
         "without_value": "Conventions without one; `overall` has the reasons.",
+        "why_missing": "Where and how the missing cells stopped.",
     },
 )
 
@@ -260,6 +324,71 @@ FROM behind b JOIN artefacts a ON ends_with(b.folder, '/' || a.path)""",
     },
 )
 
+RUNS = View(
+    "runs",
+    "Who ran what, when, on which hardware, for how long, and how it ended: one row per attempt at "
+    "an artefact.",
+    """
+WITH tried AS (
+    SELECT stage, path, attempt, how, detail, host, gpus, slurm_job, started, ended, seconds,
+        peak_mb, memory_mb
+    FROM attempts
+    UNION ALL
+    -- Receipts from elsewhere need not tell of attempts.
+    SELECT stage, path, 1, 'done', '', host, NULL, slurm_job, started, finished, seconds,
+        NULL, NULL
+    FROM artefacts a
+    WHERE NOT EXISTS (FROM attempts t WHERE t.path = a.path)
+)
+SELECT
+    t.stage, t.path, t.attempt, t.how, t.detail,
+    CASE WHEN t.how = 'done' THEN a.person END AS person, t.host,
+    CASE WHEN t.how = 'done' THEN a.device END AS device, t.gpus, t.slurm_job,
+    t.started, t.ended, t.seconds, t.seconds * t.gpus / 3600 AS gpu_hours,
+    t.peak_mb, t.memory_mb,
+    CASE WHEN t.how = 'done' THEN a.commit END AS commit,
+    CASE WHEN t.how = 'done' THEN a.fingerprint END AS fingerprint
+FROM tried t LEFT JOIN artefacts a USING (path)""",
+    {
+        "stage": "Stage: prepare, train, predict or score.",
+        "path": "Folder of the artefact, relative to the store.",
+        "attempt": "From 1; the last one made the artefact, if it was made.",
+        "person": "Account; known of attempts that made an artefact.",
+        "host": "Machine.",
+        "device": "Processor or accelerator; known of attempts that made an artefact.",
+        "slurm_job": "Slurm job; NULL outside Slurm.",
+        "gpu_hours": "GPUs times hours; 0 without any, NULL if either is not known.",
+        "ended": "End (UTC); NULL if nobody saw it.",
+        "seconds": "Duration in seconds; NULL if nobody saw its end.",
+        "fingerprint": "Fingerprint of the artefact, if this attempt made it.",
+    },
+)
+
+FAILURES = View(
+    "failures",
+    "One row per attempt that did not end well, also where a later one did: what it had and held.",
+    """
+SELECT
+    r.stage, r.path, r.attempt, r.how, r.detail, r.host, r.slurm_job, r.started, r.ended,
+    r.seconds, r.peak_mb, r.memory_mb,
+    EXISTS (FROM artefacts a WHERE a.path = r.path) AS made_later,
+    (SELECT count(*) FROM missing m WHERE m.path = r.path) AS cells_missing
+FROM runs r
+WHERE r.how IN ('failed', 'killed', 'out of memory', 'time limit')""",
+    {
+        "stage": RUNS.columns["stage"],
+        "path": RUNS.columns["path"],
+        "attempt": "Number of the attempt, from 1.",
+        "how": "failed, killed, out of memory or time limit.",
+        "made_later": "Whether a later attempt made the artefact.",
+        "cells_missing": "Cells that wait for it.",
+        "host": "Machine.",
+        "slurm_job": "Slurm job; NULL outside Slurm.",
+        "ended": "End (UTC); NULL if nobody saw it.",
+        "seconds": "Duration in seconds; NULL if nobody saw its end.",
+    },
+)
+
 CONVENTION_EFFECTS = View(
     "convention_effects",
     "How much of a ranking is convention: one row per evaluation and pair of conventions of one "
@@ -269,11 +398,11 @@ SELECT
     {", ".join(f"a.{key}" for key in _CASE_KEYS)}, a.metric,
     a.convention, b.convention AS other, a.variable, a.level, a.threshold,
     a.source, a.scale, a.leaky, count(*) AS models,
-    corr(a.rank, b.rank) AS rank_correlation,
+    corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
     max(abs(a.rank - b.rank)) AS largest_move,
     count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
-    any_value(a.best_model) AS best_model, any_value(b.best_model) AS other_best_model,
-    any_value(a.best_model) <> any_value(b.best_model) AS another_wins,
+    min(a.best_model) AS best_model, min(b.best_model) AS other_best_model,
+    min(a.best_model) <> min(b.best_model) AS another_wins,
     median(abs(b.value - a.value) / nullif(abs(a.value), 0)) AS relative_difference
 FROM leaderboard a
 JOIN leaderboard b
@@ -306,10 +435,13 @@ VIEWS = (
     OVERALL,
     BY_LEAD,
     LEADERBOARD,
+    SEED_VARIANCE,
     DELTAS,
     COVERAGE,
     COST,
     LINEAGE,
+    RUNS,
+    FAILURES,
     CONVENTION_EFFECTS,
 )
 """In the order in which they are made: some ask others."""

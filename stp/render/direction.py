@@ -1,51 +1,8 @@
-"""Which values are better: higher, lower, or close to one value."""
+"""Which values are better, as a table's headings say it."""
 
-from dataclasses import dataclass
+from stp.collect.direction import Direction
 
-import numpy as np
-
-from stp.collect.manifest import Manifest
-
-
-@dataclass(frozen=True)
-class Direction:
-    """The direction of a convention; neither is known where both are None.
-
-    Attributes:
-        higher: whether higher is better.
-        best_at: the value that is best; the smaller the difference to it, the better.
-    """
-
-    higher: bool | None = None
-    best_at: float | None = None
-
-    @classmethod
-    def of(cls, manifest: Manifest, convention: str) -> "Direction":
-        """What the manifest says of a convention."""
-        about = manifest.get("conventions", {}).get(convention, {})
-        return cls(about.get("higher_is_better"), about.get("best_at"))
-
-    @property
-    def known(self) -> bool:
-        """Is anything better than anything else?"""
-        return self.higher is not None or self.best_at is not None
-
-    @property
-    def sign(self) -> str:
-        """An arrow that points to better; empty if there is none."""
-        if self.best_at is not None:
-            return f"→ {self.best_at:g}"
-        return {True: "↑", False: "↓", None: ""}[self.higher]
-
-    def loss(self, value: float) -> float:
-        """How bad a value is: the smaller the better."""
-        return float(self.losses(np.float64(value)))
-
-    def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """How bad each of many values is."""
-        if self.best_at is not None:
-            return np.asarray(np.abs(values - self.best_at))
-        return np.asarray(-values if self.higher else values)
+__all__ = ["Direction", "heading"]
 
 
 def heading(column: str, direction: Direction) -> str:

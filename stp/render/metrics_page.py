@@ -13,7 +13,9 @@ Written by `stp metrics --page docs/metrics.md` from `config/conventions/` and
 A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
 as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
 Every score in the store names its convention; tables use the paper's, and the others are scored
-beside them where `also` below says so. Units are those of the data unless stated.
+beside them where `also` below says so. Units are those of the data unless stated. How far values
+and ranks move between the conventions of a metric is a table of every run: `stp conventions`, and
+`results/tables/convention_effects.md` with each dataset and the cases in which another model wins.
 
 Values for all lead times are means over lead times, or are pooled, as the convention says. Each has
 a 95 % interval, bootstrapped over clusters; FVD and KVD have none, since resampled sets hold clips

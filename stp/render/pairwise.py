@@ -1,26 +1,26 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
-Both are resampled over the same clusters of clips (`stp.render.significance`), so that the interval
-of their difference knows that they saw the same clips. Holm's correction covers all comparisons of
-the answer. A difference that could hardly have been found, because there are few clips, is told by
-the smallest one that would be found in four of five such tests.
+Both are resampled over the same clusters of clips (`stp.collect.significance`), so that the
+interval of their difference knows that they saw the same clips. The numbers are those of table
+``comparisons``, but for Holm's correction: it covers all comparisons of the answer, there all pairs
+of models of one evaluation and convention. A difference that could hardly have been found, because
+there are few clips, is told by the smallest one that would be found in four of five such tests.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import duckdb
 
+from stp.collect.direction import LEVEL
+from stp.collect.manifest import Part
+from stp.collect.significance import Asked, Resampled, compared, holm, resample
 from stp.errors import StpError, nearest
 from stp.render.direction import Direction
 from stp.render.figures.reading import Line, Scores, read
-from stp.render.significance import Asked, Resampled, holm, p_value, resample
-from stp.render.standing import LEVEL
-
-POWER = 0.8416 + 1.9600
-"""Standard errors that a difference must have to be found at 5 % in four of five tests."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Pair:
     """One column of one case, for two models.
 
     Attributes:
+        key: of the evaluation, with the origin of the bytes.
+        part: the variable or threshold of the column; None: all together.
         a, b: values, means over seeds.
         low, high: 95 % interval of b - a over resamples of clusters.
         p, corrected: of the difference, alone and with Holm's correction over the answer.
@@ -37,6 +39,8 @@ class Pair:
         reason: why there is no test.
     """
 
+    key: dict[str, Any]
+    part: Part
     dimension: str
     case: str
     column: str
@@ -80,7 +84,8 @@ def compare(
     """Compare two models wherever both were evaluated.
 
     Args:
-        results: the folder with ``collected/``.
+        results: the folder with ``collected/``; tests that ``results.duckdb`` holds of the same
+            values are not made again.
         a, b: models, as in config/models.
         on: a case (``kth``, ``bridge-interval-2``) or dataset; all unless given.
         column: of the paper's tables, such as ``SSIM``; all unless given.
@@ -116,7 +121,8 @@ def compare(
             expected="two models that were evaluated alike",
             remedy="`stp query 'FROM coverage'` shows what there is",
         )
-    return _corrected([_tested(a, b, *one) for one in found], a, b)
+    known = _Known.read(results / "results.duckdb", a, b)
+    return _corrected([known.tested(one[0]) or _tested(a, b, *one) for one in found], a, b)
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
@@ -169,6 +175,8 @@ def _pairs(scores: Scores, a: str, b: str, on: str | None) -> Iterable[tuple[Pai
                     if other is None or one.value is None or other.value is None:
                         continue
                     pair = Pair(
+                        key={**first.row.key, "source": first.row.source},
+                        part=one.part,
                         dimension=scores.plan["dimension"],
                         case=case,
                         column=column,
@@ -185,6 +193,71 @@ def _pairs(scores: Scores, a: str, b: str, on: str | None) -> Iterable[tuple[Pai
                     )
 
 
+class _Known:
+    """Tests of two models that the results store holds, in table ``comparisons``."""
+
+    def __init__(self, a: str, rows: list[dict[str, Any]]) -> None:
+        self.a = a
+        self.rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in rows:
+            place = (*(row[name] for name in _PLACE), row["convention"])
+            self.rows.setdefault(place, []).append(row)
+
+    @classmethod
+    def read(cls, database: Path, a: str, b: str) -> "_Known":
+        """Read them; a store of another time holds none."""
+        names = (*_PLACE, *_PARTS, "convention", "model", *_TEST, "difference")
+        sql = f"SELECT {', '.join(names)} FROM comparisons WHERE p IS NOT NULL"
+        sql += " AND variant = 'default' AND other_variant = 'default'"
+        sql += " AND [model, other] IN ([$a, $b], [$b, $a])"
+        try:
+            if database.is_file():
+                with duckdb.connect(str(database), read_only=True) as store:
+                    rows = store.execute(sql, {"a": a, "b": b}).fetchall()
+                return cls(a, [dict(zip(names, row, strict=True)) for row in rows])
+        except duckdb.Error:
+            pass
+        return cls(a, [])
+
+    def tested(self, pair: Pair) -> Pair | None:
+        """The pair with its test, if one of the same difference is known."""
+        rows = self.rows.get((*(pair.key[name] for name in _PLACE), pair.convention), [])
+        chosen = [row for row in rows if _is_part(row, pair.part)]
+        if pair.part is None and not chosen:
+            chosen = rows  # the only value there is, such as that of one variable
+        if len(chosen) != 1 or pair.key["variant"] != "default":
+            return None
+        (row,) = chosen
+        turned = row["model"] != self.a
+        sign = -1 if turned else 1
+        if not math.isclose(sign * row["difference"], pair.b - pair.a, rel_tol=1e-9, abs_tol=1e-15):
+            return None  # the rows are newer than the store
+        ends = sorted((sign * row["ci95_low"], sign * row["ci95_high"]))
+        told = {"p": row["p"], "detectable": row["detectable"], "clusters": row["clusters"]}
+        return replace(pair, low=ends[0], high=ends[1], **told)
+
+
+_PLACE = (
+    "suite",
+    "dimension",
+    "trained_on",
+    "train_subset",
+    "tested_on",
+    "subset",
+    "setting",
+    "source",
+)
+_PARTS = ("variable", "level", "threshold")
+_TEST = ("ci95_low", "ci95_high", "p", "detectable", "clusters")
+
+
+def _is_part(row: dict[str, Any], part: Part) -> bool:
+    wanted = dict.fromkeys(_PARTS)
+    if part is not None:
+        wanted["variable" if isinstance(part, str) else "threshold"] = part
+    return all(row[name] == value for name, value in wanted.items())
+
+
 def _tested(a: str, b: str, pair: Pair, first: Asked, second: Asked) -> Pair:
     ones, others = resample([first, second])
     for model, resampled in ((a, ones), (b, others)):
@@ -193,17 +266,15 @@ def _tested(a: str, b: str, pair: Pair, first: Asked, second: Asked) -> Pair:
     assert isinstance(ones, Resampled) and isinstance(others, Resampled)
     if ones.clusters != others.clusters:
         return replace(pair, reason="they were scored on different clusters of clips")
-    differences = others.values - ones.values
-    if not np.isfinite(differences).all():
-        return replace(pair, reason="some resamples have no value")
-    low, high = (float(end) for end in np.percentile(differences, (2.5, 97.5)))
-    losses = pair.direction.losses(others.values) - pair.direction.losses(ones.values)
+    test = compared(ones.values, others.values, pair.direction)
+    if isinstance(test, str):
+        return replace(pair, reason=test)
     return replace(
         pair,
-        low=low,
-        high=high,
-        p=p_value(losses if pair.direction.known else differences),
-        detectable=POWER * float(differences.std(ddof=1)),
+        low=test.ci95_low,
+        high=test.ci95_high,
+        p=test.p,
+        detectable=test.detectable,
         clusters=len(ones.clusters[0]),
     )
 

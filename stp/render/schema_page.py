@@ -1,5 +1,6 @@
 """docs/results_store.md: every table, view and column of results.duckdb."""
 
+import re
 from collections.abc import Iterator
 
 import duckdb
@@ -43,11 +44,20 @@ COPY (FROM overall) TO 'overall.parquet';
 
 ## Five questions
 
-Who wins on KTH in SSIM? (Whether it is significant says `stp compare`, or `short_term_tidy.csv`.)
+Who wins on KTH in SSIM, and is it significant? In 95 % of the resamples of clips, the rank is
+between `rank_low` and `rank_high`; `p_corrected` is of the difference to the winner. (LPIPS, where
+its weights are at hand, is `lpips.alex`.)
 
 ```sql
-SELECT rank, model, value, seed_sd, source, official_paper_protocol FROM leaderboard
-WHERE dimension = 'short_term' AND tested_on = 'kth' AND convention = 'ssim.range2' ORDER BY rank;
+SELECT r.rank, r.rank_low, r.rank_high, r.model, l.value, c.p_corrected, c.better, r.reason,
+    l.source
+FROM ranks r
+JOIN leaderboard l USING (dimension, tested_on, setting, model, variant, convention)
+LEFT JOIN comparisons c
+    ON c.dimension = r.dimension AND c.tested_on = r.tested_on AND c.convention = r.convention
+    AND (c.model, c.other) IN ((r.model, l.best_model), (l.best_model, r.model))
+WHERE r.dimension = 'short_term' AND r.tested_on = 'kth' AND r.convention = 'ssim.range2'
+ORDER BY r.rank;
 ```
 
 Which models degrade most at three times the frame interval?
@@ -93,11 +103,21 @@ erDiagram
     paper_columns }o--|| conventions : "convention"
     published }o--o{ paper_columns : "dimension, dataset, metric"
     cells ||--o{ matched_distances : "key of the cell"
+    cells }o--o{ ranks : "evaluation, model"
+    ranks ||--o{ comparisons : "evaluation, convention"
 ```
 
 The key of a cell is `suite, dimension, model, variant, trained_on, train_subset, tested_on, subset,
 setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT DISTINCT FROM`.
 """
+
+
+def questions() -> list[tuple[str, str]]:
+    """The page's everyday questions, each with the SQL that answers it; notes are left out."""
+    section = re.search(r"\n## Five questions\n(.*?)\n## ", _HEAD, re.DOTALL)
+    assert section
+    found = re.findall(r"\n([^\n`][^`]*?\?).*?```sql\n(.*?)\n```", section[1], re.DOTALL)
+    return [(" ".join(about.split()), sql) for about, sql in found]
 
 
 def page() -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from stp.collect.direction import LEVEL
 from stp.collect.manifest import Manifest
 from stp.render.digits import digits
 from stp.render.direction import Direction, heading
 from stp.render.grid import Grid, Item, Section
 from stp.render.leads import Leads, chosen_leads
 from stp.render.rows import Entry, Row
-from stp.render.standing import LEVEL, Standing, Standings, is_set_distance
+from stp.render.standing import Standing, Standings, is_set_distance
 
 ALIKE = "†"
 """The sign of values that are not significantly worse than the best."""

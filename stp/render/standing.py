@@ -13,9 +13,6 @@ from stp.render.rows import Entry, Row
 SET_DISTANCES = ("fvd", "kvd")
 """Metrics that compare sets of clips: their values depend on the number of clips N."""
 
-LEVEL = 0.05
-"""A corrected p value below it is significant."""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -26,7 +23,7 @@ class Standing:
         rank: 1 for the best, equal values share the smaller; None without rivals.
         place: as printed: 1 for all that equal the best, 2 for the next, else 0.
         best: the model of the best value, which others are compared with; empty if there is none.
-        p: of the difference to the best value (`stp.render.significance`); None has a ``reason``,
+        p: of the difference to the best value (`stp.collect.significance`); None has a ``reason``,
             the best itself has none.
         corrected: ``p``, corrected for all comparisons of the dataset and column.
         reason: why there is no p.
@@ -129,7 +126,7 @@ def _test(
 ) -> None:
     """Compare all of a dataset with the best of their leagues."""
     # Metrics are imported here, since not every table needs them.
-    from stp.render.significance import Asked, Resampled, holm, p_value, resample
+    from stp.collect.significance import Asked, Resampled, differences, holm, p_value, resample
 
     places = [
         (i, column) for column, leagues in contests.items() for league in leagues for i in league
@@ -151,12 +148,11 @@ def _test(
         if ours.clusters != theirs.clusters:
             return f"the best, {rows[best].model}, was scored on other clusters of clips"
         direction = Direction.of(manifest, rows[other].entries[column].convention)
-        with np.errstate(invalid="ignore"):
-            differences = direction.losses(ours.values) - direction.losses(theirs.values)
-        lost = int((~np.isfinite(differences)).sum())
+        found = differences(direction.losses(theirs.values), direction.losses(ours.values))
+        lost = int((~np.isfinite(found)).sum())
         if lost:
-            return f"{lost} of {len(differences)} resamples have no value"
-        return p_value(differences)
+            return f"{lost} of {len(found)} resamples have no value"
+        return p_value(found)
 
     for column, leagues in contests.items():
         tests = {i: compared(league[0], i, column) for league in leagues for i in league[1:]}

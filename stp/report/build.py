@@ -16,16 +16,60 @@ from plotly.offline import get_plotlyjs
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.job import Report, silent
-from stp.report import core, forecasts, overview
+from stp.report import (
+    ask,
+    conventions,
+    core,
+    cost,
+    deltas,
+    forecasts,
+    leaderboards,
+    leads,
+    overview,
+    provenance,
+    significance,
+    spectra,
+    values,
+)
 from stp.report.forecasts import Pictures
 
 PARTS = Path(__file__).parent / "page"
 """The page's HTML, CSS and JavaScript are files of this package."""
 
-DATA: tuple[ModuleType, ...] = (core, overview)
+DATA: tuple[ModuleType, ...] = (
+    core,
+    overview,
+    leaderboards,
+    provenance,
+    deltas,
+    conventions,
+    ask,
+    values,
+    leads,
+    spectra,
+    significance,
+    cost,
+)
 """Each has ``data(database, results)``; the page knows what it returns by the module's name."""
 
-SCRIPTS = ("base.js", "overview.js", "forecasts.js")
+SCRIPTS = (
+    "base.js",
+    "provenance.js",
+    "overview.js",
+    "ask.js",
+    "leaderboards.js",
+    "deltas.js",
+    "conventions.js",
+    "evaluations.js",
+    "lead_time.js",
+    "robustness.js",
+    "generalization.js",
+    "spectra.js",
+    "significance.js",
+    "forecasts.js",
+    "cost.js",
+    "sql.js",
+)
 """In this order; sections stand in the page in the order of their scripts."""
 
 

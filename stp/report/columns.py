@@ -1,6 +1,7 @@
 """Answers of the results store as JSON that is small: by columns, words written once."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -11,6 +12,9 @@ DIGITS = 7
 """Significant digits of a number in the page; the store has all of them."""
 
 Columnar = dict[str, Any]
+
+
+Rows = list[tuple[Any, ...]]
 
 
 def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
@@ -24,36 +28,57 @@ def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
     """
+    return by_columns(*asked(database, sql))
+
+
+def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
+    """Ask the store; names of the columns, and rows.
+
+    Raises:
+        StpError: DuckDB refuses the statement, as it does where the store is older than the code.
+    """
     try:
         found = database.execute(sql)
-        names = [column[0] for column in found.description]
-        rows = found.fetchall()
+        return [column[0] for column in found.description], found.fetchall()
     except duckdb.Error as error:
         raise StpError(
             f"DuckDB: {error}",
             expected="a results store that this version has made",
             remedy="delete results/results.duckdb and make the report again",
         ) from None
+
+
+def by_columns(names: list[str], rows: Rows, exact: tuple[str, ...] = ()) -> Columnar:
+    """Write rows by columns, as `columnar` does.
+
+    Args:
+        exact: columns whose numbers keep all digits.
+    """
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     by_name = zip(names, columns, strict=True)
-    return {"count": len(rows), "columns": {name: _column(values) for name, values in by_name}}
+    return {
+        "count": len(rows),
+        "columns": {name: _column(values, name in exact) for name, values in by_name},
+    }
 
 
-def _column(values: tuple[Any, ...]) -> Any:
+def _column(values: tuple[Any, ...], exact: bool) -> Any:
     if not any(isinstance(value, str) for value in values):
-        return [plain(value) for value in values]
+        return [plain(value, exact) for value in values]
     words = {value: code for code, value in enumerate(dict.fromkeys(v for v in values if v))}
     empty = words.setdefault("", len(words)) if "" in values else -1
     codes = [-1 if v is None else words[v] if v else empty for v in values]
     return {"words": list(words), "codes": codes}
 
 
-def plain(value: Any) -> Any:
-    """Turn a value of DuckDB into one of JSON."""
+def plain(value: Any, exact: bool = False) -> Any:
+    """Turn a value of DuckDB into one of JSON; numbers are rounded unless they are exact."""
+    if isinstance(value, Decimal):
+        value = float(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
-        return float(f"{value:.{DIGITS}g}")
+        return value if exact else float(f"{value:.{DIGITS}g}")
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(one, exact) for one in value]
     return value if isinstance(value, int | str | None) else str(value)

@@ -1,21 +1,49 @@
-"""Overview: how much was evaluated of what was planned, and whose bytes."""
+"""Overview: how much was evaluated of what was planned, when, where, and by which code."""
 
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from stp.report.columns import columnar
+from stp.report.columns import asked, columnar
+from stp.score.options import CELL_KEYS
+
+FACTS = """
+SELECT
+    (SELECT count(*) FROM scores) AS scores,
+    strftime(min(started), '%Y-%m-%d %H:%M') AS started,
+    strftime(max(finished), '%Y-%m-%d %H:%M') AS finished,
+    count(*) AS artefacts, sum(seconds) AS seconds, sum(bytes)::BIGINT AS bytes
+FROM artefacts"""
+
+COMMITS = """
+SELECT
+    "commit", count(*) AS artefacts, strftime(max(finished), '%Y-%m-%d %H:%M') AS finished
+FROM artefacts GROUP BY "commit" ORDER BY max(finished) DESC, "commit" """
+
+CODES = """
+SELECT stage, count(DISTINCT code_fingerprint) AS codes, count(*) AS artefacts,
+    sum(seconds) AS seconds
+FROM artefacts GROUP BY stage ORDER BY min(rowid)"""
+
+MACHINES = """
+SELECT host, device, count(*) AS artefacts, sum(seconds) AS seconds
+FROM artefacts GROUP BY host, device ORDER BY count(*) DESC, host, device"""
+
+MISSING = f"""
+SELECT
+    {", ".join(CELL_KEYS)}, tested, source, scale, protocol, official_paper_protocol, leaky,
+    stage, how, detail, attempts, log, strftime(ended, '%Y-%m-%d %H:%M') AS ended
+FROM missing ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
-    """One row per model and evaluation; see the view coverage."""
+    """Facts about the whole store, and one row for each cell that is missing."""
+    names, rows = asked(database, FACTS)
     return {
-        "coverage": columnar(
-            database,
-            "SELECT dimension, tested, model, any_value(c.source) AS source, "
-            "any_value(c.protocol) AS protocol, bool_or(leaky) AS leaky, count(*) AS cells, "
-            "bool_and(c.official_paper_protocol) AS official_paper_protocol "
-            "FROM cells c GROUP BY ALL ORDER BY min(rowid)",
-        )
+        "facts": dict(zip(names, rows[0], strict=True)),
+        "commits": columnar(database, COMMITS),
+        "stages": columnar(database, CODES),
+        "machines": columnar(database, MACHINES),
+        "missing": columnar(database, MISSING),
     }

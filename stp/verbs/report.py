@@ -51,3 +51,40 @@ def report(
     write_report(database, out, pictures=Pictures(samples, pictures_mb), report=meter)
     meter.clear()
     say(log, f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB): open it in a browser")
+
+
+@command(
+    name="report-sql",
+    epilog=examples(
+        "stp report-sql",
+        "python -m http.server --bind 127.0.0.1 --directory results/report 8000",
+    ),
+)
+def report_sql(
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("results/report/sql"),
+    packages: Annotated[
+        Path | None,
+        typer.Option(help="Folder of npm's packages.", show_default="npm, beside the database"),
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Write the report's SQL console: ask the store in a browser. Needs npm, and its registry once.
+
+    The console loads nothing from elsewhere, but needs a web server, such as Python's own.
+    """
+    from stp.collect.everything import build_database
+    from stp.report.sql import write_console
+    from stp.upkeep.meter import Meter
+
+    if not database.is_file() and (database.parent / "collected").is_dir():
+        build_database(database.parent / "collected", database)
+    meter = Meter("report-sql")
+    write_console(database, out, packages, report=meter)
+    meter.clear()
+    size = sum(path.stat().st_size for path in out.rglob("*"))
+    say(log, f"wrote {out} ({size / 1e6:.1f} MB); to open it:")
+    say(log, f"  python -m http.server --bind 127.0.0.1 --directory {out.absolute().parent} 8000")
+    say(log, f"  http://127.0.0.1:8000/{out.name}/index.html")

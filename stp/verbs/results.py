@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from stp.verbs.app import PAPER, app, examples, say
+from stp.verbs.app import PAPER, Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -58,7 +58,41 @@ def metrics(
     Console().print(table)
 
 
-@command(epilog=examples("stp schema", "stp schema leaderboard"))
+@command(
+    epilog=examples(
+        "stp conventions", "stp conventions --out results/tables/convention_effects.csv"
+    )
+)
+def conventions(
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
+        "results/results.duckdb"
+    ),
+    format: Annotated[
+        Literal["table", "csv", "json", "markdown"],
+        typer.Option("--format", "-f", help="How to print them."),
+    ] = "table",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the whole table (.csv, and beside it .md, .tex, .html) instead."),
+    ] = None,
+    log: Log = None,
+) -> None:
+    """Show how far values and ranks move between the conventions of a metric."""
+    from stp.collect.everything import build_database
+    from stp.collect.query import written
+    from stp.render import convention_effects as render
+
+    if out is None:
+        rows, _ = render.read(database)
+        print(written(*render.summary(rows), format), end="")
+        return
+    if not database.is_file():  # it is no output of the rule that collects
+        build_database(database.parent / "collected", database)
+    render.render_convention_effects(database, out)
+    say(log, f"wrote {out}, and beside it .md, .tex and .html")
+
+
+@command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
 def schema(
     name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,
     database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
@@ -67,6 +101,9 @@ def schema(
     page: Annotated[
         Path | None, typer.Option(help="Write the page of the results store (Markdown) instead.")
     ] = None,
+    checksum: Annotated[
+        bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each.")
+    ] = False,
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
     from stp.collect.query import query as ask
@@ -78,6 +115,13 @@ def schema(
         with writing(page):
             write_text(page, schema_page.page())
         say(None, f"wrote {page}")
+        return
+    if checksum:
+        from stp.collect.checksum import checksums
+
+        for held, total in checksums(database).items():
+            if name in (None, held):
+                print(f"{total}  {held}")
         return
     known = (
         "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "

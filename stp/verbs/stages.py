@@ -190,6 +190,7 @@ def render(
     """Render a table from the results store."""
     from stp import runner, workflow_files
     from stp.collect.everything import build_database
+    from stp.collect.partial import remove
     from stp.render.table import render_partial, render_table
 
     if partial:
@@ -205,6 +206,7 @@ def render(
                 continue
             missing = render_partial(path, runner.failures(planned), folder)
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
+        _partial_store([manifests[name] for name in planned.dimensions], folder, log)
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     elif reproduction:
@@ -226,4 +228,22 @@ def render(
         render_table(manifest, database, out)
         for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
+        remove(Path("results/partial"))
         say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+
+
+def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:
+    """Build the store of what is scored, and a report of it, and say how to look at them."""
+    from stp.collect.partial import DATABASE, build_partial
+    from stp.report.build import write_report
+
+    held = build_partial(manifests, folder, Path("results/logs"), lambda line: say(log, line))
+    if not held.scored:
+        say(log, "no cell is scored yet, so there is no partial results store")
+    if not held.scored or not held.missing:
+        return
+    database, page = folder / DATABASE, folder / "report" / "index.html"
+    say(log, f"wrote {database}: {held.scored} cells are scored, {held.missing} missing")
+    say(log, f'what is missing: stp query --database {database} "FROM missing"')
+    write_report(database, page)
+    say(log, f"wrote {page}, a report of what is there")

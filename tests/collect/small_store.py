@@ -172,6 +172,8 @@ class SmallStore:
     ) -> dict[str, Any]:
         """Add a cell with all its artefacts; ``scored=False`` leaves the scores out."""
         number = len(self.cells)
+        for convention in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
+            self.manifest["conventions"].setdefault(convention, {"higher_is_better": None})
         key = {
             "suite": "predbench",
             "dimension": "short_term",

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,9 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.collect import trace
 from stp.collect.everything import build_database, collect_dimension
+from stp.collect.significance import BATCH, RESAMPLES
 from stp.errors import StpError
 from stp.render.pairwise import compare
-from stp.render.significance import RESAMPLES
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20
@@ -47,7 +48,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_differences_are_those_of_the_same_clips(results: Path) -> None:
     (pair,) = compare(results, "persistence", "convlstm")
-    drawn = np.random.default_rng(0).integers(CLUSTERS, size=(RESAMPLES, CLUSTERS))
+    drawn = np.concatenate(
+        [
+            np.random.default_rng(batch).integers(CLUSTERS, size=(BATCH, CLUSTERS))
+            for batch in range(RESAMPLES // BATCH)
+        ]
+    )
     differences = (SCORES["convlstm"] - SCORES["persistence"])[drawn].mean(axis=1)
     assert (pair.case, pair.column, pair.clusters) == ("moving_mnist", "SSIM", CLUSTERS)
     assert [pair.low, pair.high] == pytest.approx(list(np.percentile(differences, (2.5, 97.5))))
@@ -86,6 +92,28 @@ def test_mistakes_are_answered(
     assert done.exit_code != 0 and what in str(done.exception) and remedy in str(done.exception)
 
 
+def test_what_the_store_knows_is_not_tested_again(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers come from the store, turned round where it has the pair the other way."""
+    with_store = compare(results, "persistence", "convlstm")
+    (tmp_path / "collected").symlink_to(results / "collected")
+    (alone,) = compare(tmp_path, "persistence", "convlstm")
+    (known,) = with_store
+    for one, other in zip(astuple(known), astuple(alone), strict=True):
+        assert one == (pytest.approx(other) if isinstance(other, float) else other)
+
+    def refuse(*asked: object) -> None:
+        raise AssertionError("resampled again")
+
+    monkeypatch.setattr("stp.render.pairwise.resample", refuse)
+    assert compare(results, "persistence", "convlstm") == with_store
+    (turned,) = compare(results, "convlstm", "persistence")
+    assert (turned.low, turned.high) == (-(known.high or 0), -(known.low or 0))
+    with pytest.raises(AssertionError, match="resampled again"):
+        compare(tmp_path, "persistence", "convlstm")
+
+
 def test_answers_for_people_and_for_programs(results: Path) -> None:
     asked = ["compare", "persistence", "convlstm", "--results", str(results)]
     shown = CliRunner().invoke(app, asked).output
@@ -100,7 +128,7 @@ def test_without_sums_there_is_a_reason_and_no_p(results: Path, tmp_path: Path) 
     shutil.copytree(results, copy)
     manifest = copy / "collected" / "short_term.json"
     manifest.write_text(manifest.read_text().replace(str(results), str(copy)))
-    for path in copy.rglob("cluster_sums.parquet"):
+    for path in (copy / "results.duckdb", *copy.rglob("cluster_sums.parquet")):
         path.unlink()
     (pair,) = compare(copy, "persistence", "convlstm")
     assert pair.p is None and "no sums over clusters" in pair.reason

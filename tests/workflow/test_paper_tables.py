@@ -58,7 +58,11 @@ def test_a_scale_leaves_out_what_it_has_nothing_of(copy):
 
 def test_without_a_target_all_tables_and_figures_are_made(copy):
     told = plan(copy, "--configfile", "tests/workflow/tiny.yaml")
-    assert inputs(told, "all") == [ALL, "results/figures/all"]
+    assert inputs(told, "all") == [
+        ALL,
+        "results/figures/all",
+        "results/report/index.html",
+    ]
 
 
 def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):

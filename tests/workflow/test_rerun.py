@@ -194,9 +194,17 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
     assert len(finished) == 6, "the cells of the other three models are there"
     assert "simvpv2" in done.stdout and "hopeless" in done.stdout
 
+    database = "results/partial/results.duckdb"
+    assert f"wrote {database}: 6 cells are scored" in done.stdout
+    sql = "SELECT DISTINCT model, stage, how, detail FROM missing"
+    asked = checkout.run("stp", "query", "--database", database, "--format", "csv", sql)
+    assert asked.stdout.strip().splitlines()[1:] == ["simvpv2,train,failed,hopeless"], asked.stdout
+    assert (checkout.folder / "results/partial/report/index.html").is_file()
+
     checkout.restore("stp/models/simvp.py")
     checkout.make_table()
     assert (checkout.folder / TABLE).exists()
+    assert not (checkout.folder / database).exists(), "it is no longer true"
 
 
 def test_the_literal_commands_work_from_the_root(checkout: Checkout):

@@ -5,10 +5,16 @@
 
 localrules:
     report,
+    report_sql,
 
 
 REPORT_INPUT = workflow_files.write_code_input(
     "report", ["stp.report.build"], workflow.is_main_process
+)
+
+
+REPORT_SQL_INPUT = workflow_files.write_code_input(
+    "report_sql", ["stp.report.sql"], workflow.is_main_process
 )
 
 
@@ -32,3 +38,26 @@ rule report:
         database="results/results.duckdb",
     shell:
         "stp report --database {params.database} --out {output.page} --log {log}"
+
+
+# On demand only: it needs npm, and the registry that npm is configured for, once.
+rule report_sql:
+    input:
+        ancient(list(MANIFESTS.values())),
+        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        parts=sorted(map(str, Path("stp/report/console").iterdir())),
+        style="stp/report/page/page.css",
+        code=REPORT_SQL_INPUT,
+    output:
+        page="results/report/sql/index.html",
+    log:
+        "results/logs/report/report_sql.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        database="results/results.duckdb",
+    shell:
+        "stp report-sql --database {params.database} --out $(dirname {output.page}) --log {log}"

@@ -52,6 +52,17 @@ const stp = (() => {
   const modelTitle = (model) => core().models.get(model)?.title ?? model;
   const datasetTitle = (dataset) => core().datasets.get(dataset)?.title ?? dataset;
 
+  /** Whether nothing is trained by gradient descent for it: persistence, climatology. */
+  const isBaseline = (model) => ["none", "closed_form"].includes(core().models.get(model)?.fit);
+
+  /** An arrow that points to better values. */
+  function direction(convention) {
+    const about = core().conventions.get(convention);
+    if (!about) return "";
+    if (about.best_at !== null) return `→ ${about.best_at}`;
+    return about.higher_is_better === null ? "" : about.higher_is_better ? "↑" : "↓";
+  }
+
   /** An element: attributes (on... are listeners; null and false are left out), then children. */
   function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -60,9 +71,11 @@ const stp = (() => {
       if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
       else element.setAttribute(name, value === true ? "" : value);
     }
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    element.append(...shown(children));
     return element;
   }
+
+  const shown = (children) => children.flat(Infinity).filter((child) => child !== null && child !== undefined);
 
   /** A number for people: four significant digits, unless told otherwise. */
   function number(value, digits = 4) {
@@ -72,6 +85,15 @@ const stp = (() => {
     const text = value.toPrecision(digits);
     return text.includes("e") ? Number(value).toExponential(digits - 1) : text;
   }
+
+  /** How many of what: "1 model", "2 models". */
+  const count = (many, one, several = `${one}s`) => `${many} ${many === 1 ? one : several}`;
+
+  /** A difference for people: its sign is always there. */
+  const signed = (value, digits = 3) => {
+    if (value === null || value === undefined) return "–";
+    return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${number(Math.abs(value), digits)}`;
+  };
 
   /** Seconds for people. */
   function duration(seconds) {
@@ -90,9 +112,9 @@ const stp = (() => {
 
   /** The same of many cells, as text: each kind once. */
   function origin(cells) {
-    const kinds = new Set(cells.map((cell) => cell.official_paper_protocol
-      ? "official bytes, paper's protocol"
-      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`));
+    const kinds = new Set(cells.map((cell) => (cell.official_paper_protocol ? "official bytes, paper's protocol"
+      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
+      + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")));
     return [...kinds].sort().join("; ");
   }
 
@@ -107,13 +129,22 @@ const stp = (() => {
 
   /** Set filters; null takes one away. The section is drawn anew. */
   function set(changes) {
+    remember(changes);
+    draw();
+  }
+
+  /** Remember something in the address without drawing anew, such as the dialog that is open. */
+  function remember(changes) {
+    history.replaceState(null, "", changed(changes));
+  }
+
+  function changed(changes) {
     const {id, query} = address();
     for (const [key, value] of Object.entries(changes)) {
       if (value === null) query.delete(key); else query.set(key, value);
     }
     const text = query.toString();
-    history.replaceState(null, "", `#${id}${text ? `?${text}` : ""}`);
-    draw();
+    return `#${id}${text ? `?${text}` : ""}`;
   }
 
   /** A link to a section with filters set. */
@@ -123,6 +154,13 @@ const stp = (() => {
 
   const section = (described) => sections.push(described);
 
+  /** Whether there is such a section: links to others ask. */
+  const hasSection = (id) => sections.some((s) => s.id === id);
+
+  const listeners = [];
+  /** Call this whenever a section has been drawn. */
+  const afterDraw = (listener) => listeners.push(listener);
+
   function draw() {
     const {id} = address();
     const main = document.getElementById("main");
@@ -130,8 +168,11 @@ const stp = (() => {
     const scrolled = main.dataset.section === id ? scrollY : 0;
     const found = sections.find((s) => s.id === id);
     for (const a of document.querySelectorAll("#sections a")) {
-      if (a.hash === `#${id}`) a.setAttribute("aria-current", "page");
-      else a.removeAttribute("aria-current");
+      if (a.hash === `#${id}`) {
+        a.setAttribute("aria-current", "page");
+        const nav = a.closest("nav");  // on a phone it scrolls sideways
+        nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
+      } else a.removeAttribute("aria-current");
     }
     for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
     const root = h("section", {"aria-labelledby": "section-title"},
@@ -140,8 +181,10 @@ const stp = (() => {
     main.dataset.section = id;
     found.draw(root);
     main.dataset.drawn = String(Number(main.dataset.drawn ?? 0) + 1);
+    document.title = `${found.title} – Results`;
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
+    for (const listener of listeners) listener();
   }
 
   /** Filters: a labelled choice for each; returns what is chosen, {key: value}.
@@ -155,7 +198,7 @@ const stp = (() => {
       const listed = typeof options === "function" ? options(chosen) : options;
       const values = listed.map(([value]) => String(value));
       chosen[key] = values.includes(get(key)) ? get(key) : values[0];
-      const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value})},
+      const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value || null})},
         listed.map(([value, text]) => h("option", {value, selected: String(value) === chosen[key]}, text)));
       return h("label", {}, label, select);
     });
@@ -165,10 +208,12 @@ const stp = (() => {
 
   /** A table whose columns sort.
    *
-   * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text}]
+   * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text, about: what
+   *   the column means, head: true for the one that names the row}]
    * name: of the table; its order is kept in the address as <name>-sort.
+   * rowClass: row => a class of its element, or null.
    */
-  function table(root, {name, caption, columns, rows: all, first = 100}) {
+  function table(root, {name, caption, columns, rows: all, first = 100, rowClass = () => null}) {
     const [by, way] = (get(`${name}-sort`) ?? "").split(",");
     const column = columns.find((c) => c.key === by);
     const valueOf = (c) => c.value ?? ((row) => row[c.key]);
@@ -188,16 +233,17 @@ const stp = (() => {
       const next = sorted === "ascending" ? `${c.key},down` : sorted ? null : `${c.key},up`;
       const sign = sorted ? (way === "down" ? " ▾" : " ▴") : "";
       return h("th", {scope: "col", class: c.numeric ? "numeric" : null, "aria-sort": sorted},
-        h("button", {type: "button", "data-key": `${name}-${c.key}`,
+        h("button", {type: "button", "data-key": `${name}-${c.key}`, title: c.about,
           onclick: () => set({[`${name}-sort`]: next})}, c.title + sign));
     });
     const body = h("tbody");
     const more = h("button", {type: "button"});
     const show = (from, to) => {
       for (const row of ordered.slice(from, to)) {
-        body.append(h("tr", {}, columns.map((c) => {
+        body.append(h("tr", {class: rowClass(row)}, columns.map((c) => {
           const shown = c.cell ? c.cell(row) : c.numeric ? number(row[c.key]) : row[c.key];
-          return h("td", {class: c.numeric ? "numeric" : null}, shown ?? "–");
+          return h(c.head ? "th" : "td",
+            {class: c.numeric ? "numeric" : null, scope: c.head ? "row" : null}, shown ?? "–");
         })));
       }
       const left = ordered.length - body.rows.length;
@@ -206,7 +252,7 @@ const stp = (() => {
     };
     more.addEventListener("click", () => show(body.rows.length, body.rows.length + first * 5));
     show(0, first);
-    const made = h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, heads)), body);
+    const made = h("table", {}, h("caption", {}, h("span", {}, caption)), h("thead", {}, h("tr", {}, heads)), body);
     root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, made), more);
     return made;
   }
@@ -225,7 +271,8 @@ const stp = (() => {
     const full = {
       paper_bgcolor: colour("--ground"), plot_bgcolor: colour("--ground"),
       font: {color: colour("--ink"), family: "system-ui, sans-serif"},
-      margin: {t: 10, r: 10, b: 40, l: 50}, legend: {orientation: "h", y: -0.2}, ...layout,
+      margin: {t: 36, r: 10, b: 40, l: 50},
+      legend: {orientation: "h", yref: "container", y: 0, yanchor: "bottom"}, ...layout,
     };
     full.xaxis = {...axis, ...layout.xaxis};
     full.yaxis = {...axis, ...layout.yaxis};
@@ -249,14 +296,35 @@ const stp = (() => {
     };
   }
 
-  /** Open a dialog. */
+  /** Open a dialog; Escape and a click beside it close it. */
   function dialog(title, ...content) {
     const element = document.getElementById("dialog");
     element.replaceChildren(
       h("button", {type: "button", class: "close", onclick: () => element.close()}, "Close"),
-      h("h2", {id: "dialog-title"}, title), ...content);
+      h("h2", {id: "dialog-title"}, title), ...shown(content));
+    element.onclose = null;
+    delete element.dataset.of;
+    element.onclick = (event) => { if (event.target === element) element.close(); };
     if (!element.open) element.showModal();
+    element.scrollTop = 0;
     return element;
+  }
+
+  /** Code (a command or a query), with a button that copies it. */
+  function code(text, what) {
+    const copy = h("button", {type: "button", class: "copy", "aria-label": `Copy ${what}`,
+      onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text);
+          copy.textContent = "Copied";
+          say(`Copied ${what}`);
+        } catch {  // a browser that lets no page write there
+          getSelection().selectAllChildren(block);
+          say("Selected: copy it with your keyboard");
+        }
+      }}, "Copy");
+    const block = h("pre", {tabindex: "0", "aria-label": what}, h("code", {}, text));
+    return h("div", {class: "code"}, block, copy);
   }
 
   /** Tell users of a screen reader what happened. */
@@ -283,7 +351,9 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, h, number, duration, badge, origin, get, set,
-    link, section, filters, table, plot, style, dialog, say, start};
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, count, signed, duration,
+    badge, origin, get, set,
+    remember, link, section, hasSection, afterDraw, filters, table, plot, style, dialog, code, say,
+    start};
 })();
 addEventListener("DOMContentLoaded", stp.start);

@@ -1,36 +1,211 @@
 "use strict";
-// Coverage grid: a row for each evaluation, a column for each model.
-stp.section({
-  id: "overview",
-  title: "Overview",
-  about: "What was evaluated, and whose bytes: official ones, real samples, or synthetic stand-ins.",
-  draw(root) {
-    const rows = stp.rows(stp.data("overview").coverage);
-    const models = [...new Set(rows.map((row) => row.model))];
+// Overview: what this is, when, where and by which code it was made; and the coverage grid.
+(() => {
+  const {h, number} = stp;
+  const named = (word) => word.replace(/_/g, " ");
+
+  // What became of a cell: its sign in the grid, its class (a colour), and what it means.
+  const kinds = {
+    paper: ["P", "official", "official bytes, the paper's protocol: comparable with published values"],
+    official: ["O", "official", "official bytes, another protocol"],
+    sample: ["S", "sample", "sample of real data"],
+    synthetic: ["Y", "synthetic", "synthetic stand-in"],
+    own: ["W", "own", "data of your own"],
+    failed: ["✕", "failed", "failed"],
+    waiting: ["○", "waiting", "not run yet, or running"],
+  };
+  const marks = {
+    leaky: ["!", "leaky: test samples overlap with training data"],
+    external: ["e", "external: predictions were made elsewhere"],
+    partly: ["½", "some of its trainings are missing"],
+  };
+  const notRun = ["not run", "running", "requeued", "saved", "not collected"];
+
+  const kindOf = (cell) => cell.official_paper_protocol ? "paper" : kinds[cell.source] ? cell.source : "own";
+  const kindOfMissing = (row) => notRun.includes(row.how) ? "waiting" : "failed";
+
+  stp.section({
+    id: "overview",
+    title: "Overview",
+    about: "What was evaluated, on whose bytes, when and by which code; what failed, and what is not run yet.",
+    draw(root) {
+      const data = stp.data("overview");
+      const {cells} = stp.core();
+      const missing = stp.rows(data.missing);
+      facts(root, data, cells, missing);
+      root.append(h("h3", {}, "Coverage"));
+      grid(root, cells, missing);
+      if (missing.length) absent(root, missing);
+      root.append(h("h3", {}, "Made by"));
+      made(root, data);
+    },
+  });
+
+  function facts(root, data, cells, missing) {
+    const {facts: about} = data;
+    const count = (values) => new Set(values).size;
+    const tested = count(cells.map((c) => [c.dimension, c.tested, c.setting].join()));
+    const failed = missing.filter((row) => kindOfMissing(row) === "failed").length;
+    const scales = [...new Set(cells.map((cell) => cell.scale))].join(", ");
+    const tiles = [
+      [number(cells.length), "cells", "a model, trained and tested on something, with a seed"],
+      [number(count(cells.map((c) => c.model))), "models",
+        `${[...stp.core().models.keys()].filter(stp.isBaseline).length} of them baselines`],
+      [number(tested), "evaluations", `of ${count(cells.map((c) => c.tested_on))} datasets`],
+      [grouped(about.scores), "scores", "with intervals and lead times"],
+      [number(missing.length), "cells missing", missing.length ? `${failed} of them failed` : "all that was planned is here"],
+      [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
+    ];
+    root.append(
+      h("p", {}, `Results of scale ${scales}: models for spatio-temporal prediction, evaluated alike. `
+        + `The work began on ${about.started ?? "–"} and ended on ${about.finished ?? "–"} (UTC). `,
+        h("a", {href: stp.link("ask")}, "Five questions, and where their answers are")),
+      h("ul", {class: "tiles"}, tiles.map(([big, what, more]) =>
+        h("li", {}, h("b", {}, big), h("span", {}, what), h("small", {}, more)))));
+  }
+
+  const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+
+  function grid(root, cells, missing) {
+    const {datasets} = stp.core();
+    const domainOf = (row) => datasets.get(row.tested_on)?.domain ?? "other";
+    const rows = [...cells, ...missing];
+    const all = (title, values) => [["", title], ...[...new Set(values)].map((v) => [v, named(v)])];
+    const chosen = stp.filters(root, [
+      {key: "domain", label: "Domain", options: all("All", rows.map(domainOf))},
+      {key: "dimension", label: "Dimension", options: all("All", rows.map((row) => row.dimension))},
+      {key: "show", label: "Show", options: [["", "All rows"], ["missing", "Only what is missing"]]},
+    ]);
+    const wanted = (row) => (!chosen.domain || domainOf(row) === chosen.domain)
+      && (!chosen.dimension || row.dimension === chosen.dimension);
+    const models = new Map();
     const found = new Map();
-    for (const row of rows) {
-      const key = `${row.dimension}/${row.tested}`;
-      if (!found.has(key)) found.set(key, {dimension: row.dimension, tested: row.tested});
-      found.get(key)[model(row)] = row;
+    const put = (row, list) => {
+      if (!wanted(row)) return;
+      const model = `${row.model}|${row.variant}`;
+      if (!models.has(model)) models.set(model, row);
+      const word = [row.dimension, row.tested, row.suite, row.setting, row.source, row.scale].join("|");
+      if (!found.has(word)) found.set(word, {row, domain: domainOf(row), by: new Map()});
+      const {by} = found.get(word);
+      if (!by.has(model)) by.set(model, {cells: [], missing: []});
+      by.get(model)[list].push(row);
+    };
+    for (const cell of cells) put(cell, "cells");
+    for (const row of missing) put(row, "missing");
+    let listed = [...found.values()];
+    if (chosen.show) listed = listed.filter(({by}) => [...by.values()].some((here) => here.missing.length));
+    const used = new Set();
+    const head = h("tr", {}, h("th", {scope: "col"}, "Tested on"), h("th", {scope: "col"}, "Dimension"),
+      [...models.values()].map((row) => h("th", {scope: "col", class: "upright"},
+        h("span", {title: stp.modelTitle(row.model)},
+          stp.modelTitle(row.model) + (row.variant === "default" ? "" : ` (${row.variant})`)))));
+    const bodies = [...new Set(listed.map((one) => one.domain))].map((domain) => h("tbody", {},
+      h("tr", {class: "group"}, h("th", {scope: "rowgroup", colspan: models.size + 2}, named(domain))),
+      listed.filter((one) => one.domain === domain).map(({row, by}) => h("tr", {},
+        h("th", {scope: "row"}, row.tested), h("td", {}, named(row.dimension)),
+        [...models.keys()].map((model) => h("td", {class: "sign"}, sign(by.get(model), used)))))));
+    const caption = `${stp.count(listed.length, "evaluation")} of ${stp.count(models.size, "model")}: each sign opens what is behind it`;
+    const table = h("table", {class: "grid"}, h("caption", {}, h("span", {}, caption)), h("thead", {}, head), bodies);
+    if (listed.length) {
+      root.append(legend(used),
+        h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, table));
+    } else {
+      root.append(h("p", {}, chosen.show ? "Nothing that was planned is missing." : "Nothing is chosen."));
     }
-    function model(row) { return `model:${row.model}`; }
+  }
+
+  /** The sign of a model and evaluation: the best known of it, with marks for what is special. */
+  function sign(here, used) {
+    if (!here) return h("span", {class: "note", title: "not planned"}, "·", h("span", {class: "hidden"}, "not planned"));
+    const cell = here.cells[0];
+    const kind = cell ? kindOf(cell) : here.missing.some((row) => kindOfMissing(row) === "failed") ? "failed" : "waiting";
+    const special = !cell ? [] : [
+      here.cells.some((one) => one.leaky) ? "leaky" : null,
+      here.cells.some((one) => one.external) ? "external" : null,
+      here.missing.length ? "partly" : null,
+    ].filter(Boolean);
+    for (const word of [kind, ...special]) used.add(word);
+    const [letter, colour, text] = kinds[kind];
+    const said = [text, ...special.map((word) => marks[word][1])];
+    if (here.cells.length > 1) said.push(`${here.cells.length} trainings`);
+    const attributes = {class: `number sign-button ${colour}`, title: said.join("; ")};
+    const content = [h("span", {"aria-hidden": "true"}, letter, h("sup", {}, special.map((w) => marks[w][0]).join(""))),
+      h("span", {class: "hidden"}, said.join("; "))];
+    if (cell) return stp.value(content, cell, null, attributes);
+    return h("button", {type: "button", ...attributes, onclick: () => explain(here.missing[0])}, content);
+  }
+
+  function legend(used) {
+    const item = ([letter, colour, text]) => h("li", {},
+      h("span", {class: `sign-button ${colour}`, "aria-hidden": "true"}, letter), text);
+    return h("ul", {class: "legend", "aria-label": "Legend"},
+      Object.keys(kinds).filter((kind) => used.has(kind)).map((kind) => item(kinds[kind])),
+      Object.keys(marks).filter((mark) => used.has(mark)).map((mark) => item([marks[mark][0], "", marks[mark][1]])));
+  }
+
+  /** Why a cell is missing, and what makes it. */
+  function explain(row) {
+    const lines = [
+      ["Stopped at", `${named(row.stage)}: ${row.how}`], ["Why", row.detail || "nothing more is known"],
+      ["Attempts", String(row.attempts ?? 0)], ["Ended", row.ended ? `${row.ended} UTC` : "–"], ["Log", row.log ?? "–"],
+      ["Seed", String(row.seed ?? "–")],
+    ];
+    stp.dialog(`${stp.modelTitle(row.model)} on ${row.tested}: missing`,
+      h("p", {}, `${named(row.dimension)}, scale ${row.scale}`),
+      h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
+      h("p", {}, "What makes it, and all else of its table that is missing:"),
+      stp.code(`snakemake --profile local results/tables/${row.dimension}.csv`, "the command"));
+  }
+
+  function absent(root, missing) {
+    const {datasets} = stp.core();
+    const rows = missing.filter((row) =>
+      (!stp.get("domain") || (datasets.get(row.tested_on)?.domain ?? "other") === stp.get("domain"))
+      && (!stp.get("dimension") || row.dimension === stp.get("dimension")));
+    root.append(h("h3", {id: "missing"}, "What is missing"));
     stp.table(root, {
-      name: "coverage",
-      caption: `${rows.length} models and evaluations`,
-      rows: [...found.values()],
+      name: "missing", caption: `${stp.count(rows.length, "cell")} without scores, though planned`, rows, first: 20,
       columns: [
-        {key: "dimension", title: "Dimension", cell: (row) => row.dimension.replace(/_/g, " ")},
+        {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),
+          cell: (row) => stp.modelTitle(row.model) + (row.seed === null ? "" : `, seed ${row.seed}`)},
         {key: "tested", title: "Tested on"},
-        ...models.map((name) => ({
-          key: `model:${name}`,
-          title: stp.modelTitle(name),
-          value: (row) => row[`model:${name}`]?.source,
-          cell: (row) => {
-            const here = row[`model:${name}`];
-            return here ? stp.badge(here) : "–";
-          },
-        })),
+        {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
+        {key: "stage", title: "Stopped at"},
+        {key: "how", title: "How", cell: (row) => h("button", {type: "button", class: `number ${
+          kindOfMissing(row) === "failed" ? "failed" : ""}`, onclick: () => explain(row)}, row.how)},
+        {key: "detail", title: "Why", cell: (row) => row.detail || "–"},
+        {key: "attempts", title: "Attempts", numeric: true},
       ],
     });
-  },
-});
+  }
+
+  function made(root, data) {
+    const commits = stp.rows(data.commits);
+    stp.table(root, {
+      name: "commits", caption: "Commits of the code", rows: commits, first: 10,
+      columns: [
+        {key: "commit", title: "Commit", head: true, cell: (row) => h("code", {}, row.commit ?? "not known")},
+        {key: "artefacts", title: "Artefacts", numeric: true},
+        {key: "finished", title: "Last one finished (UTC)"},
+      ],
+    });
+    stp.table(root, {
+      name: "stages", caption: "Stages; a code counts once while its meaning is the same", rows: stp.rows(data.stages),
+      columns: [
+        {key: "stage", title: "Stage", head: true},
+        {key: "artefacts", title: "Artefacts", numeric: true},
+        {key: "codes", title: "Codes", numeric: true},
+        {key: "seconds", title: "Time", numeric: true, cell: (row) => stp.duration(row.seconds)},
+      ],
+    });
+    stp.table(root, {
+      name: "machines", caption: "Machines", rows: stp.rows(data.machines), first: 10,
+      columns: [
+        {key: "host", title: "Machine", head: true},
+        {key: "device", title: "Device"},
+        {key: "artefacts", title: "Artefacts", numeric: true},
+        {key: "seconds", title: "Time", numeric: true, cell: (row) => stp.duration(row.seconds)},
+      ],
+    });
+  }
+})();

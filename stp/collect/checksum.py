@@ -1,0 +1,60 @@
+"""A checksum of what a results store holds: the same inputs give the same, on any machine."""
+
+import hashlib
+from pathlib import Path
+
+import duckdb
+
+from stp.errors import StpError
+
+Sums = dict[str, str]
+
+
+def checksums(database: Path, threads: int | None = None) -> Sums:
+    """Compute the checksum of each table and view, over its sorted rows.
+
+    The bytes of two database files may differ where their content does not: DuckDB lays pages out
+    as its threads please. Rows are written as JSON, NULL and all digits included.
+
+    Args:
+        database: results.duckdb.
+        threads: of DuckDB, all cores unless given.
+
+    Returns:
+        the SHA-256 of each table and view, by name.
+
+    Raises:
+        StpError: there is no store, or it cannot be read.
+    """
+    if not database.is_file():
+        raise StpError(
+            f"{database}: no such database",
+            expected="the results of a finished run",
+            remedy="make a table first, such as results/tables/short_term.csv",
+        )
+    try:
+        with duckdb.connect(str(database), read_only=True) as connection:
+            if threads is not None:
+                connection.execute(f"SET threads = {int(threads)}")
+            names = connection.execute(
+                "SELECT table_name FROM duckdb_tables() UNION ALL "
+                "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"
+            ).fetchall()
+            return {name: _of(connection, name) for (name,) in names}
+    except duckdb.Error as error:
+        raise StpError(
+            f"{database}: cannot be read ({error})",
+            expected="a results store, and the artefacts that it names where they were",
+            remedy=f"run `stp collect --database {database}`",
+        ) from None
+
+
+def _of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Hash the sorted hashes of the rows: DuckDB hashes each row, however many there are."""
+    rows = connection.execute(
+        f'SELECT sha256(to_json(r)::VARCHAR) AS sum FROM "{name}" r ORDER BY sum'
+    )
+    total = hashlib.sha256()
+    while some := rows.fetchmany(100_000):
+        total.update("\n".join(one for (one,) in some).encode() + b"\n")
+    return total.hexdigest()

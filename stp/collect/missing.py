@@ -1,0 +1,190 @@
+"""Cells that the scale plans and that have no scores in a store: where each stopped, and why.
+
+What is planned stands in the manifests of all dimensions (results/plan); how the work on it stands
+is read from the state folders of the store, as `stp status` does. Where every planned cell is
+collected nothing of this is looked at, so that the database of a finished run depends on its
+artefacts alone.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stp import store
+from stp.cluster import attempts
+from stp.collect.database import Gaps
+from stp.collect.manifest import Cell, Manifest, cell_key, load_manifest, title_of
+from stp.receipts import RECEIPT, read_receipt
+from stp.setting import case_name
+
+STAGES = {
+    "data": "prepare",
+    "model": "train",
+    "predictions": "predict",
+    "scores": "score",
+    "perceptual": "score",
+}
+"""Part of a cell -> stage that makes it, in the order of the work."""
+
+NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
+
+Json = dict[str, Any]
+Key = tuple[Any, ...]
+
+
+def planned(folder: Path, scale: str) -> list[Manifest]:
+    """Read the manifests of all dimensions of a scale.
+
+    Args:
+        folder: results/plan; other files in it, and manifests of other scales, do not count.
+        scale: name of the scale.
+
+    Returns:
+        Manifests in the order of their names; none where there is no such folder.
+
+    Raises:
+        StpError: a manifest of the scale lacks something.
+    """
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            content = json.loads(path.read_bytes())
+        except ValueError:
+            continue
+        told = content if isinstance(content, dict) else {}
+        named = {"dimension": path.stem, "scale": scale}
+        if told.get("cells") and named.items() <= told.items():
+            found.append(load_manifest(path))
+    return found
+
+
+def gaps(
+    plans: Iterable[Manifest],
+    collected: Iterable[Manifest],
+    logs: Path,
+    unusable: Mapping[Key, str] | None = None,
+) -> Gaps:
+    """Look for what is planned and not collected.
+
+    Args:
+        plans: manifests of all dimensions.
+        collected: manifests of what the store holds.
+        logs: folder of logs, as the rules of the workflow write them.
+        unusable: cells whose scores cannot be used -> what is wrong with them.
+
+    Returns:
+        what the database is to be told of them, in the order of the plans.
+    """
+    held = {cell_key(cell) for plan in collected for cell in plan["cells"]}
+    rows = []
+    finished: dict[str, Json] = {}
+    tried: dict[str, Json] = {}
+    for plan in plans:
+        for cell in plan["cells"]:
+            if cell_key(cell) in held:
+                continue
+            for part, stage in STAGES.items():
+                if not cell.get(part):
+                    continue
+                folder = Path(cell[part])
+                receipt = read_receipt(folder) if (folder / RECEIPT).is_file() else None
+                path = _relative(plan, folder)
+                if receipt is not None:
+                    if receipt.get("fingerprint") == folder.name:
+                        finished[path] = receipt
+                    continue
+                before = attempts.read(_state(plan, folder))
+                if before:
+                    tried[path] = {"path": path, "stage": stage, "attempts": before}
+            rows.append(_row(plan, cell, logs, (unusable or {}).get(cell_key(cell))))
+    return Gaps(rows, list(finished.values()), list(tried.values()))
+
+
+def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
+    about = ("source", "release", "protocol", "official_paper_protocol", "leaky")
+    return {
+        **cell["key"],
+        "tested": title_of(plan, cell),
+        "case_name": case_name(cell["key"]),
+        **{name: cell[name] for name in about},
+        "scale": plan["scale"],
+        **_stopped(plan, cell, logs, unusable),
+    }
+
+
+def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
+    """Where a cell stopped: at the first artefact that is being made or failed, or else lacks."""
+    parts = [(Path(cell[part]), stage) for part, stage in STAGES.items() if cell.get(part)]
+    scores = Path(cell["scores"])
+    open_ones = [
+        _standing(plan, folder, stage, logs)
+        for folder, stage in parts
+        if not (folder / RECEIPT).is_file()
+        # What the scores were made from may have been deleted since.
+        and (stage == "score" or not (scores / RECEIPT).is_file())
+    ]
+    if unusable is not None and not open_ones:
+        return _told("score", NOT_USABLE, unusable, _relative(plan, scores))
+    if not open_ones:
+        return _told("collect", NOT_COLLECTED, "", _relative(plan, scores))
+    return next((one for one in open_ones if one["how"] != NOT_RUN), open_ones[0])
+
+
+def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Json:
+    """How the work on an artefact stands that is not there."""
+    from stp.runner import FAILURE  # all stages; not for a store that has everything
+
+    state, path = _state(plan, folder), _relative(plan, folder)
+    told = _told(stage, NOT_RUN, "", path)
+    before = attempts.read(state)
+    failure: Json = {}
+    with contextlib.suppress(OSError, ValueError):
+        failure = json.loads((state / FAILURE).read_bytes())
+    if before:
+        last = before[-1]
+        told |= {"attempts": len(before), "ended": _time(last.get("ended"))}
+        told |= {"how": last["how"] or attempts.KILLED}
+        told |= {"detail": last.get("detail") or ("" if last["how"] else "vanished without a word")}
+    elif failure:
+        told |= {"how": attempts.FAILED, "ended": _time(failure.get("time"))}
+    if told["how"] == attempts.FAILED and failure.get("error"):
+        told["detail"] = str(failure["error"]).partition("\n")[0]
+    if store.is_held(state):
+        told |= {"how": RUNNING, "detail": "", "ended": None}
+    return told | {"log": next(_logs(failure, stage, path, logs), None)}
+
+
+def _told(stage: str, how: str, detail: str, path: str) -> Json:
+    return {
+        "stage": stage,
+        "how": how,
+        "detail": detail,
+        "path": path,
+        "attempts": 0,
+        "log": None,
+        "ended": None,
+    }
+
+
+def _logs(failure: Json, stage: str, path: str, logs: Path) -> Iterator[str]:
+    """Logs that there are: the one that the failure names; the one of the workflow's rule."""
+    rule = logs / stage / f"{path.partition('/')[2]}.log"
+    for named in (failure.get("log"), rule):
+        if named and Path(named).is_file():
+            yield str(named)
+
+
+def _relative(plan: Manifest, folder: Path) -> str:
+    root = Path(plan["store"])
+    return (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
+
+
+def _state(plan: Manifest, folder: Path) -> Path:
+    return Path(plan["store"], "state", _relative(plan, folder))
+
+
+def _time(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

@@ -1,0 +1,104 @@
+"""The store of an unfinished run: whatever cells are scored, and what is missing of the others."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect import missing
+from stp.collect.database import STAGES, build, sample_file
+from stp.collect.manifest import Cell, Manifest, cell_key, load_manifest
+from stp.collect.matched import Report
+from stp.collect.scores import collected_rows
+from stp.disk import write_text
+from stp.errors import StpError
+from stp.receipts import RECEIPT, require_receipt
+
+DATABASE = "results.duckdb"
+COLLECTED = "collected"
+MADE = (DATABASE, COLLECTED, "report")
+"""What belongs to an unfinished run in the folder of partial tables."""
+
+
+class Held(NamedTuple):
+    """How much of the plan a partial store holds."""
+
+    scored: int
+    missing: int
+
+
+def build_partial(
+    manifests: Iterable[Path], out: Path, logs: Path, report: Report | None = None
+) -> Held:
+    """Build ``results.duckdb`` in the folder of partial tables, straight from score artefacts.
+
+    A score artefact that is damaged is a row of the table ``missing``, and hinders no other.
+
+    Args:
+        manifests: of all dimensions of the plan.
+        out: folder of partial tables; the store that an earlier run left there is removed.
+        logs: folder of logs.
+        report: is told about the work.
+
+    Returns:
+        how many cells are scored and missing; without either there is no database.
+
+    Raises:
+        StpError: a manifest cannot be read.
+    """
+    _forget(out)
+    plans = [load_manifest(path) for path in manifests]
+    held: list[tuple[Manifest, pa.Table]] = []
+    unusable = {}
+    for plan in plans:
+        tables, cells = [], []
+        for cell in plan["cells"]:
+            try:
+                tables.append(_rows(plan, cell))
+                cells.append(cell)
+            except StpError as problem:
+                if Path(cell["scores"], RECEIPT).is_file():
+                    unusable[cell_key(cell)] = problem.what
+        if cells:
+            held.append(({**plan, "cells": cells}, pa.concat_tables(tables)))
+    gaps = missing.gaps(plans, [plan for plan, _ in held], logs, unusable)
+    if held and gaps.rows:
+        files = [out / COLLECTED / f"{plan['dimension']}.json" for plan, _ in held]
+        for path, (plan, rows) in zip(files, held, strict=True):
+            write_text(path, json.dumps(plan))
+            pq.write_table(rows, path.with_suffix(".parquet"))
+        collected = [path.with_suffix(".parquet") for path in files]
+        cache = out / COLLECTED / "matched_distances.parquet"
+        build(files, collected, out / DATABASE, cache, report, gaps)
+    return Held(sum(len(plan["cells"]) for plan, _ in held), len(gaps.rows))
+
+
+def remove(out: Path) -> None:
+    """Remove the partial store and its report: they are no longer true."""
+    for name in MADE:
+        path = out / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _forget(out: Path) -> None:
+    """Remove what an earlier run left, except for what it computed of ranks and distances."""
+    (out / DATABASE).unlink(missing_ok=True)
+    shutil.rmtree(out / "report", ignore_errors=True)
+    for path in (out / COLLECTED).glob("*.json"):  # rows without a manifest do not count
+        path.unlink()
+
+
+def _rows(plan: Manifest, cell: Cell) -> pa.Table:
+    """The rows of a cell, of which the store needs all artefacts and the scores of samples."""
+    rows = collected_rows(plan, cell)
+    for part in STAGES:
+        if cell.get(part):
+            require_receipt(Path(cell[part]))
+    for part in ("scores", "perceptual"):
+        if cell.get(part):
+            sample_file(Path(cell[part]))
+    return rows

@@ -1,0 +1,28 @@
+"""Conventions: how far the choice of a definition moves values and ranks."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import columnar
+
+EFFECTS = """
+SELECT
+    e.dimension, c.tested, e.metric, e.convention, e.other, e.variable, e.level, e.threshold,
+    e.source, e.models, e.rank_correlation, e.largest_move, e.moved, e.best_model,
+    e.other_best_model, e.another_wins, e.relative_difference
+FROM convention_effects e
+JOIN (
+    SELECT dimension, suite, trained_on, train_subset, tested_on, subset, setting,
+        min(tested) AS tested
+    FROM cells GROUP BY ALL
+) c USING (dimension, suite, trained_on, train_subset, tested_on, subset, setting)
+WHERE e.models > 1
+ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.variable, e.level,
+    e.threshold, e.source, e.scale, e.leaky"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """One row per evaluation and pair of conventions; see the view convention_effects."""
+    return {"effects": columnar(database, EFFECTS)}

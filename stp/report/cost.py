@@ -1,0 +1,89 @@
+"""Cost: time, memory and size behind each cell, and of all artefacts, each counted once."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.errors import StpError
+from stp.receipts import require_receipt
+from stp.report.columns import asked, by_columns, columnar
+from stp.report.numbered import NUMBERED, SAME_CELL
+
+# Peaks are those of the attempt that made the artefact.
+CELLS = f"""
+WITH {NUMBERED},
+made AS (
+    SELECT path, peak_mb, gpus FROM attempts WHERE how = 'done'
+    QUALIFY row_number() OVER (PARTITION BY path ORDER BY attempt DESC) = 1
+),
+clips AS (
+    SELECT scores_fingerprint, max(n) AS clips FROM scores
+    WHERE statistic = 'mean' GROUP BY ALL
+)
+SELECT
+    n.cell, s.train_seconds, s.predict_seconds, s.score_seconds, s.perceptual_seconds,
+    s.train_device, s.predict_device, s.train_host, s.predict_host,
+    CASE WHEN n.model_folder IS NOT NULL THEN s.model_bytes END AS model_bytes,
+    t.peak_mb AS train_peak_mb, p.peak_mb AS predict_peak_mb, t.gpus AS train_gpus,
+    p.gpus AS predict_gpus, c.clips, n.model_fingerprint, n.model_folder
+FROM cost s
+JOIN numbered n ON {SAME_CELL}
+LEFT JOIN made t ON ends_with(n.model_folder, '/' || t.path)
+LEFT JOIN made p ON ends_with(n.predictions_folder, '/' || p.path)
+LEFT JOIN clips c ON c.scores_fingerprint = n.scores_fingerprint
+ORDER BY n.cell"""
+
+TOTALS = """
+WITH made AS (
+    SELECT path, gpus FROM attempts WHERE how = 'done'
+    QUALIFY row_number() OVER (PARTITION BY path ORDER BY attempt DESC) = 1
+)
+SELECT
+    a.stage, a.device, count(*) AS artefacts, sum(a.seconds) AS seconds,
+    sum(a.seconds * m.gpus) AS gpu_seconds, count(*) - count(m.gpus) AS without_attempt,
+    sum(a.bytes) AS bytes
+FROM artefacts a LEFT JOIN made m USING (path)
+GROUP BY ALL
+ORDER BY min(array_position(['prepare', 'train', 'predict', 'score'], stage)), device"""
+
+LOST = """
+SELECT
+    stage, how, count(*) AS attempts, sum(seconds) AS seconds,
+    sum(seconds * gpus) AS gpu_seconds, count(*) - count(seconds) AS without_end
+FROM attempts WHERE how <> 'done' GROUP BY ALL ORDER BY ALL"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Costs.
+
+    Returns:
+        ``cells``: one row per cell, seconds of its stages, the most memory in MB, bytes of the
+        trained model, test clips; a training that serves several cells stands beside each, with
+        its ``model_fingerprint``. ``totals``: by stage and device, each artefact once. ``lost``:
+        attempts that made nothing, by stage and end.
+
+    Raises:
+        StpError: the store is older than the code.
+    """
+    names, rows = asked(database, CELLS)
+    at = names.index("model_folder")
+    known: dict[str | None, int | None] = {None: None}
+    for row in rows:
+        if row[at] not in known:
+            known[row[at]] = _parameters(Path(row[at]))
+    counted = [(*row[:at], *row[at + 1 :], known[row[at]]) for row in rows]
+    return {
+        "cells": by_columns([*names[:at], *names[at + 1 :], "parameters"], counted),
+        "totals": columnar(database, TOTALS),
+        "lost": columnar(database, LOST),
+    }
+
+
+def _parameters(folder: Path) -> int | None:
+    """Parameters of a trained model, from its receipt; None if it is gone or does not say."""
+    try:
+        found: int | None = require_receipt(folder)["extras"].get("parameters")
+    except StpError:
+        return None
+    return found

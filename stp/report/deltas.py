@@ -1,0 +1,29 @@
+"""Deltas: our values beside the printed ones, those that may be compared first."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import columnar
+
+DELTAS = """
+SELECT
+    d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval, d.tested,
+    d.metric, d.convention, p.variable, p.threshold, d.value, d.published, d.difference,
+    d.why_none, d.n, d.bytes
+FROM deltas d
+LEFT JOIN (
+    SELECT dimension, dataset, convention, variable, concat_ws(' ', variable, metric) AS metric,
+        min(threshold) AS threshold
+    FROM paper_columns GROUP BY ALL
+) p
+ON p.dimension = d.dimension AND p.dataset = d.tested_on AND p.convention = d.convention
+    AND p.metric = d.metric
+ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.trained_on, d.subset,
+    d.frame_interval"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """One row per value that the paper prints too; see the view deltas."""
+    return {"deltas": columnar(database, DELTAS)}

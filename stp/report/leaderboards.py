@@ -1,0 +1,92 @@
+"""Leaderboards: every value with its rank, its uncertainty and what is printed for it."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import asked, by_columns
+from stp.report.places import ALIKE, PART, Numbers, evaluations
+
+_PLACE = (*ALIKE, *PART)
+_MODEL = ("model", "variant")
+SHOWN = (
+    "value", "ci95_low", "ci95_high", "seed_sd", "seeds", "n", "clusters", "reason",
+    "rank", "rank_low", "rank_high", "best_share", "rank_reason",
+    "p", "worse", "published", "difference",
+)  # fmt: skip
+
+
+def _same(one: str, other: str, names: tuple[str, ...]) -> str:
+    """A condition of SQL; NULL equals NULL."""
+    return " AND ".join(f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
+
+
+BOARD = f"""
+WITH interval_of AS (
+    -- Several seeds have an interval each: the page shows these with the single values.
+    SELECT
+        {", ".join(_PLACE)}, {", ".join(_MODEL)}, any_value(ci95_low) AS ci95_low,
+        any_value(ci95_high) AS ci95_high, any_value(clusters) AS clusters
+    FROM overall GROUP BY ALL HAVING count(*) = 1
+),
+winner AS (
+    SELECT {", ".join(_PLACE)}, min_by(model, (model, variant)) AS model,
+        min_by(variant, (model, variant)) AS variant
+    FROM ranks WHERE rank = 1 GROUP BY ALL
+),
+against_winner AS (
+    SELECT {", ".join(f"c.{name}" for name in _PLACE)},
+        CASE WHEN c.model = w.model AND c.variant = w.variant THEN c.other ELSE c.model END
+            AS model,
+        CASE WHEN c.model = w.model AND c.variant = w.variant THEN c.other_variant ELSE c.variant
+        END AS variant,
+        c.p_corrected AS p,
+        CASE WHEN c.p_corrected IS NOT NULL THEN c.better IS NOT DISTINCT FROM w.model END AS worse
+    FROM comparisons c JOIN winner w
+    ON {_same("c", "w", _PLACE)} AND (
+        (c.model = w.model AND c.variant = w.variant)
+        OR (c.other = w.model AND c.other_variant = w.variant)
+    )
+),
+printed AS (
+    SELECT
+        d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval,
+        p.convention, p.variable, p.threshold, d.value,
+        min(d.published) AS published, min(d.difference) AS difference
+    FROM deltas d JOIN paper_columns p
+    ON p.dimension = d.dimension AND p.dataset = d.tested_on AND p.convention = d.convention
+        AND concat_ws(' ', p.variable, p.metric) = d.metric
+    GROUP BY ALL
+)
+SELECT
+    {", ".join(f"l.{name}" for name in (*_PLACE, *_MODEL))},
+    l.value, i.ci95_low, i.ci95_high, l.seed_sd, l.seeds, l.n, i.clusters, l.reason,
+    l.rank, r.rank_low, r.rank_high, r.best_share, r.reason AS rank_reason,
+    a.p, a.worse, p.published, p.difference
+FROM leaderboard l
+LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}
+LEFT JOIN interval_of i ON {_same("l", "i", (*_PLACE, *_MODEL))}
+LEFT JOIN against_winner a ON {_same("l", "a", (*_PLACE, *_MODEL))}
+LEFT JOIN printed p
+ON p.dimension = l.dimension AND p.model = l.model AND p.trained_on = l.trained_on
+    AND p.tested_on = l.tested_on AND p.subset = l.subset AND p.convention = l.convention
+    AND p.frame_interval IS NOT DISTINCT FROM
+        CAST(nullif(regexp_extract(l.setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
+    AND p.variable IS NOT DISTINCT FROM l.variable AND p.threshold IS NOT DISTINCT FROM l.threshold
+    AND l.level IS NULL AND l.variant = 'default' AND l.train_subset = 'all' AND p.value = l.value
+ORDER BY l.convention, l.variable, l.level, l.threshold, l.rank NULLS LAST, l.model, l.variant"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """One row per evaluation, part of a score and model; the first two by number."""
+    numbers, parts = evaluations(database), Numbers(PART)
+    _, found = asked(database, BOARD)
+    first, behind = len(ALIKE), len(_PLACE)
+    rows = [(numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in found]
+    rows.sort(key=lambda row: row[:2])
+    return {
+        "evaluations": numbers.columnar(),
+        "parts": parts.columnar(),
+        "board": by_columns(["evaluation", "part", *_MODEL, *SHOWN], rows),
+    }

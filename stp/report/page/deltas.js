@@ -1,0 +1,71 @@
+"use strict";
+// Deltas: our values beside the printed ones.
+(() => {
+  const {h, number} = stp;
+  const named = (word) => word.replace(/_/g, " ");
+
+  stp.section({
+    id: "deltas",
+    title: "Published values",
+    about: "Our values beside those that the paper prints. A difference stands only where bytes and protocol "
+      + "are the paper's; elsewhere it says why not.",
+    draw(root) {
+      const rows = stp.rows(stp.data("deltas").deltas);
+      if (!rows.length) {
+        root.append(h("p", {}, "The papers print no value for anything that was evaluated here."));
+        return;
+      }
+      const all = (values, text = named) => [["", "All"], ...[...new Set(values)].map((v) => [v, text(v)])];
+      const fits = (chosen) => (row) => ["dimension", "tested", "model", "metric"].every(
+        (key) => !chosen[key] || row[key] === chosen[key]);
+      const left = (chosen, key) => rows.filter(fits(chosen)).map((row) => row[key]);
+      const chosen = stp.filters(root, [
+        {key: "dimension", label: "Dimension", options: all(rows.map((row) => row.dimension))},
+        {key: "tested", label: "Tested on", options: (c) => all(left(c, "tested"), (v) => v)},
+        {key: "metric", label: "Metric", options: (c) => all(left(c, "metric"), (v) => v)},
+        {key: "model", label: "Model", options: (c) => all(left(c, "model"), stp.modelTitle)},
+        {key: "show", label: "Show", options: [["", "All"], ["compared", "Only differences"]]},
+      ]);
+      const shown = rows.filter(fits(chosen)).filter((row) => !chosen.show || row.difference !== null);
+      const compared = shown.filter((row) => row.difference !== null).length;
+      stp.table(root, {
+        name: "deltas",
+        caption: `${stp.count(shown.length, "value")} that the paper prints too; ${compared} can be compared`,
+        rows: shown,
+        columns: [
+          {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),
+            cell: (row) => stp.modelTitle(row.model)},
+          {key: "tested", title: "Tested on", cell: (row) => title(row)},
+          {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
+          {key: "metric", title: "Metric", about: "Column heading of the paper",
+            cell: (row) => `${row.metric} ${stp.direction(row.convention)}`.trim()},
+          {key: "value", title: "Ours", numeric: true, cell: (row) => ours(row)},
+          {key: "published", title: "Printed", numeric: true},
+          {key: "difference", title: "Difference", numeric: true, about: "Ours minus printed",
+            cell: (row) => stp.signed(row.difference)},
+          {key: "relative", title: "Relative", numeric: true, about: "Difference over the printed value",
+            value: relative, cell: (row) => relative(row) === null ? "–" : `${stp.signed(100 * relative(row), 2)} %`},
+          {key: "why_none", title: "Why there is no difference", cell: (row) => row.why_none ?? ""},
+          {key: "n", title: "n", numeric: true, about: "Test samples behind our value"},
+        ],
+      });
+    },
+  });
+
+  const relative = (row) => row.difference === null || !row.published ? null : row.difference / Math.abs(row.published);
+
+  /** The cell of a row; the view has its place in the paper, not all keys of a cell. */
+  function cellOf(row) {
+    const interval = (cell) => Number(/interval-(\d+)/.exec(cell.setting)?.[1] ?? 0) || null;
+    return stp.core().cells.find((cell) => ["dimension", "model", "trained_on", "tested_on", "subset"].every(
+      (key) => cell[key] === row[key]) && cell.variant === "default" && cell.train_subset === "all"
+      && interval(cell) === row.frame_interval);
+  }
+
+  const title = (row) => cellOf(row)?.tested ?? row.tested;
+
+  function ours(row) {
+    const cell = cellOf(row);
+    return cell ? stp.value(number(row.value), cell, row) : number(row.value);
+  }
+})();

@@ -1,0 +1,251 @@
+"use strict";
+// What the sections with charts share: evaluations (what was tested, by which models), the parts of
+// conventions that have values of their own, directions, and how a model is drawn.
+const evaluations = (() => {
+  const KEYS = ["suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting",
+    "source", "scale", "leaky"];
+  const ORDER = ["short_term", "long_term", "generalization", "robustness"];
+  const keyOf = (row) => KEYS.map((key) => row[key]).join("|");
+  const words = (text) => text.replace(/_/g, " ");
+  let made = null;
+
+  /** All evaluations: {id, key, label, first: its first cell, models: Map(label -> line)}; a line is
+   * {label, model, cells: [number, ...]}, all seeds of a variant of a model. */
+  function all() {
+    if (made) return made;
+    made = new Map();
+    stp.core().cells.forEach((cell, number) => {
+      const key = keyOf(cell);
+      if (!made.has(key)) made.set(key, {key, first: cell, dimension: cell.dimension, models: new Map()});
+      const {models} = made.get(key);
+      const label = named(cell.model, cell.variant);
+      if (!models.has(label)) models.set(label, {label, model: cell.model, variant: cell.variant, cells: []});
+      models.get(label).cells.push(number);
+    });
+    const taken = new Set();
+    for (const one of made.values()) {
+      const {case_name: name, tested, train_subset: part, setting, source, leaky} = one.first;
+      one.id = name;
+      one.label = tested + (part === "all" ? "" : `, trained on ${words(part)}`);
+      if (taken.has(`${one.dimension}/${name}`)) {
+        one.id = `${name}.${setting}.${source}${leaky ? ".leaky" : ""}`;
+        one.label += ` (${setting}, ${source}${leaky ? ", leaky" : ""})`;
+      }
+      taken.add(`${one.dimension}/${one.id}`);
+    }
+    return made;
+  }
+
+  const named = (model, variant) =>
+    stp.modelTitle(model) + (variant === "default" ? "" : ` (${words(variant)})`);
+
+  const list = () => [...all().values()];
+  const of = (row) => all().get(keyOf(row));
+  const cellsOf = (one) => [...one.models.values()].flatMap((line) => line.cells);
+
+  /** Filters for the dimension and what was tested, of those that have something to show. */
+  function choices(wanted = list()) {
+    const place = (dimension) => (ORDER.includes(dimension) ? ORDER.indexOf(dimension) : ORDER.length);
+    const dimensions = [...new Set(wanted.map((one) => one.dimension))].sort((a, b) => place(a) - place(b));
+    return [
+      {key: "dimension", label: "Dimension", options: dimensions.map((d) => [d, words(d)])},
+      {key: "tested", label: "Tested on", options: (chosen) =>
+        wanted.filter((one) => one.dimension === chosen.dimension).map((one) => [one.id, one.label])},
+    ];
+  }
+
+  const chosenOf = (chosen) =>
+    list().find((one) => one.dimension === chosen.dimension && one.id === chosen.tested);
+
+  // Parts: a convention, or one variable, level or threshold of it
+
+  const partId = (row) => stp.part(row);
+
+  /** The column of the tables of results that a part stands in, or undefined. */
+  const columnOf = (one, row) => stp.core().paperColumns.find((c) => c.dimension === one.dimension
+    && c.dataset === one.first.tested_on && c.convention === row.convention
+    && (c.variable === null || c.variable === row.variable)
+    && (c.threshold === null || c.threshold === row.threshold));
+
+  /** What people call a part: the column's heading and the convention, or the convention's title. */
+  function partText(one, row) {
+    const column = columnOf(one, row);
+    const title = column?.metric ?? stp.core().conventions.get(row.convention)?.title ?? "";
+    const at = [row.variable, row.level === null ? null : `${row.level} hPa`,
+      row.threshold === null ? null : `threshold ${row.threshold}`].filter((t) => t !== null);
+    return `${at.length ? `${at.join(", ")} ` : ""}${title} (${row.convention})`;
+  }
+
+  /** Parts as options of a filter: those of the tables first, and of these those with a value. */
+  function parts(one, rows, valued) {
+    const found = new Map();
+    for (const row of rows) {
+      const id = partId(row);
+      if (!found.has(id)) found.set(id, {id, column: columnOf(one, row), text: partText(one, row), valued: false});
+      found.get(id).valued ||= valued(row);
+    }
+    const columns = stp.core().paperColumns;
+    const order = (part) => (part.column ? columns.indexOf(part.column) : 1e6)
+      + (part.valued ? 0 : part.column ? 1e5 : 1e7);
+    return [...found.values()].sort((a, b) => order(a) - order(b))
+      .map((part) => [part.id, part.text + (part.valued ? "" : " – no value")]);
+  }
+
+  /** The direction of a convention: {text, better(a, b), badness(value)}; better is null if unknown. */
+  function direction(convention) {
+    const about = stp.core().conventions.get(convention) ?? {};
+    const at = about.best_at ?? null;
+    const higher = about.higher_is_better ?? null;
+    const badness = at !== null ? (v) => Math.abs(v - at) : higher === null ? null : (v) => (higher ? -v : v);
+    return {
+      higher, at, badness,
+      sign: at !== null ? `→ ${at}` : higher === null ? "" : higher ? "↑" : "↓",
+      text: at !== null ? `closer to ${at} is better` : higher === null ? "neither direction is better"
+        : `${higher ? "higher" : "lower"} is better`,
+    };
+  }
+
+  /** A title for an axis of values: name, unit, direction. */
+  function axisTitle(text, convention) {
+    const unit = stp.core().conventions.get(convention)?.unit ?? "";
+    const shown = unit && unit !== "1" ? ` [${unit}]` : "";
+    return `${text.replace(/ \(.*/, "")}${shown} ${direction(convention).sign}`.trim();
+  }
+
+  /** The best of things by a convention's direction, or null. */
+  function best(things, convention, value) {
+    const {badness} = direction(convention);
+    const valued = things.filter((thing) => value(thing) !== null && value(thing) !== undefined);
+    if (!badness || !valued.length) return null;
+    return valued.reduce((a, b) => (badness(value(b)) < badness(value(a)) ? b : a));
+  }
+
+  // Seeds
+
+  /** Mean and standard deviation over seeds; no mean if a seed has no value. */
+  function overSeeds(values) {
+    if (!values.length || values.some((v) => v === null || v === undefined)) return {mean: null, sd: null};
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    const sd = values.length < 2 ? null
+      : Math.sqrt(values.reduce((sum, v) => sum + (v - mean) ** 2, 0) / (values.length - 1));
+    return {mean, sd};
+  }
+
+  // Values over all lead times (stp/report/values.py)
+
+  let found = null;
+  function tables() {
+    if (!found) {
+      const raw = stp.data("values");
+      const by = (columnar) => Map.groupBy(stp.rows(columnar), (row) => row.cell);
+      found = {values: by(raw.values), matched: by(raw.matched), printed: stp.rows(raw.printed)};
+    }
+    return found;
+  }
+
+  const valuesOf = (one) => cellsOf(one).flatMap((cell) => tables().values.get(cell) ?? []);
+
+  /** What a line has in a part: {value, sd, low, high, n, clips, drawn, reason}, seeds together.
+   *
+   * Distances between sets of clips depend on how many there are: for a comparison (a dimension)
+   * they are those at equal n, of which a test has more clips.
+   */
+  function measured(line, part, comparison = null) {
+    const at = (table, belongs) => line?.cells.map((cell) => table.get(cell)?.find(belongs)) ?? [];
+    const own = at(tables().values, (row) => partId(row) === part);
+    const convention = part.split("~")[0];
+    const matched = comparison === null ? []
+      : at(tables().matched, (row) => row.comparison === comparison && row.convention === convention);
+    const equal = matched.some((row) => row);
+    const rows = equal ? matched : own;
+    const {mean, sd} = overSeeds(rows.map((row) => row?.value ?? null));
+    const single = !equal && rows.length === 1 ? rows[0] : null;
+    return {
+      value: mean, sd: equal && rows.length === 1 ? rows[0]?.sd ?? null : sd,
+      low: single?.low ?? null, high: single?.high ?? null,
+      n: Math.min(...rows.map((row) => row?.n ?? Infinity)), seeds: rows.length, equal,
+      drawn: equal && rows.some((row) => row?.repeats > 0),
+      reason: line ? reasons(rows.filter((row) => row), mean === null ? "no value" : "")
+        : "not evaluated",
+    };
+  }
+
+  /** How much worse a value is than another one, as a part of it (as the view paper_changes). */
+  function decline(value, base, convention) {
+    const {higher} = direction(convention);
+    if (value === null || base === null || higher === null || base === 0) return null;
+    return (higher ? base - value : value - base) / Math.abs(base);
+  }
+
+  /** Error bars: the 95 % interval, else the standard deviation over seeds or drawings. */
+  function errorBars(points) {
+    const reach = (end) => points.map((p) => (p.value === null ? null
+      : (p[end] ?? null) !== null ? Math.abs(p[end] - p.value) : p.sd ?? null));
+    const [array, arrayminus] = [reach("high"), reach("low")];
+    return {type: "data", symmetric: false, array, arrayminus, thickness: 1.2, width: 4,
+      visible: array.some((length) => length !== null)};
+  }
+
+  /** A decline in words: "4.9 % worse". */
+  const worse = (part) => `${stp.number(Math.abs(part) * 100, 3)} % ${part < 0 ? "better" : "worse"}`;
+
+  /** A value of some cells (its seeds); that of a single one opens where it comes from. */
+  const value = (shown, cells, part) => (cells.length === 1 && shown !== null
+    ? stp.value(stp.number(shown), stp.core().cells[cells[0]], part) : stp.number(shown));
+
+  const percent = (part) => (part === null || part === undefined ? "–"
+    : `${part > 0 ? "+" : part < 0 ? "−" : ""}${stp.number(Math.abs(part) * 100, 3)} %`);
+
+  // Drawing
+
+  /** Line and marker of a model: as everywhere, but a grey baseline is never a solid line. */
+  function style(model) {
+    const {color, dash, symbol} = stp.style(model);
+    const grey = color === "#7f7f7f" && dash === "solid";
+    return {line: {color, dash: grey ? "longdash" : dash, width: 2}, marker: {color, symbol, size: 7}};
+  }
+
+  /** The colour of a model, see-through, for bands. */
+  function faint(model, alpha = 0.16) {
+    const colour = stp.style(model).color;
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    return `rgba(${r},${g},${b},${alpha})`;
+  }
+
+  /** Checkboxes that hide models; a legend needs a mouse, these do not. Returns the hidden ones. */
+  function switches(root, labels) {
+    const hidden = new Set((get("without") ?? "").split("~").filter((label) => labels.includes(label)));
+    const boxes = labels.map((label) => stp.h("label", {},
+      stp.h("input", {type: "checkbox", checked: !hidden.has(label), "data-key": `model-${label}`,
+        onchange: (event) => {
+          if (event.target.checked) hidden.delete(label); else hidden.add(label);
+          stp.set({without: hidden.size ? [...hidden].join("~") : null});
+        }}), label));
+    root.append(stp.h("details", {class: "switches", open: hidden.size > 0},
+      stp.h("summary", {}, `Models shown: ${labels.length - hidden.size} of ${labels.length}`),
+      stp.h("div", {}, boxes)));
+    return hidden;
+  }
+  const get = (key) => stp.get(key);
+
+  /** Why there is no chart: a paragraph. */
+  function absent(root, text) {
+    root.append(stp.h("p", {class: "absent", role: "note"}, text));
+  }
+
+  /** Whose bytes: a line below the filters. */
+  function whose(root, cells) {
+    root.append(stp.h("p", {class: "note"}, stp.origin(cells.map((number) => stp.core().cells[number]))));
+  }
+
+  /** Several reasons as one text, each once. */
+  const reasons = (rows, otherwise) =>
+    [...new Set(rows.map((row) => row.reason).filter((text) => text))].join("; ") || otherwise;
+
+  const joined = (texts) => (texts.length < 2 ? texts.join("")
+    : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
+
+  return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
+    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse, value,
+    printed: () => tables().printed, style, faint, switches, absent, whose, reasons, joined};
+})();

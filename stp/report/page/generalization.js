@@ -1,0 +1,166 @@
+"use strict";
+// From the test on the data of the training to tests on others: a slope for each model and test.
+(() => {
+  const {h, number} = stp;
+  const GAP = 2.6;  // between the slopes of two tests, along the axis; a slope is one long
+
+  /** What was trained on: [{id, label, tests: [evaluation, ...], base: evaluation or undefined}]. */
+  function series() {
+    const found = new Map();
+    for (const one of evaluations.list().filter((e) => e.dimension === "generalization")) {
+      const {suite, trained_on: trained, train_subset: part, source, scale} = one.first;
+      const key = [suite, trained, part, source, scale].join("|");
+      if (!found.has(key)) {
+        const base = evaluations.list().find(({dimension, first}) => dimension === "short_term"
+          && first.suite === suite && first.trained_on === trained && first.tested_on === trained
+          && first.train_subset === part && first.subset === "test" && first.source === source
+          && first.scale === scale);
+        const more = [...found.values()].filter((other) => other.trained === trained).length;
+        found.set(key, {trained, id: trained + (more ? `.${more}` : ""),
+          label: [stp.datasetTitle(trained), part === "all" ? null : evaluations.words(part),
+            more ? source : null].filter((text) => text).join(", "),
+          base, tests: []});
+      }
+      found.get(key).tests.push(one);
+    }
+    return [...found.values()];
+  }
+
+  function linesOf(chosen, part) {
+    const labels = new Map(chosen.tests.flatMap((one) => [...one.models]));
+    const convention = part.split("~")[0];
+    return [...labels].map(([label, {model}]) => {
+      const base = evaluations.measured(chosen.base?.models.get(label), part, "generalization");
+      const tests = chosen.tests.map((one) => {
+        const there = evaluations.measured(one.models.get(label), part, "generalization");
+        const alike = base.equal === there.equal && (!there.equal || base.n === there.n);
+        return {...there, evaluation: one,
+          decline: alike ? evaluations.decline(there.value, base.value, convention) : null};
+      });
+      return {label, model, base, tests};
+    });
+  }
+
+  function traces(lines, hidden) {
+    return lines.map((line) => {
+      const {line: drawn, marker} = evaluations.style(line.model);
+      const points = line.tests.flatMap((there, i) => [
+        {x: i * GAP, ...line.base}, {x: i * GAP + 1, ...there}, {x: null, value: null, low: null, high: null},
+      ]);
+      return {name: line.label, mode: "lines+markers", line: drawn, marker,
+        visible: hidden.has(line.label) ? "legendonly" : true,
+        x: points.map((p) => p.x), y: points.map((p) => p.value),
+        error_y: {...evaluations.errorBars(points), color: drawn.color}};
+    });
+  }
+
+  /** Names of other tests without what all of them repeat, broken into short lines for an axis. */
+  function tick(one) {
+    const text = one.label.split(/, | -> /).slice(1).join(", ") || one.label;
+    return text.split(" ").reduce((lines, word) => (
+      lines.at(-1).length + word.length < 12 ? [...lines.slice(0, -1), `${lines.at(-1)} ${word}`.trim()]
+        : [...lines, word]), [""]).join("<br>");
+  }
+
+  function description(chosen, lines, convention, name) {
+    let text = `${name} of models trained on ${chosen.label}; ${evaluations.direction(convention).text}.`;
+    chosen.tests.forEach((one, i) => {
+      const best = evaluations.best(lines, convention, (line) => line.tests[i].value);
+      if (best) text += ` Best on ${one.label}: ${best.label} (${number(best.tests[i].value)})`;
+      const moved = lines.filter((line) => line.tests[i].decline !== null)
+        .sort((a, b) => a.tests[i].decline - b.tests[i].decline);
+      if (moved.length) {
+        const say = (line) => `${line.label} (from ${number(line.base.value)} to `
+          + `${number(line.tests[i].value)}, ${evaluations.worse(line.tests[i].decline)})`;
+        text += `. The least decline there: ${say(moved[0])}`;
+        if (moved.length > 1) text += `; the largest: ${say(moved.at(-1))}`;
+      }
+      if (best) text += ".";
+    });
+    const points = lines.flatMap((line) => [line.base, ...line.tests]);
+    const equal = [...new Set(points.filter((p) => p.equal && Number.isFinite(p.n)).map((p) => p.n))];
+    if (equal.length) text += ` Distances between sets of ${evaluations.joined(equal.map(String))} clips in every test.`;
+    return text;
+  }
+
+  function numbers(lines, part) {
+    return {
+      columns: [
+        {key: "label", title: "Model"},
+        {key: "tested", title: "Tested on"},
+        {key: "base", title: "In domain", numeric: true},
+        {key: "value", title: "Here", numeric: true, cell: (row) => (row.equal ? number(row.value)
+          : evaluations.value(row.value, row.cells, row.part))},
+        {key: "low", title: "95 % from", numeric: true},
+        {key: "high", title: "to", numeric: true},
+        {key: "decline", title: "Decline", numeric: true, cell: (row) => evaluations.percent(row.decline)},
+        {key: "n", title: "Samples", numeric: true},
+        {key: "reason", title: "Note"},
+      ],
+      rows: lines.flatMap((line) => line.tests.map((there) => ({
+        ...there, label: line.label, part, cells: there.evaluation.models.get(line.label)?.cells ?? [],
+        tested: there.evaluation.label, base: line.base.value,
+        n: Number.isFinite(there.n) ? there.n : null,
+        reason: [there.reason, line.base.value === null ? `in domain: ${line.base.reason}` : ""]
+          .filter((text) => text).join("; "),
+      }))),
+    };
+  }
+
+  stp.section({
+    id: "generalization",
+    title: "Generalization",
+    about: "How scores change from the test on the training's own dataset to tests on other data.",
+    draw(root) {
+      const all = series();
+      if (!all.length) {
+        return evaluations.absent(root, "The dimension generalization was not evaluated in this store. "
+          + "Make results/tables/generalization.csv to evaluate it.");
+      }
+      const of = (so) => all.find((one) => one.id === so.trained);
+      const rowsOf = (one) => one.tests.flatMap(evaluations.valuesOf);
+      const chosen = stp.filters(root, [
+        {key: "trained", label: "Trained on", options: all.map((one) => [one.id, one.label])},
+        {key: "metric", label: "Metric", options: (so) =>
+          evaluations.parts(of(so).tests[0], rowsOf(of(so)), (row) => row.value !== null)},
+      ]);
+      const one = of(chosen);
+      const tests = one.base ? [one.base, ...one.tests] : one.tests;
+      evaluations.whose(root, tests.flatMap(evaluations.cellsOf));
+      const row = rowsOf(one).find((r) => evaluations.partId(r) === chosen.metric);
+      if (!row) return evaluations.absent(root, `Nothing was scored of models trained on ${one.label}.`);
+      const name = evaluations.partText(one.tests[0], row);
+      const lines = linesOf(one, chosen.metric);
+      const held = lines.filter((line) => line.tests.some((there) => there.value !== null));
+      if (!held.length) {
+        const why = evaluations.reasons(lines.flatMap((line) => line.tests), "no value");
+        return evaluations.absent(root, `${name} has no value: ${why}.`);
+      }
+      if (!held.some((line) => line.base.value !== null)) {
+        const why = one.base ? `${name}: ${evaluations.reasons(held.map((line) => line.base), "no value")}`
+          : `the short-term test on ${one.label} was not evaluated in this store`;
+        root.append(h("p", {class: "absent", role: "note"},
+          `There is no change to show, only values on other tests: ${why}.`));
+      }
+      const gaps = lines.flatMap((line) => line.tests.filter((there) => there.value === null)
+        .map((there) => `${line.label} on ${there.evaluation.label} (${there.reason})`));
+      if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
+      const hidden = evaluations.switches(root, held.map((line) => line.label));
+      stp.plot(root, {
+        name: "generalization",
+        title: `Trained on ${one.label}: ${name}`,
+        description: description(one, held, row.convention, name),
+        traces: traces(held, hidden),
+        layout: {
+          xaxis: {
+            tickvals: one.tests.flatMap((_, i) => [i * GAP, i * GAP + 1]), tickangle: 0,
+            ticktext: one.tests.flatMap((test) => ["in<br>domain", tick(test)]),
+            range: [-0.5, (one.tests.length - 1) * GAP + 1.5],
+          },
+          yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
+        },
+        numbers: numbers(held, row),
+      });
+    },
+  });
+})();

@@ -1,0 +1,268 @@
+"use strict";
+// Leaderboards: all models on one measure, or on all columns of the paper's table.
+(() => {
+  const {h, number} = stp;
+  let shared = null;
+
+  /** Evaluations, parts, and the rows of each evaluation by part. */
+  function boards() {
+    if (shared) return shared;
+    const raw = stp.data("leaderboards");
+    const evaluations = stp.rows(raw.evaluations);
+    const parts = stp.rows(raw.parts);
+    const first = new Map();  // a cell of each evaluation
+    for (const cell of stp.core().cells) {
+      const word = wordOf(cell);
+      if (!first.has(word)) first.set(word, cell);
+    }
+    const seen = new Map();
+    for (const one of evaluations) {
+      const cell = first.get(wordOf(one));
+      one.tested = cell.tested;
+      one.case_name = cell.case_name;
+      one.domain = stp.core().datasets.get(one.tested_on)?.domain ?? "other";
+      one.key = `${one.dimension}:${cell.case_name}`;
+      const alike = seen.get(one.key) ?? [];
+      seen.set(one.key, [...alike, one]);
+    }
+    for (const alike of seen.values()) {
+      if (alike.length < 2) continue;
+      // The same test on other bytes, over another horizon, ...: what differs is said.
+      const differing = alikeKeys.filter((key) => new Set(alike.map((one) => one[key])).size > 1);
+      for (const one of alike) {
+        const what = differing.map((key) => key === "leaky" ? (one.leaky ? "leaky" : "not leaky") : one[key]);
+        one.key += `:${what.join(":")}`;
+        one.tested += ` (${what.join(", ")})`;
+      }
+    }
+    const rows = new Map();  // evaluation -> part -> rows
+    for (const row of stp.rows(raw.board)) {
+      if (!rows.has(row.evaluation)) rows.set(row.evaluation, new Map());
+      const ofPart = rows.get(row.evaluation);
+      if (!ofPart.has(row.part)) ofPart.set(row.part, []);
+      ofPart.get(row.part).push(row);
+    }
+    shared = {evaluations, parts, rows};
+    return shared;
+  }
+
+  const alikeKeys = ["suite", "trained_on", "train_subset", "tested_on", "subset", "setting", "source",
+    "scale", "leaky"];
+  const wordOf = (row) => ["dimension", ...alikeKeys].map((key) => row[key]).join("|");
+  const named = (word) => word.replace(/_/g, " ");
+  const all = (title, values) => [["", title], ...[...new Set(values)].map((v) => [v, named(v)])];
+
+  stp.section({
+    id: "leaderboards",
+    title: "Leaderboards",
+    about: "All models that were evaluated alike, best first. Every number opens where it comes from.",
+    draw(root) {
+      const {evaluations, parts, rows} = boards();
+      const of = (chosen) => evaluations.filter((one) => (!chosen.domain || one.domain === chosen.domain)
+        && (!chosen.dimension || one.dimension === chosen.dimension));
+      const at = (chosen) => evaluations.find((one) => one.key === chosen.tested);
+      const partsOf = (chosen) => ordered(at(chosen), [...rows.get(evaluations.indexOf(at(chosen))).keys()]);
+      const metricOf = (part) => parts[part].convention.split(".")[0];
+      const valued = (chosen, part) => rows.get(evaluations.indexOf(at(chosen))).get(part)
+        .some((row) => row.value !== null);
+      const wanted = [
+        {key: "domain", label: "Domain", options: all("All", evaluations.map((one) => one.domain))},
+        {key: "dimension", label: "Dimension", options: (chosen) => all("All", evaluations
+          .filter((one) => !chosen.domain || one.domain === chosen.domain).map((one) => one.dimension))},
+        {key: "tested", label: "Tested on", options: (chosen) => of(chosen).map((one) =>
+          [one.key, chosen.dimension ? one.tested : `${one.tested} – ${named(one.dimension)}`])},
+        {key: "layout", label: "Layout", options: [["one", "One measure, ranked"], ["paper", "The paper's table"]]},
+        {key: "models", label: "Models", options: [["", "All"], ["trained", "Without baselines"]]},
+      ];
+      const oneMeasure = [
+        {key: "metric", label: "Metric", options: (chosen) => {
+          // Those that have values come first: the first is chosen where nothing is said.
+          const found = [...new Set(partsOf(chosen).map(metricOf))];
+          const has = new Set(partsOf(chosen).filter((part) => valued(chosen, part)).map(metricOf));
+          return [...found.filter((m) => has.has(m)), ...found.filter((m) => !has.has(m))]
+            .map((m) => [m, has.has(m) ? titleOf(m) : `${titleOf(m)} (no values)`]);
+        }},
+        {key: "convention", label: "Convention", options: (chosen) => partsOf(chosen)
+          .filter((part) => metricOf(part) === chosen.metric)
+          .map((part) => [stp.part(parts[part]), stp.partTitle(parts[part])])},
+      ];
+      const chosen = stp.filters(root, stp.get("layout") === "paper" ? wanted : [...wanted, ...oneMeasure]);
+      const evaluation = at(chosen);
+      const here = rows.get(evaluations.indexOf(evaluation));
+      const shown = (row) => chosen.models !== "trained" || !stp.isBaseline(row.model);
+      if (chosen.layout === "paper") return paper(root, evaluation, here, shown);
+      const part = [...here.keys()].find((p) => stp.part(parts[p]) === chosen.convention);
+      return ranked(root, evaluation, parts[part], here.get(part).filter(shown));
+    },
+  });
+
+  /** Parts, those of the paper's table first. */
+  function ordered(evaluation, found) {
+    const {parts} = boards();
+    const place = new Map(columnsOf(evaluation).map((column, i) => [stp.part(column), i]));
+    const of = (part) => place.get(stp.part(parts[part])) ?? Infinity;
+    return found.sort((a, b) => of(a) === of(b) ? a - b : of(a) - of(b));
+  }
+
+  const columnsOf = (evaluation) => stp.core().paperColumns
+    .filter((c) => c.dimension === evaluation.dimension && c.dataset === evaluation.tested_on);
+
+  const pick = ({model, variant}) => ({model, variant});
+  function titleOf(metric) {
+    const convention = [...stp.core().conventions.values()].find((c) => c.metric === metric);
+    return convention?.title || metric;
+  }
+
+  /** The model of a row with what it is: a baseline, a trained or an imported one. */
+  function modelCell(row) {
+    const title = stp.modelTitle(row.model) + (row.variant === "default" ? "" : ` (${row.variant})`);
+    return h("span", {class: "model"}, title,
+      stp.isBaseline(row.model) ? h("span", {class: "kind"}, "baseline") : null,
+      stp.core().models.get(row.model)?.fit === "external" ? h("span", {class: "kind"}, "external") : null);
+  }
+
+  function valueCell(evaluation, part, row) {
+    const cell = stp.cellsOf({...evaluation, ...pick(row)})[0];
+    if (row.value === null) return stp.value(h("span", {class: "reason"}, row.reason ?? "no value"), cell, part);
+    const best = row.rank === 1;
+    return h("span", {class: best ? "best" : null}, stp.value(number(row.value), cell, part),
+      best ? h("span", {class: "hidden"}, " (best)") : null);
+  }
+
+  function ranked(root, evaluation, part, rows) {
+    const about = stp.core().conventions.get(part.convention);
+    root.append(h("p", {}, h("b", {}, stp.partTitle(part)), ` ${stp.direction(part.convention)} `,
+      about ? `${about.description}. Unit: ${about.unit}.` : ""));
+    const ends = rows.flatMap((row) => [row.value, row.ci95_low, row.ci95_high]).filter(Number.isFinite);
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const winner = rows.find((row) => row.rank === 1);
+    const some = (key) => rows.some((row) => row[key] !== null);
+    stp.table(root, {
+      name: "board",
+      caption: `${stp.count(rows.length, "model")} on ${evaluation.tested}, ${stp.partTitle(part)}; `
+        + stp.origin([...new Set(rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)})))]),
+      rows: [...rows].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
+      rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
+      columns: [
+        {key: "rank", title: "Rank", numeric: true, about: "1 is best, ties share",
+          cell: (row) => row.rank === null ? "–" : String(row.rank)},
+        {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
+        {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
+          cell: (row) => valueCell(evaluation, part, row)},
+        {key: "ci95_low", title: "95 % interval", about: "Bootstrap over clusters of clips",
+          cell: (row) => interval(row, low, high)},
+        some("seed_sd") ? {key: "seed_sd", title: "SD of seeds", numeric: true,
+          about: "Standard deviation over trainings",
+          cell: (row) => row.seed_sd === null ? "–" : `${number(row.seed_sd, 2)} (${row.seeds})`} : null,
+        {key: "n", title: "n", numeric: true, about: "Test samples"},
+        some("rank_low") ? {key: "rank_low", title: "Rank, 95\u00a0%", numeric: true,
+          about: "Where it stands in 95 % of resamples of the clusters",
+          cell: (row) => row.rank_low === null ? "–" : row.rank_low === row.rank_high ? String(row.rank_low)
+            : `${row.rank_low} to ${row.rank_high}`} : null,
+        some("best_share") ? {key: "best_share", title: "Best in", numeric: true,
+          about: "Share of resamples in which it is the best",
+          cell: (row) => row.best_share === null ? "–" : share(row.best_share)} : null,
+        {key: "worse", title: "Against the best", value: (row) => row === winner ? -1 : row.p,
+          about: "Paired bootstrap over clusters, corrected (Holm) over all pairs of models",
+          cell: (row) => againstBest(row, winner)},
+        some("published") ? {key: "published", title: "Printed", numeric: true,
+          about: "Value in the paper"} : null,
+        some("published") ? {key: "difference", title: "Difference", numeric: true,
+          about: "Ours minus printed, where they may be compared",
+          cell: (row) => row.published === null ? "–" : row.difference === null ? "not comparable"
+            : stp.signed(row.difference)} : null,
+      ].filter((column) => column !== null),
+    });
+    const reason = rows.find((row) => row.rank_low === null && row.rank !== null)?.rank_reason;
+    if (reason) root.append(h("p", {class: "note"}, `Ranks have no interval: ${reason}.`));
+    const links = [];
+    if (stp.hasSection("significance")) {
+      const {dimension, case_name: tested} = evaluation;
+      links.push(h("a", {href: stp.link("significance", {dimension, tested})}, "All pairs of models"));
+    }
+    links.push(h("a", {href: stp.link("conventions", {metric: about?.metric ?? part.convention.split(".")[0]})},
+      "What other conventions say"));
+    root.append(h("p", {class: "note links"}, links));
+  }
+
+  function againstBest(row, winner) {
+    if (row === winner) return "the best";
+    if (row.value === null) return "–";
+    if (row.p === null) return h("span", {class: "note"}, "no test");
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
+  }
+
+  const share = (part) => part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
+
+  /** An interval as text, and where it lies among those of all models. */
+  function interval(row, low, high) {
+    if (row.ci95_low === null) {
+      if (row.value === null) return "–";
+      return h("span", {class: "note"}, row.seeds > 1 ? "one for each seed" : row.reason ?? "none");
+    }
+    const place = (value) => high > low ? 100 * (value - low) / (high - low) : 0;
+    const style = `left:${place(row.ci95_low)}%;width:${place(row.ci95_high) - place(row.ci95_low)}%`;
+    return h("span", {class: "interval"},
+      h("span", {class: "strip", "aria-hidden": "true"}, h("i", {style}),
+        h("b", {style: `left:${place(row.value)}%`})),
+      `${number(row.ci95_low)} to ${number(row.ci95_high)}`);
+  }
+
+  /** Models x columns of the paper's table of a dataset. */
+  function paper(root, evaluation, here, shown) {
+    const {parts} = boards();
+    const byWord = new Map([...here.keys()].map((part) => [stp.part(parts[part]), part]));
+    let columns = columnsOf(evaluation)
+      .map((c) => ({title: [c.variable, c.metric].filter(Boolean).join(" "), part: byWord.get(stp.part(c))}))
+      .filter((c) => c.part !== undefined);
+    if (!columns.length) {
+      root.append(h("p", {class: "note"}, "The paper has no table for this; all measures are shown."));
+      columns = [...here.keys()].map((part) => ({title: stp.partTitle(parts[part]), part}));
+    }
+    const models = new Map();
+    for (const {part} of columns) {
+      for (const row of here.get(part)) {
+        if (!shown(row)) continue;
+        const word = `${row.model}|${row.variant}`;
+        if (!models.has(word)) models.set(word, {model: row.model, variant: row.variant});
+        models.get(word)[`part-${part}`] = row;
+      }
+    }
+    const reasons = [];  // notes below the table: they are long, and the same in many places
+    const order = [...stp.core().models.keys()];
+    const rows = [...models.values()].sort((a, b) => order.indexOf(a.model) - order.indexOf(b.model));
+    const cells = rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)}));
+    stp.table(root, {
+      name: "paper",
+      caption: `${evaluation.tested}: the paper's columns, the best of each marked ★; ${stp.origin(cells)}`,
+      rows,
+      rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
+      columns: [
+        {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
+        ...columns.map(({title, part}) => ({
+          key: stp.part(parts[part]), title: `${title}\u00a0${stp.direction(parts[part].convention)}`.trim(),
+          numeric: true, about: stp.partTitle(parts[part]), value: (row) => row[`part-${part}`]?.value,
+          cell: (row) => paperCell(evaluation, parts[part], row[`part-${part}`], reasons),
+        })),
+      ],
+    });
+    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))));
+    if (rows.some((row) => columns.some(({part}) => (row[`part-${part}`]?.published ?? null) !== null))) {
+      root.append(h("p", {class: "note"}, "Small, in a second line: the value that the paper prints."));
+    }
+  }
+
+  function paperCell(evaluation, part, row, reasons) {
+    if (!row) return null;
+    if (row.value === null) {
+      const reason = row.reason ?? "no value";
+      if (!reasons.includes(reason)) reasons.push(reason);
+      return stp.value(["none", h("sup", {}, String(reasons.indexOf(reason) + 1))],
+        stp.cellsOf({...evaluation, ...pick(row)})[0], part, {title: reason});
+    }
+    const shown = valueCell(evaluation, part, row);
+    return h("span", {}, row.rank === 1 ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,
+      row.published === null ? null
+        : h("small", {class: "note printed"}, h("span", {class: "hidden"}, "printed "), number(row.published)));
+  }
+})();

@@ -1,0 +1,226 @@
+"use strict";
+// Which differences between models are more than chance: a matrix of pairs, and ranks beside it.
+(() => {
+  const {h, number} = stp;
+  const VERDICTS = {
+    better: {sign: "▲", text: "significantly better"},
+    worse: {sign: "▼", text: "significantly worse"},
+    same: {sign: "≈", text: "no significant difference"},
+    unknown: {sign: "?", text: "not tested"},
+  };
+
+  let grouped = null;
+  /** Rows of comparisons and ranks, by key of the evaluation. */
+  function tables() {
+    if (!grouped) {
+      const by = (columnar) => Map.groupBy(stp.rows(columnar), (row) => evaluations.of(row)?.key);
+      const {comparisons, ranks} = stp.data("significance");
+      grouped = {comparisons: by(comparisons), ranks: by(ranks)};
+    }
+    return grouped;
+  }
+  const comparisonsOf = (one) => tables().comparisons.get(one.key) ?? [];
+  const ranksOf = (one) => tables().ranks.get(one.key) ?? [];
+
+  /** A pair as seen from one of its models: difference = this one minus the other. */
+  function seen(row, model, variant) {
+    const turned = row.model === model && row.variant === variant;
+    const minus = (value) => (value === null ? null : -value);
+    const verdict = row.reason !== null || row.p_corrected === null ? "unknown"
+      : row.better === null ? "same" : isBetter(row, model, variant) ? "better" : "worse";
+    return {
+      ...row, verdict,
+      one: evaluations.named(model, variant),
+      two: turned ? evaluations.named(row.other, row.other_variant) : evaluations.named(row.model, row.variant),
+      difference: turned ? minus(row.difference) : row.difference,
+      low: turned ? minus(row.ci95_high) : row.ci95_low,
+      high: turned ? minus(row.ci95_low) : row.ci95_high,
+    };
+  }
+
+  /** Whether the better model of a pair is this one; a variant tells by the sign of the difference. */
+  function isBetter(row, model, variant) {
+    if (row.model !== row.other) return row.better === model;
+    const first = row.model === model && row.variant === variant;
+    const {higher} = evaluations.direction(row.convention);
+    return (row.difference < 0) === (first === (higher ?? false));
+  }
+
+  function sentence(pair) {
+    const {text} = VERDICTS[pair.verdict];
+    if (pair.verdict === "unknown") return `${pair.one} and ${pair.two}: ${text} (${pair.reason ?? "no test"}).`;
+    const interval = pair.low === null ? "" : `, 95 % interval ${number(pair.low)} to ${number(pair.high)}`;
+    return `${pair.one} minus ${pair.two}: ${signed(pair.difference)}${interval}; p ${number(pair.p_corrected, 2)} `
+      + `(corrected; ${number(pair.p, 2)} alone); smallest detectable difference ${number(pair.detectable)}: `
+      + `${pair.verdict === "same" ? text : `${pair.one} is ${text}`}.`;
+  }
+
+  const signed = (value) => (value === null ? "–"
+    : `${value > 0 ? "+" : value < 0 ? "−" : ""}${number(Math.abs(value), 3)}`);
+
+  function matrix(root, lines, rows, name) {
+    const told = h("p", {class: "told", id: "pair", "aria-live": "polite"},
+      "Point at a pair, or move to it with the tab key, to read its test.");
+    const between = (a, b) => rows.find((row) =>
+      (row.model === a.model && row.variant === a.variant && row.other === b.model && row.other_variant === b.variant)
+      || (row.model === b.model && row.variant === b.variant && row.other === a.model && row.other_variant === a.variant));
+    const cell = (a, b) => {
+      if (a === b) return h("td", {class: "self"}, "");
+      const row = between(a, b);
+      const pair = row ? seen(row, a.model, a.variant)
+        : {verdict: "unknown", one: a.label, two: b.label, difference: null, reason: "not compared"};
+      const tell = () => { told.textContent = sentence(pair); };
+      return h("td", {class: `pair ${pair.verdict}`},
+        h("button", {type: "button", title: sentence(pair), "aria-label": sentence(pair), onfocus: tell,
+          onmouseenter: tell, onclick: tell}, h("span", {class: "sign"}, VERDICTS[pair.verdict].sign), " ",
+        signed(pair.difference)));
+    };
+    const caption = `${name}: the model of the row minus that of the column`;
+    root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
+      h("table", {class: "pairs"}, h("caption", {}, caption),
+        h("thead", {}, h("tr", {}, h("td"), lines.map((line) => h("th", {scope: "col"}, line.label)))),
+        h("tbody", {}, lines.map((a) =>
+          h("tr", {}, h("th", {scope: "row"}, a.label), lines.map((b) => cell(a, b))))))));
+    root.append(h("p", {class: "note"}, Object.entries(VERDICTS).map(([verdict, {sign, text}]) =>
+      h("span", {class: `key pair ${verdict}`}, h("span", {class: "sign"}, sign), ` ${text}`))), told);
+  }
+
+  function pairTable(root, rows, name) {
+    const details = h("details", {}, h("summary", {}, "The tests as a table"));
+    root.append(details);
+    stp.table(details, {
+      name: "significance-pairs",
+      caption: `${name}: every pair`,
+      columns: [
+        {key: "one", title: "Model"},
+        {key: "two", title: "Other"},
+        {key: "difference", title: "Model − other", numeric: true, cell: (row) => signed(row.difference)},
+        {key: "low", title: "95 % from", numeric: true},
+        {key: "high", title: "to", numeric: true},
+        {key: "p", title: "p", numeric: true},
+        {key: "p_corrected", title: "p corrected", numeric: true},
+        {key: "detectable", title: "Smallest detectable", numeric: true},
+        {key: "verdict", title: "Model is", cell: (row) => `${VERDICTS[row.verdict].sign} ${VERDICTS[row.verdict].text}`},
+        {key: "clusters", title: "Clusters", numeric: true},
+        {key: "reason", title: "Why not tested"},
+      ],
+      rows: rows.map((row) => seen(row, row.model, row.variant)),
+    });
+  }
+
+  function ranks(root, rows, name) {
+    const valued = rows.filter((row) => row.rank !== null)
+      .map((row) => ({...row, label: evaluations.named(row.model, row.variant)}))
+      .sort((a, b) => a.rank - b.rank || (a.rank_low ?? a.rank) - (b.rank_low ?? b.rank));
+    if (!valued.length) {
+      return evaluations.absent(root, `There are no ranks: ${evaluations.reasons(rows, "no model has a value")}.`);
+    }
+    const span = (row) => (row.rank_low === null ? "" : ` (95 %: ${row.rank_low} to ${row.rank_high})`);
+    const first = valued[0];
+    const share = first.best_share === null ? "" : `, best in ${number(first.best_share * 100, 3)} % of resamples`;
+    const open = valued.some((row) => row.rank_low === null);
+    const description = `Ranks by ${name}, 1 is best: ${first.label} is at ${first.rank}${span(first)}${share}; `
+      + `${valued.at(-1).label} at ${valued.at(-1).rank}${span(valued.at(-1))}. `
+      + `${open ? `Some have no interval: ${evaluations.reasons(valued, "no resamples")}` : "Bars are 95 % intervals over resamples of clusters"}.`;
+    const place = stp.plot(root, {
+      name: "ranks",
+      title: "Ranks and their uncertainty",
+      description,
+      traces: valued.map((row) => {
+        const {line, marker} = evaluations.style(row.model);
+        return {name: row.label, mode: "markers", x: [row.rank], y: [row.label], showlegend: false,
+          marker: {...marker, size: 11},
+          error_x: {type: "data", symmetric: false, array: [row.rank_high - row.rank],
+            arrayminus: [row.rank - row.rank_low], visible: row.rank_low !== null, color: line.color, width: 6, thickness: 1.5}};
+      }),
+      layout: {
+        height: 130 + 30 * valued.length,
+        xaxis: {title: {text: "rank, 1 is best"}, dtick: valued.length > 12 ? 2 : 1, tick0: 1,
+          range: [0.5, valued.length + 0.5]},
+        yaxis: {autorange: "reversed", type: "category"},
+      },
+      numbers: {
+        columns: [
+          {key: "label", title: "Model"},
+          {key: "rank", title: "Rank", numeric: true},
+          {key: "rank_low", title: "95 % from", numeric: true},
+          {key: "rank_high", title: "to", numeric: true},
+          {key: "best_share", title: "Best in", numeric: true,
+            cell: (row) => (row.best_share === null ? "–" : `${number(row.best_share * 100, 3)} %`)},
+          {key: "models", title: "Models", numeric: true},
+          {key: "clusters", title: "Clusters", numeric: true},
+          {key: "reason", title: "Why no interval"},
+        ],
+        rows: valued,
+      },
+    });
+    place.style.minHeight = "0";
+  }
+
+  /** In words: how many pairs differ, and which of the others the first does not differ from. */
+  function summary(rows, ranked) {
+    const tested = rows.filter((row) => row.p_corrected !== null);
+    const differ = tested.filter((row) => row.better !== null);
+    if (!tested.length) {
+      return `No pair was tested (${evaluations.reasons(rows, "no reason is known")}): the differences below may be chance.`;
+    }
+    let text = `${differ.length} of ${tested.length} tested pairs differ significantly (95 %, corrected by Holm).`;
+    const first = ranked.filter((row) => row.rank === 1);
+    if (first.length === 1) {
+      const label = evaluations.named(first[0].model, first[0].variant);
+      const open = rows.filter((row) => (row.model === first[0].model && row.variant === first[0].variant)
+        || (row.other === first[0].model && row.other_variant === first[0].variant))
+        .map((row) => seen(row, first[0].model, first[0].variant)).filter((pair) => pair.verdict !== "better");
+      text += open.length
+        ? ` ${label} has the best value, but it is not significantly better than ${evaluations.joined(open.map((p) => p.two))}.`
+        : ` ${label} is significantly better than all others.`;
+    }
+    return text;
+  }
+
+  stp.section({
+    id: "significance",
+    title: "Significance",
+    about: "Paired tests of every two models on the same test samples, and how sure ranks are.",
+    draw(root) {
+      const wanted = evaluations.list().filter((one) => ranksOf(one).length || comparisonsOf(one).length);
+      if (!wanted.length) {
+        return evaluations.absent(root, "Nothing was compared: this store holds no evaluation of two models.");
+      }
+      const chosen = stp.filters(root, [
+        ...evaluations.choices(wanted),
+        {key: "metric", label: "Metric", options: (so) => {
+          const one = evaluations.chosenOf(so);
+          const rows = [...ranksOf(one), ...comparisonsOf(one)];
+          return evaluations.parts(one, rows, (row) => (row.rank ?? row.difference ?? null) !== null);
+        }},
+      ]);
+      const one = evaluations.chosenOf(chosen);
+      evaluations.whose(root, evaluations.cellsOf(one));
+      const of = (rows) => rows.filter((row) => evaluations.partId(row) === chosen.metric);
+      const [pairs, ranked] = [of(comparisonsOf(one)), of(ranksOf(one))];
+      const name = evaluations.partText(one, pairs[0] ?? ranked[0]);
+      root.append(h("h3", {}, `${one.label}: ${name}`));
+      if (!stp.data("significance").complete) {
+        root.append(h("p", {class: "note"}, "Conventions of the tables of results only; the tables comparisons "
+          + "and ranks of the results store have all."));
+      }
+      const tested = pairs.some((row) => row.difference !== null);
+      const place = (line) => ranked.find((r) => r.model === line.model && r.variant === line.variant)?.rank ?? 1e6;
+      const lines = [...one.models.values()].sort((a, b) => place(a) - place(b));
+      if (tested) {
+        root.append(h("p", {}, summary(pairs, ranked)));
+        const both = h("div", {class: "beside"});
+        const [left, right] = [h("div"), h("div")];
+        both.append(left, right);
+        root.append(both);
+        matrix(left, lines, pairs, name);
+        pairTable(left, pairs, name);
+        ranks(right, ranked, name);
+      } else {
+        evaluations.absent(root, `No pair of models can be tested: ${evaluations.reasons(pairs, "there is no second model with a value")}.`);
+        ranks(root, ranked, name);
+      }
+    },
+  });
+})();

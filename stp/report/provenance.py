@@ -1,0 +1,97 @@
+"""Provenance: the values of every cell in full digits, and the artefacts behind it.
+
+An artefact stands here once; cells and other artefacts name it by its number.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import Rows, asked, by_columns, columnar
+from stp.report.places import PART, Numbers, cells
+from stp.score.options import CELL_KEYS
+
+VALUES = f"""
+SELECT {", ".join(CELL_KEYS)}, {", ".join(PART)}, value, ci95_low, ci95_high, n, clusters, reason
+FROM overall ORDER BY convention, variable, level, threshold"""
+
+ARTEFACTS = """
+SELECT
+    path, stage, fingerprint, code_fingerprint, "commit", host, device, slurm_job,
+    strftime(finished, '%Y-%m-%d %H:%M') AS finished, seconds, python, packages, bytes, inputs
+FROM artefacts ORDER BY rowid"""
+
+LOCKS = """
+SELECT
+    lock, any_value(dataset) AS dataset, any_value(release) AS release,
+    any_value(source) AS source, count(*) AS files, sum(bytes)::BIGINT AS bytes,
+    list({'file': file, 'sha256': sha256} ORDER BY file)[:3] AS first
+FROM raw_files GROUP BY lock ORDER BY lock"""
+
+FOLDERS_OF_CELLS = """
+SELECT data_folder, model_folder, predictions_folder, scores_folder, perceptual_folder
+FROM cells ORDER BY rowid"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Describe what is behind the values.
+
+    Args:
+        database: the results store.
+        results: the folder it lies in.
+
+    Returns:
+        ``values`` (``cell`` and ``part`` are numbers; the former of ``core.cells``), ``parts``,
+        ``artefacts`` (``inputs`` are numbers of others, ``lock`` that of the raw files or -1),
+        ``behind`` (of each cell, numbers of its artefacts) and ``locks``.
+    """
+    numbers, parts = cells(database), Numbers(PART)
+    keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)
+    _, found = asked(database, VALUES)
+    values = [(numbers.of(row[:keys]), parts.of(row[keys:behind]), *row[behind:]) for row in found]
+    values.sort(key=lambda row: row[:2])
+    names, made = asked(database, ARTEFACTS)
+    number = {row[0]: index for index, row in enumerate(made)}
+    locks = columnar(database, "SELECT * EXCLUDE (first) FROM (" + LOCKS + ")")
+    firsts = [row[-1] for row in asked(database, LOCKS)[1]]
+    lock_of = {name: index for index, name in enumerate(_texts(locks["columns"]["lock"]))}
+    _, folders = asked(database, FOLDERS_OF_CELLS)
+    return {
+        "parts": parts.columnar(),
+        "values": by_columns(
+            ["cell", "part", "value", "ci95_low", "ci95_high", "n", "clusters", "reason"],
+            values,
+            exact=("value", "ci95_low", "ci95_high"),
+        ),
+        "artefacts": by_columns([*names[:-1], "inputs", "lock"], _linked(made, number, lock_of)),
+        "behind": [[number[path] for path in _paths(row, number)] for row in folders],
+        "locks": locks,
+        "first_files": firsts,
+    }
+
+
+def _texts(column: Any) -> list[str]:
+    return [column["words"][code] for code in column["codes"]] if column else []
+
+
+def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
+    """Let artefacts name what they are made from by number."""
+    rows = []
+    for *about, written in made:
+        inputs = [path for path in json.loads(written or "{}").values() if isinstance(path, str)]
+        lock = next((lock_of[path] for path in inputs if path in lock_of), -1)
+        rows.append((*about, [number[path] for path in inputs if path in number], lock))
+    return rows
+
+
+def _paths(folders: Iterable[str | None], known: dict[str, int]) -> list[str]:
+    """Paths of artefacts in the store, from the folders where they lie."""
+    found = []
+    for folder in folders:
+        parts = Path(folder).parts if folder else ()
+        tails = ("/".join(parts[at:]) for at in range(len(parts)))
+        found += [path for path in tails if path in known][:1]
+    return found

@@ -1,0 +1,44 @@
+"""Significance: paired comparisons of any two models, and ranks with their uncertainty."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import asked, columnar
+from stp.report.numbered import IN_TABLES, PART
+
+MOST = 40_000
+"""Pairs in the page; with more, only the conventions of the tables of results are in."""
+
+WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Comparisons and ranks of the store.
+
+    Returns:
+        ``comparisons`` and ``ranks``, as the tables of these names; ``complete``: whether all
+        conventions are in, or those of the tables of results only.
+
+    Raises:
+        StpError: the store is older than the code.
+    """
+    _, [(count,)] = asked(database, "SELECT count(*) FROM comparisons")
+    complete = count <= MOST
+    which = "true" if complete else IN_TABLES
+    return {
+        "complete": complete,
+        "comparisons": columnar(
+            database,
+            f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, other, other_variant, "
+            "difference, ci95_low, ci95_high, p, p_corrected, better, detectable, clusters, reason "
+            f"FROM comparisons s WHERE {which} ORDER BY rowid",
+        ),
+        "ranks": columnar(
+            database,
+            f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, rank, rank_low, "
+            "rank_high, best_share, models, clusters, reason "
+            f"FROM ranks s WHERE {which} ORDER BY rowid",
+        ),
+    }

@@ -1,0 +1,73 @@
+"""Spectra: mean power of truth and forecasts by wavenumber, at the first and last lead time."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from stp.errors import StpError
+from stp.render.figures.kinds import SPECTRA
+from stp.render.figures.spectra import mean_spectra
+from stp.report.columns import asked
+from stp.report.numbered import NUMBERED, SAME_CELL
+from stp.score.options import CELL_KEYS
+
+DIGITS = 5
+
+WITH_SPECTRA = f"""
+WITH {NUMBERED}
+SELECT
+    {", ".join(f"n.{key}" for key in CELL_KEYS if key != "seed")}, n.source, n.scale, n.leaky,
+    list(n.seed ORDER BY n.cell) AS seeds, list(n.scores_folder ORDER BY n.cell) AS folders,
+    list(n.cell ORDER BY n.cell) AS cells
+FROM numbered n
+JOIN overall s ON {SAME_CELL} AND s.convention = '{SPECTRA}' AND s.value IS NOT NULL
+    AND s.variable IS NULL
+GROUP BY ALL ORDER BY min(n.cell)"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Mean spectra over samples, then over seeds, from the sums beside the scores.
+
+    Returns:
+        ``lines``: one per model and evaluation: its ``cells`` by number, ``leads`` (the first and
+        the last), and at each of them ``forecast`` and ``truth``, lists of power over wavenumbers
+        from 1 on. ``unread``: number of the first cell -> why its spectra cannot be read.
+
+    Raises:
+        StpError: the store is older than the code.
+    """
+    names, rows = asked(database, WITH_SPECTRA)
+    lines, unread = [], {}
+    for row in rows:
+        about = dict(zip(names, row, strict=True))
+        keys = [
+            {**{key: about[key] for key in CELL_KEYS if key != "seed"}, "seed": seed}
+            for seed in about["seeds"]
+        ]
+        cells = [
+            {"key": key, "scores": folder}
+            for key, folder in zip(keys, about["folders"], strict=True)
+        ]
+        try:
+            spectra = mean_spectra(cells)
+        except StpError as error:
+            unread[about["cells"][0]] = error.what
+            continue
+        last = spectra.observed.shape[1]
+        leads = [1] if last == 1 else [1, last]
+        lines.append(
+            {
+                "cells": about["cells"],
+                "leads": leads,
+                "forecast": [_short(spectra.predicted[:, lead - 1]) for lead in leads],
+                "truth": [_short(spectra.observed[:, lead - 1]) for lead in leads],
+            }
+        )
+    return {"lines": lines, "unread": unread}
+
+
+def _short(values: np.ndarray) -> list[float | None]:
+    """Five digits; None where there is no number."""
+    return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values]

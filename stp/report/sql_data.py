@@ -1,0 +1,192 @@
+"""The store as Parquet files, with all that the SQL console has to know of them."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+from stp.render.schema_page import questions
+
+LARGEST = 64_000_000
+"""Bytes of per-sample scores in the store that still go into a page."""
+
+_SAMPLES = "sample_scores"
+
+
+class Understood(NamedTuple):
+    """What the engine of the page makes of the store's views.
+
+    Args:
+        engine: its version.
+        views: those it understands, in an order in which they can be created.
+        refused: why it refuses the others.
+    """
+
+    engine: str
+    views: list[str]
+    refused: dict[str, str]
+
+
+Relation = dict[str, Any]
+
+
+def relations(database: duckdb.DuckDBPyConnection) -> list[Relation]:
+    """Describe tables, then views: name, kind, comment, columns; and the SQL of views."""
+    found = database.execute(
+        "SELECT table_name, 'table', comment, NULL FROM duckdb_tables() WHERE NOT internal "
+        "UNION ALL "
+        "SELECT view_name, 'view', comment, sql FROM duckdb_views() WHERE NOT internal "
+        "ORDER BY ALL"
+    ).fetchall()
+    columns = database.execute(
+        "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
+        "WHERE NOT internal ORDER BY table_name, column_index"
+    ).fetchall()
+    return [
+        {
+            "name": name,
+            "kind": kind,
+            "comment": comment or "",
+            "columns": [
+                {"name": column, "type": type_, "comment": about}
+                for table, column, type_, about in columns
+                if table == name
+            ],
+            "sql": sql,
+        }
+        for name, kind, comment, sql in sorted(found, key=lambda row: (row[1], row[0]))
+    ]
+
+
+def question_for_engine(described: list[Relation]) -> str:
+    """What console/understood.mjs is asked, as JSON."""
+    tables = [r for r in described if r["sql"] is None or r["name"] == _SAMPLES]
+    views = [r for r in described if r not in tables]
+    return json.dumps(
+        {
+            "tables": [create_table(table) for table in tables],
+            "views": [
+                {"name": v["name"], "create": v["sql"], "instead": create_table(v)} for v in views
+            ],
+        }
+    )
+
+
+def create_table(relation: Relation) -> str:
+    """SQL of an empty table like it; the engine has no type JSON, which is text with a name."""
+    columns = ", ".join(
+        f"{_identifier(column['name'])} {re.sub(r'JSON', 'VARCHAR', column['type'])}"
+        for column in relation["columns"]
+    )
+    return f"CREATE TABLE {_identifier(relation['name'])} ({columns})"
+
+
+def write_data(
+    database: duckdb.DuckDBPyConnection,
+    described: list[Relation],
+    understood: Understood,
+    folder: Path,
+) -> None:
+    """Write ``<table>.parquet`` for each table and refused view, and ``store.json``.
+
+    The same store gives the same bytes. Per-sample scores are left out where they are larger than
+    `LARGEST`, or no longer where the store says.
+
+    Args:
+        described: see `relations`.
+        folder: is made.
+    """
+    folder.mkdir(parents=True)
+    database.execute("SET threads = 1")  # so that rows keep their order
+    by_name = {relation["name"]: relation for relation in described}
+    for name, relation in by_name.items():
+        relation |= {"rows": None, "file": None, "note": None, "left_out": False}
+        if name == _SAMPLES:
+            relation["note"] = _without_samples(database)
+            relation["left_out"] = relation["note"] is not None
+            relation["when_asked"] = True
+        elif name in understood.refused:
+            why = understood.refused[name]
+            relation["note"] = f"Here a table: the engine in the page refuses the view ({why})."
+        if relation["left_out"] or name in understood.views:
+            continue
+        relation["file"] = f"{name}.parquet"
+        relation["rows"] = _write(database, relation, folder / relation["file"])
+    made = [r for r in described if r["file"]]
+    made += [by_name[name] for name in understood.views]
+    store = {
+        "engine": understood.engine,
+        "origin": _origin(database),
+        "setup": [
+            "SET autoinstall_known_extensions = false",
+            "SET autoload_known_extensions = false",
+            *(create_table(r) if r["file"] else r["sql"].rstrip("; \n") for r in made),
+            *(comment for relation in made for comment in _comments(relation)),
+        ],
+        "questions": [{"question": about, "sql": sql} for about, sql in questions()],
+        "relations": [{k: v for k, v in r.items() if k != "sql"} for r in described],
+    }
+    text = json.dumps(store, ensure_ascii=False, indent=1) + "\n"
+    (folder / "store.json").write_text(text, encoding="utf-8")
+
+
+def _write(database: duckdb.DuckDBPyConnection, relation: Relation, path: Path) -> int:
+    name = _identifier(relation["name"])
+    order = "ALL" if relation["kind"] == "view" else "rowid"
+    count = database.execute(
+        f"COPY (FROM {name} ORDER BY {order}) TO {_text(str(path))} "
+        "(FORMAT parquet, COMPRESSION zstd)"
+    ).fetchall()
+    return int(count[0][0])
+
+
+def _without_samples(database: duckdb.DuckDBPyConnection) -> str | None:
+    """Why there are no per-sample scores in the page, if so."""
+    folders = database.execute(
+        "SELECT DISTINCT unnest([scores_folder, perceptual_folder]) AS folder FROM cells"
+    ).fetchall()
+    paths = [Path(folder, "sample_scores.parquet") for (folder,) in folders if folder]
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        return f"Not in the page: {len(missing)} of {len(paths)} files of it are gone."
+    size = sum(path.stat().st_size for path in paths)
+    if size > LARGEST:
+        return (
+            f"Not in the page: {size / 1e6:.0f} MB are more than the {LARGEST / 1e6:.0f} MB that "
+            "a page should load. `stp query` reads them."
+        )
+    return None
+
+
+def _origin(database: duckdb.DuckDBPyConnection) -> str:
+    """Whose bytes the numbers are from: as page/base.js says it."""
+    kinds = database.execute(
+        "SELECT DISTINCT official_paper_protocol, source, protocol FROM cells"
+    ).fetchall()
+    said = {
+        "official bytes, paper's protocol"
+        if official
+        else f"{source} bytes, {protocol} protocol: not comparable with published values"
+        for official, source, protocol in kinds
+    }
+    return "; ".join(sorted(said))
+
+
+def _comments(relation: Relation) -> list[str]:
+    kind = "VIEW" if relation["file"] is None else "TABLE"
+    name = _identifier(relation["name"])
+    return [f"COMMENT ON {kind} {name} IS {_text(relation['comment'])}"] + [
+        f"COMMENT ON COLUMN {name}.{_identifier(column['name'])} IS {_text(column['comment'])}"
+        for column in relation["columns"]
+        if column["comment"]
+    ]
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

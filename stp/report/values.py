@@ -1,0 +1,46 @@
+"""Values over all lead times, for sections that compare tests: the conventions of the tables."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stp.report.columns import columnar
+from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
+
+VALUES = f"""
+WITH {NUMBERED}
+SELECT n.cell, {PART}, s.value, ci95_low AS low, ci95_high AS high, s.n, s.clusters, s.reason
+FROM overall s JOIN numbered n ON {SAME_CELL}
+WHERE {IN_TABLES}
+ORDER BY ALL"""
+
+MATCHED = f"""
+WITH {NUMBERED}
+SELECT n.cell, s.comparison, s.convention, s.n, s.clips, s.value, s.sd, s.repeats, s.reason
+FROM matched_distances s JOIN numbered n ON {SAME_CELL}
+WHERE {IN_TABLES}
+ORDER BY ALL"""
+
+PRINTED = """
+SELECT
+    d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval, d.metric,
+    d.convention, CASE WHEN d.difference IS NOT NULL THEN d.published END AS published,
+    d.why_none
+FROM deltas d WHERE d.dimension IN ('robustness', 'generalization')
+ORDER BY ALL"""
+
+
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+    """Values of each cell, distances at equal N, and printed values that ours compare with.
+
+    Returns:
+        ``values``: one row per cell and part of a convention; ``matched``: one per comparison,
+        cell and convention; ``printed``: one per place of the paper's tables where both have a
+        value, empty with its reason where they do not compare.
+    """
+    return {
+        "values": columnar(database, VALUES),
+        "matched": columnar(database, MATCHED),
+        "printed": columnar(database, PRINTED),
+    }

@@ -1,0 +1,210 @@
+"""Bad input is named with its file and row, and the last good store stays as it is."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from small_store import SmallStore, score_rows, write_receipt
+
+from stp.collect.everything import build_database, collect_dimension
+from stp.errors import StpError
+
+Change = Callable[[pa.Table], pa.Table]
+VALUES = {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    """Two scored cells."""
+    store = SmallStore(tmp_path)
+    store.add("convlstm", "enso", VALUES, seed=0)
+    store.add("convlstm", "enso", VALUES, seed=1)
+    return store
+
+
+def rows_of(store: SmallStore) -> Path:
+    return store.folder / "results" / "collected" / "short_term.parquet"
+
+
+def make(store: SmallStore) -> Path:
+    """Collect, and build the database."""
+    collect_dimension(store.write(), rows_of(store))
+    return build(store)
+
+
+def build(store: SmallStore) -> Path:
+    """Build the database from what is collected."""
+    database = store.folder / "results" / "results.duckdb"
+    build_database(rows_of(store).parent, database)
+    return database
+
+
+def refused(store: SmallStore, spoil: Callable[[], None], again: Callable[..., Path]) -> StpError:
+    """Make a good store, spoil something, and make it again: refused, and nothing has changed."""
+    database = make(store)
+    before = database.read_bytes()
+    spoil()
+    with pytest.raises(StpError) as caught:
+        again(store)
+    assert database.read_bytes() == before
+    left = {path.name for path in database.parent.iterdir()}
+    assert left == {"collected", "results.duckdb"}, "no half-built store lies about"
+    assert caught.value.expected and caught.value.remedy
+    return caught.value
+
+
+def changed(name: str, row: int, value: object) -> Change:
+    """A change of one value of a table."""
+
+    def change(rows: pa.Table) -> pa.Table:
+        column = rows[name].to_pylist()
+        column[row] = value
+        field = rows.schema.field(name)
+        return rows.set_column(
+            rows.schema.get_field_index(name), field, pa.array(column, field.type)
+        )
+
+    return change
+
+
+def retyped(name: str, kind: pa.DataType) -> Change:
+    """A change of the type of a column."""
+    return lambda rows: rows.set_column(
+        rows.schema.get_field_index(name), name, rows[name].cast(kind)
+    )
+
+
+def spare(rows: pa.Table) -> pa.Table:
+    """A column that nobody knows."""
+    return rows.append_column("mood", pa.array(["good"] * len(rows)))
+
+
+def doubled(rows: pa.Table) -> pa.Table:
+    """The second row twice."""
+    return pa.concat_tables([rows, rows.slice(1, 1)])
+
+
+BAD_ROWS = [
+    (changed("value", 1, math.nan), r", row 2: a value is NaN or infinite"),
+    (changed("value", 0, math.inf), r", row 1: a value is NaN or infinite"),
+    (changed("value", 2, None), r", row 3: a value is NULL without a reason"),
+    (changed("convention", 1, "rmse.guess"), r", row 2: convention rmse\.guess, which the manif"),
+    (lambda rows: rows.drop_columns("lead"), r"no column lead"),
+    (retyped("lead", pa.float64()), r"lead is double, not int64"),
+    (spare, r"column mood"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [*BAD_ROWS, (doubled, "row 4: 1 rows appear twice")]
+)
+def test_a_bad_score_artefact_is_refused(store: SmallStore, change: Change, message: str) -> None:
+    folder = Path(store.cells[1]["scores"])
+
+    def spoil() -> None:
+        rows = score_rows(store.cells[1]["key"], VALUES)
+        pq.write_table(change(rows), folder / "scores.parquet")
+        write_receipt(folder, "score")
+
+    error = refused(store, spoil, make)
+    assert error.what.startswith(str(folder / "scores.parquet"))
+    assert re.search(message, error.what), error
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *BAD_ROWS,
+        (doubled, r", row 7: appears twice, first in .*short_term\.parquet, row 2"),
+        (changed("metric", 0, "mae"), r", row 1: the metric is not that of the convention"),
+        (changed("statistic", 0, "mode"), r", row 1: an unknown statistic"),
+        (changed("model", 4, None), r", row 5: a part of the key is NULL"),
+        (changed("model", 4, "tau"), r", row 5: rows of a cell that its manifest does not list"),
+        (lambda rows: rows.slice(0, 3), r": no rows of .*short_term\.json: cells\[1\]"),
+    ],
+)
+def test_a_bad_collected_file_is_refused(store: SmallStore, change: Change, message: str) -> None:
+    path = rows_of(store)
+    error = refused(store, lambda: pq.write_table(change(pq.read_table(path)), path), build)
+    assert error.what.startswith(str(path))
+    assert re.search(message, error.what), error
+
+
+def test_a_damaged_collected_file_is_refused(store: SmallStore) -> None:
+    path = rows_of(store)
+
+    def cut() -> None:
+        path.write_bytes(path.read_bytes()[:-300])
+
+    assert "short_term.parquet: cannot be read" in refused(store, cut, build).what
+
+    def flip() -> None:  # the footer is whole, a page is not
+        content = bytearray(path.read_bytes())
+        content[4:400] = bytes(396)
+        path.write_bytes(bytes(content))
+
+    assert "short_term.parquet: cannot be read" in refused(store, flip, build).what
+
+
+def test_scores_that_lack_a_column_of_the_table_are_refused(store: SmallStore) -> None:
+    folder = Path(store.cells[1]["scores"])
+
+    def spoil() -> None:
+        rows = score_rows(store.cells[1]["key"], {"ssim.range2": {"mean": 0.5}})
+        pq.write_table(rows, folder / "scores.parquet")
+        write_receipt(folder, "score")
+
+    store.manifest["conventions"]["ssim.range2"] = {"higher_is_better": True}
+    error = refused(store, spoil, make)
+    assert error.what == f"{folder / 'scores.parquet'}: no row of rmse.per_frame"
+
+
+def test_a_convention_in_both_score_artefacts_of_a_cell_is_refused(store: SmallStore) -> None:
+    def spoil() -> None:
+        store.add("convlstm", "enso", VALUES, seed=2, perceptual=VALUES)
+
+    error = refused(store, spoil, make)
+    assert "perceptual" in error.what and "other scores of this cell have as well" in error.what
+
+
+def test_two_artefacts_of_one_cell_are_refused(store: SmallStore) -> None:
+    """The same cell in one manifest twice, and in two manifests."""
+
+    def twice() -> None:
+        store.cells.append({**store.cells[1], "scores": store.cells[0]["scores"]})
+
+    error = refused(store, twice, make)
+    assert "manifest.json: cells[2] claims the same cell as cells[1]" in error.what
+    store.cells.pop()
+
+    def again() -> None:
+        rows = rows_of(store)
+        other = rows.with_name("other.parquet")
+        other.write_bytes(rows.read_bytes())
+        other.with_suffix(".json").write_bytes(rows.with_suffix(".json").read_bytes())
+
+    error = refused(store, again, build)
+    claims = r"short_term\.json: cells\[0\] claims the same cell as .*other\.json: cells\[0\]"
+    assert re.search(claims, error.what) and "model convlstm" in error.what
+
+
+def test_a_value_that_does_not_exist_is_null_with_its_reason(store: SmallStore) -> None:
+    exact = {"mean": None, "reason": "predicted exactly"}
+    store.manifest["conventions"]["psnr.per_frame"] = {"higher_is_better": True}
+    store.add("persistence", "enso", {**VALUES, "psnr.per_frame": exact})
+    database = make(store)
+    with duckdb.connect(str(database), read_only=True) as asked:
+        sql = "SELECT value, reason FROM overall WHERE metric = 'psnr'"
+        assert asked.execute(sql).fetchall() == [(None, "predicted exactly")]
+
+
+def test_a_manifest_that_was_cut_is_refused(store: SmallStore) -> None:
+    path = rows_of(store).with_suffix(".json")
+    error = refused(store, lambda: path.write_text(json.dumps({"cells": []})), build)
+    assert str(path) in error.what

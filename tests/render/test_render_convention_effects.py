@@ -1,0 +1,99 @@
+"""The effect of conventions: rankings counted by hand, and read from all four formats."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from small_store import SmallStore
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.collect.everything import build_database, collect_dimension
+from stp.errors import StpError
+from stp.render.convention_effects import grid, read, render_convention_effects
+from stp.score.tables import write_clusters
+
+MODELS = ("persistence", "convlstm", "simvpv2")
+PER_FRAME = {"moving_mnist": [0.5, 0.7, 0.6], "cityscapes": [0.5, 0.6, 0.7]}
+POOLED = {"moving_mnist": [0.6, 0.5, 0.7], "cityscapes": [0.55, 0.66, 0.77]}
+"""SSIM of the models in two conventions: on Moving-MNIST, ConvLSTM falls from first to last."""
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("effects")
+    store = SmallStore(folder)
+    store.manifest["names"]["models"]["simvpv2"] = "SimVPv2"
+    store.manifest["conventions"] |= {
+        "ssim.range1": {"higher_is_better": True, "title": "Structural similarity"},
+        "rmse.pooled": {"higher_is_better": False},
+    }
+    noise = np.random.default_rng(0).normal(0, 0.001, 20)
+    for dataset, values in PER_FRAME.items():
+        for number, model in enumerate(MODELS):
+            pair = {"ssim.range1": values[number], "ssim.range2": POOLED[dataset][number]}
+            cell = store.add(model, dataset, {name: {"mean": v} for name, v in pair.items()})
+            if dataset == "moving_mnist":  # certain differences
+                sums = {name: (v + noise - noise.mean())[:, None, None] for name, v in pair.items()}
+                path, ones = Path(cell["scores"], "cluster_sums.parquet"), np.ones(20, np.int64)
+                write_clusters(path, [f"video{n}" for n in range(20)], ones, sums)
+    # One model is no ranking.
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}, "rmse.pooled": {"mean": 2.0}})
+    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
+    build_database(folder / "collected", folder / "results.duckdb")
+    return folder / "results.duckdb"
+
+
+def test_each_pair_of_rankings_is_a_line(database: Path, tmp_path: Path) -> None:
+    out = tmp_path / "convention_effects.csv"
+    render_convention_effects(database, out)
+    with out.open(newline="") as file:
+        found = {row["tested_on"]: row for row in csv.DictReader(file)}
+    assert set(found) == set(PER_FRAME)
+    for dataset, row in found.items():
+        a, b = np.array(PER_FRAME[dataset]), np.array(POOLED[dataset])
+        expected = spearmanr(a, b).statistic
+        assert float(row["rank_correlation"]) == pytest.approx(expected)
+        assert float(row["relative_difference"]) == pytest.approx(np.median(abs(b - a) / a))
+        assert (row["convention"], row["other"]) == ("ssim.range1", "ssim.range2")
+        assert row["source"] == "synthetic" and row["models"] == "3"
+    moving = found["moving_mnist"]
+    assert (moving["moved"], moving["largest_move"], moving["another_wins"]) == ("3", "2", "yes")
+    assert (found["cityscapes"]["moved"], found["cityscapes"]["another_wins"]) == ("0", "no")
+
+
+def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) -> None:
+    whole = grid(*read(database))
+    overview, ssim = whole.sections
+    assert overview.rows == [
+        ["Structural similarity (ssim)", "2", "2", "1 of 2", "1 of 2", "0.25 (-0.50)", "15 %"]
+    ]
+    assert {str(row[1]) for row in ssim.rows} == {"Moving-MNIST", "cityscapes"}
+    (note,) = ssim.notes
+    assert "ConvLSTM wins by `range1`, SimVPv2 by `range2`; both significantly." in note
+    (warning,) = whole.warnings
+    assert "synthetic bytes, demo protocol" in warning
+    asked = ["conventions", "--database", str(database), "--out", str(tmp_path / "all.csv")]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    for kind in ("md", "tex", "html"):
+        text = (tmp_path / "all").with_suffix(f".{kind}").read_text()
+        assert "Structural similarity" in text and "synthetic bytes" in text
+    shown = CliRunner().invoke(app, asked[:3]).output
+    assert "Structural similarity (ssim)" in shown and "1 of 2" in shown
+
+
+def test_untested_winners_are_said_to_be(database: Path) -> None:
+    rows, whose = read(database)
+    for row in rows:
+        row["another_wins"] = True
+    notes = grid(rows, whose).sections[1].notes
+    assert sum("the two are not tested" in note for note in notes) == 1
+
+
+def test_without_a_store_there_is_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(StpError, match="no such database") as error:
+        render_convention_effects(tmp_path / "none.duckdb", tmp_path / "out.csv")
+    assert "run the table command first" in str(error.value)
+    assert not (tmp_path / "out.csv").exists()

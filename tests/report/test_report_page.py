@@ -1,0 +1,398 @@
+"""The report in a real browser, without a network: what people see, do, hear and send."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from browser import CHROMIUM, DRIVER, Browser
+from report_store import NASTY, SSIM
+
+from stp.report.build import write_report
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+    reason="needs chromium and chromedriver (apt-get install)",
+)
+
+BOARD = "leaderboards?tested=short_term:moving_mnist&metric=ssim&convention=ssim.range2"
+PHONE = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+MODELS = "[...document.querySelectorAll('tbody th')].map((e) => e.textContent)"
+ASKED = """
+return performance.getEntriesByType('resource').map((entry) => entry.name)
+    .filter((name) => !/^(data|blob|file):/.test(name));
+"""
+# Of every text that is seen: its colour on what is behind it, as WCAG 2 defines contrast.
+DIM = """
+const parse = (text) => text.match(/[0-9.]+/g).map(Number);
+const light = (rgb) => {
+  const [r, g, b] = rgb.map((v) => v / 255)
+    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = (e) => {
+  for (let at = e; at; at = at.parentElement) {
+    const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
+    if (a > 0) return [r, g, b];
+  }
+  return [255, 255, 255];
+};
+const seen = (e) => e.checkVisibility() && !e.closest('.hidden, .skip, .plot, option');
+return [...document.querySelectorAll('body *')].filter((e) => seen(e)
+  && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())).map((e) => {
+    const [x, y] = [light(parse(getComputedStyle(e).color).slice(0, 3)), light(behind(e))];
+    const contrast = (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+    return [contrast, e.tagName, e.className, e.textContent.slice(0, 40)];
+  }).filter(([contrast]) => contrast < 4.5);
+"""
+# What somebody who does not see the page would miss.
+UNHEARD = """
+const own = (e) => [...e.childNodes].filter((n) => n.nodeType === 3).map((n) => n.textContent);
+const name = (e) => (e.ariaLabel ?? '') + (e.matches('select, input')
+  ? [...e.labels].flatMap(own).join('') : e.textContent);
+const any = (selector) => [...document.querySelectorAll(selector)];
+const all = (selector) => any(selector).filter((e) => e.checkVisibility());
+const ids = any('[id]').map((e) => e.id);
+const levels = all('h1, h2, h3, h4').map((e) => Number(e.tagName[1]));
+return {
+  unnamed: all('button, a, select, input, summary').filter((e) => !name(e).trim())
+    .map((e) => e.outerHTML),
+  skipped: levels.filter((level, i) => level > (levels[i - 1] ?? 0) + 1),
+  'one title': levels.filter((level) => level === 1).length === 1 ? [] : levels,
+  'no caption': all('table').filter((e) => !e.caption?.textContent.trim()).length,
+  'no heads': all('table').filter((e) => !e.querySelector('thead th[scope=col]')).length,
+  'no row head': all('.grid tbody tr').filter((e) => !e.querySelector('th')).length,
+  'no text': all('img, [role=img], canvas, svg')
+    .filter((e) => !e.closest('[role=img]')?.ariaLabel && !e.alt && !e.closest('.plot')).length,
+  unreachable: all('.scroll').filter((e) => e.tabIndex !== 0 && e.scrollWidth > e.clientWidth)
+    .length,
+  'same id': ids.filter((id, i) => id && ids.indexOf(id) < i),
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("page") / "report" / "index.html"
+    write_report(database, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def window(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("window"), (1200, 900)) as browser:
+        browser.open(page)
+        browser.wait_for("document.documentElement.dataset.ready")
+        yield browser
+
+
+@pytest.fixture
+def browser(window: Browser) -> Browser:
+    """The page, as it was when it was opened."""
+    window.command("Emulation.clearDeviceMetricsOverride")
+    window.run("document.documentElement.dataset.theme = 'light'")
+    go(window, "overview")
+    window.complaints()
+    return window
+
+
+def go(browser: Browser, to: str) -> None:
+    """Follow a link within the page."""
+    browser.run(
+        "const main = document.getElementById('main'), before = main.dataset.drawn;"
+        "if (location.hash === arguments[0]) return;"
+        "location.hash = arguments[0];"
+        "return new Promise((done) => { const look = () =>"
+        " main.dataset.drawn === before ? setTimeout(look, 5) : done(); look(); })",
+        f"#{to}",
+    )
+
+
+def sections(browser: Browser) -> list[str]:
+    found = browser.run(
+        "return [...document.querySelectorAll('#sections a')].map((a) => a.hash.slice(1))"
+    )
+    assert isinstance(found, list) and len(found) >= 5
+    return found
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    """Choose in a filter, as a person does."""
+    browser.run(
+        "const select = document.querySelector(`select[name=${arguments[0]}]`);"
+        "select.value = arguments[1]; select.dispatchEvent(new Event('change'))",
+        name,
+        value,
+    )
+
+
+def address(browser: Browser) -> str:
+    return str(browser.run("return location.hash"))
+
+
+def text(browser: Browser, selector: str) -> str:
+    return str(browser.run(f"return document.querySelector({selector!r})?.textContent ?? ''"))
+
+
+def test_every_section_draws_without_errors_and_without_a_network(browser: Browser) -> None:
+    for section in sections(browser):
+        go(browser, section)
+        assert browser.run("return document.querySelector('nav a[aria-current]').hash") == (
+            f"#{section}"
+        )
+        drawn = browser.run("return document.querySelector('main section').childElementCount")
+        assert drawn > 2, section
+    assert browser.complaints() == []
+    assert browser.run(ASKED) == []
+
+
+def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browser) -> None:
+    said = browser.run(
+        "return [...document.querySelectorAll('.grid tbody tr:not(.group)')].map((row) =>"
+        "[...row.cells].map((cell) => (cell.querySelector('.hidden') ?? cell).textContent))"
+    )
+    paper = "official bytes, the paper's protocol: comparable with published values"
+    leaky = "synthetic stand-in; leaky: test samples overlap with training data"
+    assert sorted(row[:2] for row in said) == [
+        ["ICAR-ENSO", "short term"], ["Moving-MNIST", "short term"],
+    ]  # fmt: skip
+    by_name = {row[0]: sorted(row[2:]) for row in said}
+    assert by_name["Moving-MNIST"] == sorted([f"{paper}; 2 trainings", paper, paper])
+    assert by_name["ICAR-ENSO"] == sorted([leaky, leaky, "not run yet, or running"])
+    choose(browser, "show", "missing")
+    assert browser.run("return document.querySelectorAll('.grid tbody tr:not(.group)').length") == 1
+    browser.click(".sign-button.waiting.number")
+    assert "score: not run" in text(browser, "#dialog")
+    browser.press("Escape")
+
+
+def test_a_leaderboard_ranks_and_says_how_sure_it_is(browser: Browser, database: Path) -> None:
+    go(browser, BOARD)
+    means = {model: sum(run.mean() for run in runs) / len(runs) for model, runs in SSIM.items()}
+    order = sorted(means, key=means.__getitem__, reverse=True)
+    shown = browser.run(
+        "return [...document.querySelectorAll('tbody tr')].map((row) =>"
+        "[...row.cells].map((cell) => cell.textContent))"
+    )
+    titles = {"convlstm": "ConvLSTM", "simvpv2": NASTY, "persistence": "Persistencebaseline"}
+    assert [row[1] for row in shown] == [titles[model] for model in order]
+    assert [float(row[2].split()[0]) for row in shown] == pytest.approx(
+        [means[model] for model in order], abs=1e-4
+    )
+    heads = browser.run(
+        "return [...document.querySelectorAll('thead th')].map((e) => e.textContent)"
+    )
+    first = dict(zip(heads, shown[0], strict=True))
+    assert first["Best in"] == "100 %" and first["Rank, 95\u00a0%"] == "1"
+    assert first["Against the best"] == "the best" and first["Printed"] == "0.9290"
+    assert float(first["Difference"].replace("−", "-")) == pytest.approx(
+        means["convlstm"] - 0.929, rel=1e-2
+    )
+    sd = abs(SSIM["convlstm"][0].mean() - SSIM["convlstm"][1].mean()) / 2**0.5
+    assert first["SD of seeds"] == f"{sd:.2g} (2)"
+    assert "worse" in dict(zip(heads, shown[1], strict=True))["Against the best"]
+    # Where there is no value, the reason stands in its place.
+    choose(browser, "metric", "lpips")
+    assert text(browser, "tbody td.numeric .reason") == "metric not available yet"
+
+
+def test_filters_live_in_the_address_and_a_link_brings_them_back(
+    browser: Browser, page: Path
+) -> None:
+    go(browser, "leaderboards")
+    choose(browser, "domain", "weather")
+    assert address(browser) == "#leaderboards?domain=weather"
+    assert "leaky" in text(browser, "caption") and "synthetic" in text(browser, "caption")
+    choose(browser, "models", "trained")
+    assert browser.run(f"return {MODELS}") == ["ConvLSTM"]
+    choose(browser, "domain", "")
+    assert address(browser) == "#leaderboards?models=trained"
+    go(browser, "overview")
+    go(browser, "leaderboards?domain=weather&layout=paper")
+    chosen = "document.querySelector('select[name={}]').value"
+    assert browser.run(f"return {chosen.format('layout')}") == "paper"
+    assert browser.run(f"return {chosen.format('domain')}") == "weather"
+    # What a link names and the store does not have falls back to what it has.
+    go(browser, "leaderboards?domain=sea&metric=none")
+    assert browser.run(f"return {chosen.format('domain')}") == ""
+    assert browser.complaints() == []
+
+
+def test_the_papers_table_marks_the_best_and_shows_what_is_printed(browser: Browser) -> None:
+    go(browser, BOARD + "&layout=paper")
+    rows = browser.run(
+        "return [...document.querySelectorAll('tbody tr')].map((row) =>"
+        "[...row.cells].map((cell) => cell.innerText))"
+    )
+    (best,) = [row for row in rows if "★" in row[1]]
+    assert best[0] == "ConvLSTM" and "0.9290" in best[1]
+    assert all(row[2].startswith("none") for row in rows)
+    assert "metric not available yet" in text(browser, "ol.note")
+
+
+def test_tables_sort_by_keyboard(browser: Browser) -> None:
+    go(browser, BOARD)
+    browser.run("document.querySelector('[data-key=\"board-value\"]').focus()")
+    for expected, way in ((False, "ascending"), (True, "descending")):
+        browser.press("Enter")
+        values = browser.run(
+            "return [...document.querySelectorAll('tbody td .number')]"
+            ".map((e) => Number(e.textContent))"
+        )
+        assert values == sorted(values, reverse=expected)
+        sorted_by = "document.querySelector('th[aria-sort]')"
+        assert browser.run(f"return {sorted_by}.ariaSort") == way
+        # The focus stays where it was, though all was drawn anew.
+        assert browser.run("return document.activeElement.dataset.key") == "board-value"
+    assert "board-sort=value%2Cdown" in address(browser)
+
+
+def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) -> None:
+    go(browser, BOARD)
+    browser.run("document.querySelector('tbody .number').focus()")
+    browser.press("Enter")
+    dialog = text(browser, "#dialog")
+    value = float(SSIM["convlstm"][0].mean())
+    assert repr(value) in dialog, "all digits"
+    for part in ("data range 2", "4b2fd97", "node1", "Python 3.11.7", "bootstrap over 20 clusters"):
+        assert part in dialog, part
+    # The query on it returns it.
+    commands = browser.run(
+        "return [...document.querySelectorAll('#dialog pre')].map((e) => e.textContent)"
+    )
+    with duckdb.connect(str(database), read_only=True) as store:
+        (row,) = store.execute(commands[-1]).fetchall()
+    assert row[0] == value
+    assert "snakemake --profile local results/tables/short_term.csv" in commands
+    assert f"stp trace {value!r} --model convlstm --on moving_mnist" in commands
+    # The other seed is one button away.
+    browser.click("#dialog tbody .number")
+    assert repr(float(SSIM["convlstm"][1].mean())) in text(browser, "#dialog")
+    browser.press("Escape")
+
+
+def test_the_dialog_holds_the_focus_closes_and_has_an_address(browser: Browser) -> None:
+    go(browser, BOARD)
+    browser.run("document.querySelector('tbody .number').focus()")
+    browser.press("Enter")
+    sent = address(browser)
+    assert "cell=" in sent
+    inside = "document.getElementById('dialog').contains(document.activeElement)"
+    assert browser.run(f"return {inside}")
+    for _ in range(25):
+        browser.press("Tab")
+        assert browser.run(f"return {inside} || document.activeElement === document.body")
+    browser.press("Escape")
+    browser.wait_for("!document.getElementById('dialog').open")
+    assert "cell=" not in address(browser)
+    assert browser.run("return document.activeElement.className") == "number"
+    go(browser, "overview")
+    go(browser, sent[1:])
+    assert browser.run("return document.getElementById('dialog').open")
+    assert "ConvLSTM on Moving-MNIST" in text(browser, "#dialog-title")
+    browser.press("Escape")
+    go(browser, "overview?cell=ffff")
+    assert "another report" in text(browser, "#dialog")
+    browser.press("Escape")
+    assert browser.complaints() == []
+
+
+def test_published_values_that_can_be_compared_come_first(browser: Browser) -> None:
+    go(browser, "deltas")
+    shown = browser.run(
+        "return [...document.querySelectorAll('tbody tr')].map((row) =>"
+        "[...row.cells].map((cell) => cell.textContent))"
+    )
+    assert [bool(row[8]) for row in shown] == [False, False, True]
+    assert "synthetic bytes, demo protocol" in shown[2][8] and shown[2][6] == "–"
+    choose(browser, "show", "compared")
+    assert browser.run("return document.querySelectorAll('tbody tr').length") == 2
+
+
+def test_conventions_say_what_they_mean_and_change(browser: Browser) -> None:
+    go(browser, "conventions?metric=ssim")
+    # By range1 the model that wins by range2 comes last, see report_store.py.
+    tables = browser.run(
+        "return [...document.querySelectorAll('table')].map((table) =>"
+        "[...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)))"
+    )
+    (pair,), (ranking,), meanings = tables
+    assert pair[:4] == ["ssim.range1", "ssim.range2", "1 of 1", "1 of 1"]
+    assert "ConvLSTM ≠" in ranking
+    assert [row[0] for row in meanings] == ["ssim.range1", "ssim.range2"]
+
+
+def test_five_questions_have_a_place_a_query_and_an_answer(browser: Browser) -> None:
+    go(browser, "ask")
+    assert browser.run("return document.querySelectorAll('main h3').length") == 5
+    links = browser.run(
+        "return [...document.querySelectorAll('main p a')].map((a) => a.hash.slice(1))"
+    )
+    assert len(links) == 5
+    known = sections(browser)
+    for link in links:
+        go(browser, link)
+        assert link.split("?")[0] in known
+        assert browser.run("return document.querySelector('nav a[aria-current]').hash") == (
+            "#" + link.split("?")[0]
+        )
+    assert browser.complaints() == []
+
+
+def test_a_title_that_looks_like_code_is_shown_as_it_is(browser: Browser) -> None:
+    for section in sections(browser):
+        go(browser, section)
+        assert browser.run("return document.getElementById('bad')") is None
+    go(browser, BOARD)
+    assert NASTY in browser.run(f"return {MODELS}")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_can_be_read(browser: Browser, theme: str) -> None:
+    browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
+    for section in [*sections(browser), BOARD, BOARD + "&layout=paper"]:
+        go(browser, section)
+        assert browser.run(DIM) == [], section
+    go(browser, BOARD)
+    browser.click("tbody .number")
+    assert browser.run(DIM) == []
+    browser.press("Escape")
+
+
+def test_everything_can_be_heard(browser: Browser) -> None:
+    for section in [*sections(browser), BOARD, BOARD + "&layout=paper"]:
+        go(browser, section)
+        found: dict[str, Any] = browser.run(UNHEARD)
+        assert not {what: which for what, which in found.items() if which}, section
+
+
+def test_a_phone_scrolls_nothing_sideways_but_tables(browser: Browser) -> None:
+    browser.command("Emulation.setDeviceMetricsOverride", **PHONE)
+    for section in [*sections(browser), BOARD, BOARD + "&layout=paper"]:
+        go(browser, section)
+        root = "document.documentElement"
+        assert browser.run(f"return {root}.scrollWidth - {root}.clientWidth") == 0, section
+    go(browser, BOARD)
+    browser.run("document.querySelector('tbody .number').click()")
+    dialog = "document.getElementById('dialog')"
+    assert browser.run(f"return {dialog}.scrollWidth <= {dialog}.clientWidth")
+    browser.press("Escape")
+
+
+def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> None:
+    ground = "return getComputedStyle(document.body).backgroundColor"
+
+    def brightness() -> int:
+        return sum(map(int, re.findall(r"\d+", browser.run(ground))[:3]))
+
+    for scheme in ("dark", "light"):
+        wanted = {"name": "prefers-color-scheme", "value": scheme}
+        browser.command("Emulation.setEmulatedMedia", features=[wanted])
+        browser.wait_for(f"document.documentElement.dataset.theme === '{scheme}'")
+        assert (brightness() < 200) == (scheme == "dark")
+    browser.click("#theme")
+    assert brightness() < 200
+    browser.command("Emulation.setEmulatedMedia", features=[])

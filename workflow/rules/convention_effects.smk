@@ -1,0 +1,29 @@
+# results.duckdb -> how much of the rankings is convention: whatever dimensions the scale has
+
+
+localrules:
+    render_convention_effects,
+
+
+TABLES.append("results/tables/convention_effects.csv")
+
+
+rule render_convention_effects:
+    input:
+        # Their text changes only together with the rows.
+        ancient(list(MANIFESTS.values())),
+        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
+    output:
+        **in_all_formats("convention_effects"),
+        table="results/tables/convention_effects.csv",
+    log:
+        "results/logs/render/convention_effects.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        database="results/results.duckdb",
+    shell:
+        "stp conventions --database {params.database} --out {output.table} --log {log}"
