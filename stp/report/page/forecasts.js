@@ -110,6 +110,10 @@ stp.section((() => {
     const heading = h("h3", {}, `${evaluation.tested} `,
       evaluation.origin.map((cell) => [stp.badge(cell), " "]).flat());
     root.append(heading);
+    if (stp.hasSection("leaderboards") && evaluation.origin.length === 1) {
+      const tested = `${evaluation.dimension}:${evaluation.case}`;
+      root.append(h("p", {}, h("a", {href: stp.link("leaderboards", {tested})}, "The leaderboard of this evaluation")));
+    }
     if (evaluation.gap) {
       root.append(h("p", {class: "gap"}, `No pictures: ${evaluation.gap}`));
       return;
@@ -290,7 +294,7 @@ stp.section((() => {
         && value === Math[higher ? "max" : "min"](...means);
       const cell = h("td", {class: "numeric"}, "–");
       now.push((lead) => { cell.textContent = lead < 0 || !leads ? "–" : score(leads[lead]); });
-      const arrow = typeof higher !== "boolean" ? "" : higher ? " ↑" : " ↓";
+      const arrow = ` ${stp.direction(metric.convention)}`.trimEnd();
       rows.push(h("tr", {}, h("th", {scope: "row", title: metric.convention}, metric.title + arrow),
         h("td", {class: `numeric${best ? " best" : ""}`}, score(value) + (best ? "*" : "")), cell));
     });
