@@ -110,10 +110,6 @@ stp.section((() => {
     const heading = h("h3", {}, `${evaluation.tested} `,
       evaluation.origin.map((cell) => [stp.badge(cell), " "]).flat());
     root.append(heading);
-    if (stp.hasSection("leaderboards") && evaluation.origin.length === 1) {
-      const tested = `${evaluation.dimension}:${evaluation.case}`;
-      root.append(h("p", {}, h("a", {href: stp.link("leaderboards", {tested})}, "The leaderboard of this evaluation")));
-    }
     if (evaluation.gap) {
       root.append(h("p", {class: "gap"}, `No pictures: ${evaluation.gap}`));
       return;
@@ -123,12 +119,19 @@ stp.section((() => {
     const view = {...chosen, evaluation, sample, piece: stp.data(sample.piece).variables[number],
       scales: sample.scales[number], variable: evaluation.variables[number]};
     root.append(
-      h("p", {}, `Sample ${sample.number}, ${sample.clip}: ${sample.why}.`),
+      h("p", {}, `Sample ${sample.number}, ${sample.clip}: ${sample.why}.`, board(evaluation)),
       ...legends(view));
     const grid = h("div", {class: `panels ${view.size}`, style: `--side: ${SIZES[view.size]}`});
     const panels = view.view === "pair" ? pair(view, grid) : everything(view, grid);
     root.append(wiper(view), grid, controls(view, panels), small(view, report));
     start(root, view, panels, shown);
+  }
+
+  /** Where the numbers of all samples are. */
+  function board({dimension, case: name, origin}) {
+    if (!stp.hasSection("leaderboards") || origin.length > 1) return null;
+    const href = stp.link("leaderboards", {tested: `${dimension}:${name}`});
+    return [" ", h("a", {href}, "Leaderboard of all samples")];
   }
 
   function small({evaluation, sample}, report) {
@@ -142,9 +145,10 @@ stp.section((() => {
         + `Pictures take ${stp.number(report.used, 3)} MB of this page, of ${report.megabytes} MB that `
         + "they may; every evaluation may take an equal part, and all of its models are stored alike. "
         + "Errors were computed from the predictions, not from pictures."),
-      evaluation.is_picture ? null : h("p", {}, "The scale of values leaves out the outermost percent of "
-        + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
-        + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
+      evaluation.is_picture ? h("p", {}, "Values from 0 to 1 are shown as they are; what lies outside is clipped.")
+        : h("p", {}, "The scale of values leaves out the outermost percent of "
+          + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
+          + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
       h("p", {}, "Scores are of this sample alone: the mean over lead times (* is the best of these models), "
         + "and that of the frame that is shown."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
@@ -161,9 +165,6 @@ stp.section((() => {
       const signed = scales[1][0] < 0;
       made.push(bar(signed ? "Error: forecast − truth" : "Error: mean |forecast − truth| of red, green, blue",
         scales[1], unit));
-    }
-    if (evaluation.is_picture && view !== "errors") {
-      made.push(h("p", {class: "note"}, "Values from 0 to 1 are shown as they are; what lies outside is clipped."));
     }
     return made;
   }
@@ -332,7 +333,8 @@ stp.section((() => {
         disabled: !panels.length, oninput: (event) => go(Number(event.target.value))}),
       h("output", {class: "lead"}),
       h("label", {}, h("span", {class: "hidden"}, "Frames per second"),
-        h("select", {"data-key": "forecasts-speed", onchange: (event) => { player.speed = Number(event.target.value); }},
+        h("select", {"data-key": "forecasts-speed",
+          onchange: (event) => { player.speed = Number(event.target.value); }},
           SPEEDS.map((s) => h("option", {value: s, selected: s === player.speed}, `${s} per s`)))));
   }
 
