@@ -66,6 +66,7 @@ VERBS = {
     "show_artefact": ["show", "d0000"],
     "trace": ["trace", "0.742"],
 }
+FINDING = ["findings", "8"]
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -297,12 +298,15 @@ def test_parquet_keeps_the_types_of_the_database(results: Path, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", ["query", "schema", "tables", "table", "compare", "show", "trace"])
+@pytest.mark.parametrize(
+    "name", ["query", "schema", "tables", "table", "compare", "show", "trace", "findings"]
+)
 def test_every_verb_has_every_format(results: Path, tmp_path: Path, name: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(printed(results, *VERBS[name], "-f", "csv"))))
+    verb = VERBS.get(name, FINDING)
+    rows = list(csv.DictReader(io.StringIO(printed(results, *verb, "-f", "csv"))))
     paths = {end: tmp_path / f"rows.{end}" for end in ("csv", "json", "md", "parquet", "txt")}
     for path in paths.values():
-        assert printed(results, *VERBS[name], "--out", str(path)) == "", "the file has it all"
+        assert printed(results, *verb, "--out", str(path)) == "", "the file has it all"
     assert list(csv.DictReader(io.StringIO(paths["csv"].read_text()))) == rows and rows
     table = pq.read_table(paths["parquet"])
     assert table.num_rows == len(rows) and table.column_names == list(rows[0])
