@@ -38,6 +38,8 @@ class Body:
     behind: float = 0.7
 
 
+BODY = Body()
+
 Force = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Positions, velocities and wanted velocities, each (S, N, 2), to forces in newtons, (S, N, 2)."""
 

@@ -127,7 +127,7 @@ def extract(
         here = np.flatnonzero(whole[:, moment])
         person[place, : len(here)] = names[here]
         for column, number in enumerate(here):
-            positions[place, column] = cut(pieces[number], moment)
+            positions[place, column] = cut(pieces[number], int(moment))
     observed, future = positions[:, :, :observe], positions[:, :, observe:]
     if protocol == "strict":
         observed = box(observed, smooth)

@@ -53,5 +53,5 @@ def test_one_gaussian_of_the_last_step_is_that_of_scikit_learn(samples):
 
 def test_collisions_of_two_who_meet_and_one_who_does_not():
     along = np.arange(7)[:, None] * np.array([1.0, 0.0])
-    paths = np.stack([along, along[::-1] + (0, 0.2), along + (0, 3)])[None]
+    paths = np.stack([along, np.add(along[::-1], [0, 0.2]), np.add(along, [0, 3])])[None]
     assert errors.collisions(paths).tolist() == [[True, True, False]]

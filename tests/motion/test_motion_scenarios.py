@@ -57,7 +57,7 @@ def test_overlapping_scenarios_are_one_episode():
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__.rpartition(".")[2])
 def test_no_future_reaches_a_prediction_under_strict(model):
     """Whatever happens after the last observed position, predictions are the same."""
-    before = [line(6, wobble=1), line(6, (-0.4, 0.1), wobble=2) + (4, 0.5)]
+    before = [line(6, wobble=1), np.add(line(6, (-0.4, 0.1), wobble=2), [4, 0.5])]
     predictions = []
     for shift in (0.0, 3.0):
         paths = [

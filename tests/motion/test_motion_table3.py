@@ -4,7 +4,6 @@ The paper truncates or rounds its last digit. The means rest on 31 overlapping s
 episodes.
 """
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,7 @@ from stp.motion.predictors import constant_velocity, karamouzas, social_force
 from stp.motion.readers import ewap, trajnetpp
 from stp.motion.scenarios import Scenarios, extract
 
-RAW = Path(os.environ.get("STP_RAW_MIRROR", "")) / "atlas"
-pytestmark = [
-    pytest.mark.sample_bytes,
-    pytest.mark.skipif(not os.environ.get("STP_RAW_MIRROR"), reason="STP_RAW_MIRROR is not set"),
-]
+pytestmark = pytest.mark.sample_bytes
 
 SOF = {
     "eth": (1199.9814, 1488.0152, 1.00834, 998.6924, 0.0050174, 0.1076019),
@@ -46,14 +41,15 @@ PRINTED = {
 
 
 @pytest.fixture(scope="module")
-def eth() -> Scenarios:
-    tracks = trajnetpp.read(RAW / "atlas_dataset/eth_data/biwi_eth.ndjson", step=6, dt=0.4)
+def eth(raw_mirror: Path) -> Scenarios:
+    path = raw_mirror / "atlas/atlas_dataset/eth_data/biwi_eth.ndjson"
+    tracks = trajnetpp.read(path, step=6, dt=0.4)
     return extract(tracks.part(0.2, 1), observe=6, predict=10, protocol="atlas-paper")
 
 
 @pytest.fixture(scope="module")
-def obstacles():
-    folder = RAW / "atlas_dataset/eth_data"
+def obstacles(raw_mirror: Path):
+    folder = raw_mirror / "atlas/atlas_dataset/eth_data"
     return maps.read_picture(folder / "map-eth.png", folder / "H-eth.txt")
 
 
@@ -89,9 +85,9 @@ def test_force_models(model, calibrated, eth, obstacles):
     assert std == pytest.approx(printed_std, abs=0.01)
 
 
-def test_the_original_obsmat_gives_the_same(eth):
+def test_the_original_obsmat_gives_the_same(eth, raw_mirror):
     """TrajNet++ left out 92 rows, rounded, and counts frames from 0: no scenario changes."""
-    path = RAW / "opentraj/datasets/ETH/seq_eth/obsmat.txt"
+    path = raw_mirror / "atlas/opentraj/datasets/ETH/seq_eth/obsmat.txt"
     tracks = ewap.read(path, step=6, dt=0.4)
     assert len(tracks) == 8908
     whole = extract(tracks.part(0.2, 1), observe=6, predict=10, protocol="atlas-paper")
@@ -102,8 +98,9 @@ def test_the_original_obsmat_gives_the_same(eth):
     assert mean == pytest.approx(0.283, abs=0.001)
 
 
-def test_students03_has_no_scenario_at_all():
+def test_students03_has_no_scenario_at_all(raw_mirror):
     """In a crowd somebody always comes or goes: the rule that all stay finds nothing (facts)."""
-    tracks = ewap.read(RAW / "opentraj/datasets/UCY/students03/obsmat.txt", step=10, dt=0.4)
+    path = raw_mirror / "atlas/opentraj/datasets/UCY/students03/obsmat.txt"
+    tracks = ewap.read(path, step=10, dt=0.4)
     assert len(extract(tracks, observe=8, predict=12, protocol="atlas-paper")) == 0
     assert len(extract(tracks, observe=4, predict=4, protocol="atlas-paper")) == 4

@@ -22,7 +22,7 @@ class Parameters:
 def predict(
     scenarios: Scenarios, steps: int, parameters: Parameters, obstacles: Obstacles | None = None
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is. Obstacles are no hindrance."""
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is; obstacles do not matter."""
     velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt
     return np.asarray(scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead)

@@ -49,7 +49,7 @@ class Parameters:
     flat_to_end: float = 5.6
     strength: float = 0.8
     obstacle_factor: float = 37.0
-    body: forces.Body = forces.Body()
+    body: forces.Body = forces.BODY
 
     def magnitude(self, distance: np.ndarray) -> np.ndarray:
         """Newtons at a distance that is left until a collision, metres."""

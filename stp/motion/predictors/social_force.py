@@ -38,7 +38,7 @@ class Parameters:
     strength_obstacle: float = 518.0
     range_obstacle: float = 0.12
     contact_obstacle: float = 750.0
-    body: forces.Body = forces.Body()
+    body: forces.Body = forces.BODY
 
 
 def predict(

@@ -43,7 +43,7 @@ class Parameters:
     strength_obstacle: float = 225.0
     range_obstacle: float = 0.11
     contact_obstacle: float = 1188.0
-    body: forces.Body = forces.Body()
+    body: forces.Body = forces.BODY
 
 
 def meeting(
