@@ -1,10 +1,10 @@
 """Predictors over all people and scenarios at once give what they give person by person."""
 
 import numpy as np
-import per_person
 import pytest
 from crowds import crowd
 
+from benchmarks.plain import motion as plain
 from stp.motion import obstacles
 from stp.motion.predictors import constant_velocity, karamouzas, social_force, zanlungo
 
@@ -21,7 +21,7 @@ PLACES = {
 def test_the_same_as_person_by_person(model, place):
     scenarios = crowd(scenes=12, people=7)
     together = model.predict(scenarios, 10, model.Parameters(), PLACES[place])
-    alone = per_person.predict(model, scenarios, 10, model.Parameters(), PLACES[place])
+    alone = plain.predict(model, scenarios, 10, model.Parameters(), PLACES[place])
     np.testing.assert_allclose(together, alone, rtol=1e-9, atol=1e-9)
 
 
@@ -32,7 +32,7 @@ def test_parameters_at_the_ends_of_the_search_space(model):
         given = {name: ends[end] for name, ends in model.SEARCH.items()}
         parameters = model.Parameters(**given)
         together = model.predict(scenarios, 6, parameters, PLACES["map"])
-        alone = per_person.predict(model, scenarios, 6, parameters, PLACES["map"])
+        alone = plain.predict(model, scenarios, 6, parameters, PLACES["map"])
         np.testing.assert_allclose(together, alone, rtol=1e-6, atol=1e-6)
 
 

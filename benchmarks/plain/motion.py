@@ -1,4 +1,4 @@
-"""The force models once more, person by person, for comparison: slow, and easy to check."""
+"""The force models of Atlas once more, person by person: slow, and easy to check."""
 
 import math
 
@@ -13,8 +13,7 @@ from stp.motion.velocity import weights
 
 def nearest(position: np.ndarray, obstacles: Obstacles) -> tuple[np.ndarray, float]:
     """Look at every obstacle."""
-    distances = [math.dist(position, other) for other in obstacles.position]
-    best = distances.index(min(distances))
+    best = int(np.argmin(np.sqrt(((obstacles.position - position) ** 2).sum(axis=1))))
     return obstacles.position[best], float(obstacles.radius[best])
 
 
