@@ -1,5 +1,6 @@
-"""Read what people walk around: pictures with a homography, and lists of discs."""
+"""Read what people walk around: pictures with a homography, semantic grids, and lists of discs."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,48 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
         raise StpError(f"{picture}: no pixel is 255", expected="obstacles in white")
     world = np.column_stack([pixels, np.ones(len(pixels))]) @ matrix.T
     return cells(world[:, :2] / world[:, 2:])
+
+
+def read_grid(path: Path, obstacle_class: int = 1) -> Obstacles:
+    """Read a semantic grid of Atlas: ndjson with one ``map`` and a ``surface`` for each cell.
+
+    Cells beyond the walls are obstacles as well (THÖR). The map's angle is 0 in all released files,
+    and never used by the released code; another one is refused.
+
+    Args:
+        path: of the file.
+        obstacle_class: number of the class that people cannot walk on.
+
+    Raises:
+        StpError: the file cannot be read, has no map, is turned, or lacks cells.
+    """
+    about, rows = None, []
+    try:
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                entry = json.loads(line)
+                about = entry.get("map", about)
+                if "surface" in entry:
+                    cell = entry["surface"]
+                    rows.append((cell["x"], cell["y"], cell["surf_class"]))
+        origin = (float(about["origin_x"]), float(about["origin_y"]))  # type: ignore[index]
+        size, turned = float(about["resolution"]), float(about["theta"])  # type: ignore[index]
+        wanted = int(about["h"]) * int(about["w"])  # type: ignore[index]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error!r})",
+            expected="a semantic grid: a line with map, and lines with surface",
+            remedy="fetch the file again",
+        ) from None
+    if turned:
+        raise StpError(f"{path}: the map is turned by {turned}", expected="theta 0")
+    if len(rows) != wanted:
+        raise StpError(
+            f"{path}: {len(rows)} cells", expected=f"{wanted} of them, height times width"
+        )
+    grid = np.array(rows)
+    blocked = grid[grid[:, 2] == obstacle_class, :2]
+    return cells(blocked * size + origin)
 
 
 def read_discs(path: Path) -> Obstacles:
