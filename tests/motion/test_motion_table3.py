@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stp.motion import errors, maps
-from stp.motion.predictors import constant_velocity, karamouzas, social_force
+from stp.motion.predictors import constant_velocity, karamouzas, social_force, social_gan
 from stp.motion.readers import ewap, trajnetpp
 from stp.motion.scenarios import Scenarios, extract
 
@@ -83,6 +83,13 @@ def test_force_models(model, calibrated, eth, obstacles):
     digits = 0.001 if calibrated == "eth" else 0.01
     assert mean == pytest.approx(printed, abs=digits)
     assert std == pytest.approx(printed_std, abs=0.01)
+
+
+def test_social_gan(eth, raw_mirror):
+    """The paper does not say what this cell was observed for; six positions give its mean."""
+    network = social_gan.load(raw_mirror / "atlas/weights/sgan_eth_12.pt")
+    found = errors.displacement(social_gan.predict(eth, 10, network), eth.future)
+    assert errors.by_scenario(errors.ade(found)).mean() == pytest.approx(0.787, abs=0.01)
 
 
 def test_the_original_obsmat_gives_the_same(eth, raw_mirror):
