@@ -1,0 +1,55 @@
+"""Where one cannot walk: points of a map, or discs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    """Obstacles of a place.
+
+    Attributes:
+        kind: ``grid``: cells of a map, without a size of their own; ``discs``.
+        position: float64 (M, 2), metres.
+        radius: float64 (M,), metres; 0 for cells of a map.
+    """
+
+    kind: Literal["grid", "discs"]
+    position: np.ndarray
+    radius: np.ndarray
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.position)
+
+    def nearest(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the obstacle whose centre is the nearest.
+
+        Args:
+            position: (..., 2), metres; NaN where nobody is.
+
+        Returns:
+            its centre (..., 2) and radius (...); NaN where the position is.
+        """
+        flat = position.reshape(-1, 2)
+        there = np.isfinite(flat).all(axis=1)
+        found = np.full(flat.shape, np.nan)
+        radius = np.full(len(flat), np.nan)
+        if there.any():
+            _, number = self._tree.query(flat[there])
+            found[there], radius[there] = self.position[number], self.radius[number]
+        return found.reshape(position.shape), radius.reshape(position.shape[:-1])
+
+
+def cells(position: np.ndarray) -> Obstacles:
+    """Cells of a map, (M, 2)."""
+    return Obstacles("grid", position, np.zeros(len(position)))
+
+
+def discs(position: np.ndarray, radius: np.ndarray) -> Obstacles:
+    """Discs with centres (M, 2) and radii (M,)."""
+    return Obstacles("discs", position, radius)

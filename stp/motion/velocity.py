@@ -1,0 +1,44 @@
+"""The velocity with which somebody seems to want to go on."""
+
+from typing import Literal
+
+import numpy as np
+
+Mode = Literal["gaussian", "linear", "constant"]
+SIGMA = 1.5
+"""Of the Gaussian window, in steps (Atlas, released configuration)."""
+
+
+def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
+    """How much each velocity counts, oldest first; the sum is 1.
+
+    The paper's formula has no normalisation, and would give 0.37 of the speed; the released code
+    normalises (Atlas, section IV-A).
+
+    Args:
+        velocities: how many there are.
+        mode: ``gaussian``: half a bell, the newest most; ``linear``: all alike; ``constant``: the
+            newest alone.
+    """
+    if mode == "linear":
+        return np.full(velocities, 1 / velocities)
+    if mode == "constant":
+        return np.eye(velocities)[-1]
+    away = velocities - 0.5 - np.arange(velocities)
+    bell = np.exp(-0.5 * (away / SIGMA) ** 2)
+    return np.asarray(bell / bell.sum())
+
+
+def filtered(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.ndarray:
+    """Average the observed velocities.
+
+    Args:
+        observed: (..., O, 2), metres.
+        dt: seconds between two positions.
+        mode: see `weights`.
+
+    Returns:
+        (..., 2), metres per second.
+    """
+    velocities = np.diff(observed, axis=-2) / dt
+    return np.asarray(np.einsum("v,...va->...a", weights(velocities.shape[-2], mode), velocities))
