@@ -152,4 +152,6 @@ def test_the_package_has_no_files_but_modules():
         *(f"preference/page.{kind}" for kind in ("css", "html", "js")),
     }
     others = {p.relative_to(ROOT / "stp").as_posix() for p in files if p.suffix != ".py"}
-    assert others == shown
+    # Rules name the files of the report and of its console as their inputs.
+    parts = {name for name in others if name.startswith(("report/page/", "report/console/"))}
+    assert others - parts == shown
