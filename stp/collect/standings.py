@@ -111,8 +111,9 @@ def standings(
             report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} that are new")
         made[evaluation.key] = _computed(evaluation, rows)
     found = [made.get(one.key) or known[one.key] for one in evaluations]
-    ranks = pa.concat_tables([RANKS.empty_table(), *(one for one, _ in found)])
-    comparisons = pa.concat_tables([COMPARISONS.empty_table(), *(one for _, one in found)])
+    # A manifest has cells, so there is an evaluation.
+    ranks = pa.concat_tables([one for one, _ in found])
+    comparisons = pa.concat_tables([one for _, one in found])
     if cache is not None and (new or known.keys() - {one.key for one in evaluations}):
         keys = [one.key for one in evaluations]
         _keep(cache / RANKS_FILE, ranks, keys, [len(one) for one, _ in found])
@@ -313,15 +314,14 @@ def _kept(folder: Path | None) -> dict[str, Both]:
     if [ranks.schema, comparisons.schema] != wanted or not of_one_time:
         return {}
     compared = _by_key(comparisons)
-    return {
-        key: (rows, compared.get(key, COMPARISONS.empty_table()))
-        for key, rows in _by_key(ranks).items()
-    }
+    none = comparisons.drop_columns("key").slice(0, 0)  # of a model that is alone
+    return {key: (rows, compared.get(key, none)) for key, rows in _by_key(ranks).items()}
 
 
 def _by_key(table: pa.Table) -> dict[str, pa.Table]:
     """The rows of each key, which lie together."""
-    rows, start, found = table.drop_columns("key"), 0, {}
+    rows = table.drop_columns("key").replace_schema_metadata(None)
+    start, found = 0, {}
     for counted in pc.value_counts(table["key"]).to_pylist():
         found[counted["values"]] = rows.slice(start, counted["counts"])
         start += counted["counts"]
