@@ -109,8 +109,8 @@ def standings(
             report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} that are new")
         made[evaluation.key] = _computed(evaluation, rows)
     found = [made.get(one.key) or known.of(one.key) for one in evaluations]
-    ranks = pa.concat_tables([RANKS.empty_table(), *(one for one, _ in found)])
-    comparisons = pa.concat_tables([COMPARISONS.empty_table(), *(one for _, one in found)])
+    ranks = pa.concat_tables([one for one, _ in found])
+    comparisons = pa.concat_tables([one for _, one in found])
     if cache is not None and (new or known.keys - {one.key for one in evaluations}):
         keys = [one.key for one in evaluations]
         _keep(cache / RANKS_FILE, ranks, keys, [len(one) for one, _ in found])
@@ -318,12 +318,17 @@ class _Kept(NamedTuple):
         return cls(RANKS.empty_table(), COMPARISONS.empty_table(), set())
 
     def of(self, key: str) -> tuple[pa.Table, pa.Table]:
-        """The rows of an evaluation."""
+        """The rows of an evaluation, which stand together."""
         ranks, comparisons = (
-            table.filter(pc.equal(table["key"], key)).drop_columns("key")
+            table.slice(*_place(table["key"].to_pylist(), key)).drop_columns("key")
             for table in (self.ranks, self.comparisons)
         )
         return ranks, comparisons
+
+
+def _place(keys: list[str], key: str) -> tuple[int, int]:
+    """Where the rows of a key begin, and how many they are."""
+    return (keys.index(key), keys.count(key)) if key in keys else (0, 0)
 
 
 def _keep(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:
