@@ -208,6 +208,7 @@ def test_printed_values_are_drawn_only_where_they_compare(page: Browser, ask: As
         "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY frame_interval"
     )
     assert official["SimVPv2, printed"]["y"] == pytest.approx([None, *[v for (v,) in found]])
+    assert "Open markers are the printed values" in text(page, "figcaption")
     synthetic = at(page, "robustness", tested="bridge")
     assert not any("printed" in name for name in synthetic)
 

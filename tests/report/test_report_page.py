@@ -268,6 +268,7 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
         (row,) = store.execute(commands[-1]).fetchall()
     assert row[0] == value
     assert "snakemake --profile local results/tables/short_term.csv" in commands
+    assert any(re.fullmatch(r"stp show a0+1", command) for command in commands)
     assert f"stp trace {value!r} --model convlstm --on moving_mnist" in commands
     # The other seed is one button away.
     browser.click("#dialog tbody .number")

@@ -91,7 +91,7 @@
         const best = made.some((one) => one.lines.includes(line));
         return {
           name: line.label, mode: several ? "markers+text" : "markers", x: [line[axis] / size], cliponaxis: false, y: [line.value],
-          text: several ? [line[several] || "nothing trained"] : undefined, textposition: "top center",
+          text: several ? [line[several] || "nothing trained"] : undefined, textposition: "middle right",
           visible: hidden.has(line.label) ? "legendonly" : true,
           marker: {...marker, size: 12, line: best ? {color: ink, width: 2} : {width: 0}},
           error_y: {...evaluations.errorBars([line]), color: marker.color},
