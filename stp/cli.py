@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from stp import exits
 from stp.cluster.launch import SAVED
 from stp.cluster.signals import Terminated
 from stp.disk import disk_error
@@ -19,6 +20,7 @@ from stp.verbs import (  # noqa: F401
     search,
     progress,
     results,
+    show,
     findings,
     report,
     figures,
@@ -29,6 +31,7 @@ from stp.verbs import (  # noqa: F401
     external,
     perceptual,
     store,
+    export,
 )
 
 
@@ -60,4 +63,4 @@ def _complain(error: StpError) -> NoReturn:
     print(f"stp: error: {first}", file=sys.stderr)
     for line in rest:
         print(f"  {line}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(exits.of(error))

@@ -84,6 +84,20 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
     return paths
 
 
+def whose_bytes(plan: Plan) -> dict[str, str]:
+    """Say whose bytes the numbers of each dimension are from, and of all together (``all``)."""
+    tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
+    for made in plan.cells:
+        tested[made.cell.dimension].add(made.cell.tested_on)
+    tested["all"] = set().union(*tested.values())
+    said = {}
+    for dimension, names in tested.items():
+        datasets = [plan.config.datasets[name] for name in names]
+        sources = sorted({one.releases[one.release].source for one in datasets})
+        said[dimension] = f"{' and '.join(sources)}, scale {plan.config.scale.scale}"
+    return said
+
+
 def write_profile_input(
     model: str, dataset: str, write: bool = True, results: Path = RESULTS
 ) -> Path:

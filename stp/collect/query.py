@@ -4,13 +4,20 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.text import Text
 
+from stp.disk import beside, writing
 from stp.errors import StpError
+from stp.render.text_table import Column, plain
 
 Format = Literal["table", "csv", "json", "markdown"]
 
@@ -43,6 +50,39 @@ def answer(
     Raises:
         StpError: there is no database, or DuckDB refuses the statement.
     """
+    with _reading(database) as connection:
+        found = connection.execute(sql, list(values))
+        # DuckDB answers None to an empty statement, whatever its stubs say.
+        columns = [column[0] for column in found.description or []] if found else []
+        rows = found.fetchall() if columns else []
+    if not columns:
+        raise _no_rows(sql)
+    return columns, rows
+
+
+def save(database: Path, sql: str, path: Path, values: Sequence[Any] = ()) -> int:
+    """Write the answer of a statement as a Parquet file; columns keep the types that they have in
+    DuckDB (times, lists, JSON).
+
+    Returns:
+        the number of rows.
+
+    Raises:
+        StpError: see `answer`; or the file cannot be written.
+    """
+    with writing(path), beside(path) as temporary:
+        with _reading(database) as connection:
+            found = connection.sql(sql, params=list(values) or None)
+            # DuckDB answers None to a statement without rows, whatever its stubs say.
+            if found is None:
+                raise _no_rows(sql)
+            found.write_parquet(str(temporary))
+        return int(pq.read_metadata(temporary).num_rows)
+
+
+@contextmanager
+def _reading(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database for reading; what DuckDB refuses is said in its words."""
     if not database.is_file():
         raise StpError(
             f"{database}: no such database",
@@ -52,23 +92,41 @@ def answer(
         )
     try:
         with duckdb.connect(str(database), read_only=True) as connection:
-            found = connection.execute(sql, list(values))
-            # DuckDB answers None to an empty statement, whatever its stubs say.
-            columns = [column[0] for column in found.description or []] if found else []
-            rows = found.fetchall() if columns else []
+            yield connection
     except duckdb.Error as error:
         raise StpError(
             f"DuckDB: {error}",
             expected="one SQL statement that reads",
             remedy="'SHOW ALL TABLES' lists tables and columns; 'FROM duckdb_columns()' explains",
         ) from None
-    if not columns:
-        raise StpError(
-            f"the statement {sql!r} returns no columns",
-            expected="one SQL statement that reads, such as SELECT",
-            remedy="'SHOW ALL TABLES' lists tables and columns",
-        )
-    return columns, rows
+
+
+def _no_rows(sql: str) -> StpError:
+    return StpError(
+        f"the statement {sql!r} returns no columns",
+        expected="one SQL statement that reads, such as SELECT",
+        remedy="'SHOW ALL TABLES' lists tables and columns",
+    )
+
+
+def save_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    path: Path,
+    types: Mapping[str, pa.DataType],
+) -> None:
+    """Write rows that no statement gives as a Parquet file.
+
+    Args:
+        types: of columns that may have no value at all; others are what their values are.
+
+    Raises:
+        StpError: two columns have one name, or the file cannot be written.
+    """
+    _check_distinct(columns)
+    arrays = [pa.array([row[i] for row in rows], types.get(name)) for i, name in enumerate(columns)]
+    with writing(path), beside(path) as temporary:
+        pq.write_table(pa.table(arrays, names=list(columns)), temporary)
 
 
 def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
@@ -90,33 +148,31 @@ def _check(format: str) -> None:
         )
 
 
-def _readable(value: Any) -> str:
+def readable(value: Any) -> str:
     """Write a value for people."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_readable, value)) + "]"
+        return "[" + ", ".join(map(readable, value)) + "]"
     return str(value)
 
 
 def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    cells = [columns] + [[_readable(value) for value in row] for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    numeric = [
-        all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
-        for i in range(len(columns))
+    return plain(text_columns(columns, rows))
+
+
+def text_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Column]:
+    """The columns of an answer as texts: numbers at the right; NULL dim, where there are styles."""
+    return [
+        Column(
+            name,
+            all(isinstance(row[i], (int, float, Decimal)) or row[i] is None for row in rows),
+            [Text(readable(row[i]), style="dim" if row[i] is None else "") for row in rows],
+        )
+        for i, name in enumerate(columns)
     ]
-    lines = [
-        "  ".join(
-            text.rjust(width) if right else text.ljust(width)
-            for text, width, right in zip(row, widths, numeric, strict=True)
-        ).rstrip()
-        for row in cells
-    ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    return "\n".join(lines) + "\n"
 
 
 def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
@@ -125,7 +181,7 @@ def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
         clean = [value.replace("|", "\\|").replace("\n", " ") for value in values]
         return "| " + " | ".join(clean) + " |"
 
-    body = [line([_readable(value) for value in row]) for row in rows]
+    body = [line([readable(value) for value in row]) for row in rows]
     return "\n".join([line(columns), "|" + "---|" * len(columns), *body]) + "\n"
 
 
@@ -138,23 +194,51 @@ def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    _check_distinct(columns)
+    records = [dict(zip(columns, map(for_json, row), strict=True)) for row in rows]
+    return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+
+
+def of_csv(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Read the columns and rows of a CSV file; the types are those that all values of a column
+    have.
+
+    Raises:
+        StpError: DuckDB cannot read it.
+    """
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute("FROM read_csv(?, sample_size = -1)", [str(path)])
+            return [column[0] for column in found.description or []], found.fetchall()
+    except duckdb.Error as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the CSV file of a table",
+            remedy="delete it and make it again",
+        ) from None
+
+
+def _check_distinct(columns: Sequence[str]) -> None:
     if len(set(columns)) < len(columns):
         raise StpError(
             f"several columns have one name: {', '.join(columns)}",
-            expected="distinct names, because they are the keys in JSON",
+            expected="distinct names, because they are the keys in JSON and Parquet",
             remedy="name columns with AS",
         )
-    records = [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
-    return json.dumps(records, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """Turn what JSON cannot say (NaN and infinity) into text, inside lists too."""
+def for_json(value: Any) -> Any:
+    """Turn what JSON cannot say into what it can: NaN, infinity and times become text; exact
+    decimals numbers, where no digit is lost. Inside lists and dictionaries, too."""
+    if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
+        return float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
+    if isinstance(value, list | tuple):
+        return [for_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): for_json(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 _WRITERS = {"table": _table, "csv": _csv, "json": _json, "markdown": _markdown}

@@ -212,13 +212,14 @@ def _ranks(runs: list[_Run], direction: Direction) -> Iterable[dict[str, Any]]:
     """Rank the models, and again in each resample; equal ones share the smallest rank."""
     valued = [run for run in runs if run.value is not None]
     losses = [direction.loss(run.value) for run in valued if run.value is not None]
+    places = {(run.model, run.variant): place for place, run in enumerate(valued)}
     spread, why_not = _spread(valued, direction)
     for run in runs:
         row: dict[str, Any] = {"model": run.model, "variant": run.variant, "reason": run.reason}
         if run.value is not None and not direction.known:
             row |= {"reason": NO_DIRECTION}
         elif run.value is not None:
-            place = valued.index(run)
+            place = places[run.model, run.variant]
             rank = 1 + sum(loss < losses[place] for loss in losses)
             row |= {"rank": rank, "models": len(valued), "reason": why_not}
             if spread is not None:
@@ -309,9 +310,9 @@ class _Kept(NamedTuple):
             if folder is not None:
                 ranks = read_parquet(folder / RANKS_FILE)
                 comparisons = read_parquet(folder / COMPARISONS_FILE)
-                if ranks.schema == RANKS.insert(0, _KEY) and comparisons.schema == (
-                    COMPARISONS.insert(0, _KEY)
-                ):
+                wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
+                of_one_time = ranks.schema.metadata == comparisons.schema.metadata
+                if [ranks.schema, comparisons.schema] == wanted and of_one_time:
                     return cls(ranks, comparisons, set(ranks["key"].unique().to_pylist()))
         except (OSError, pa.ArrowException):
             pass
@@ -327,6 +328,9 @@ class _Kept(NamedTuple):
 
 
 def _keep(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:
+    """Write one of the two files; what both say of their keys shows that they belong together."""
+    column = pa.array(np.repeat(np.array(keys, dtype=object), counts), pa.string())
+    of_all = hashlib.sha256("\n".join(keys).encode()).hexdigest()
+    kept = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})
     with beside(path) as temporary:
-        column = pa.array(np.repeat(np.array(keys, dtype=object), counts), pa.string())
-        pq.write_table(rows.add_column(0, _KEY, column), temporary)
+        pq.write_table(kept, temporary)

@@ -1,22 +1,91 @@
 """From a number on paper back to where it comes from: ``stp trace NUMBER``."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stp.collect.query import answer
+from stp.collect.cell import Json, lineage
+from stp.collect.cell import rows as ask
 from stp.errors import StpError
+from stp.exits import NothingFoundError
 from stp.score.options import CELL_KEYS
 
-KEY = ", ".join(key if key != "seed" else "coalesce(seed, -1)" for key in CELL_KEYS)
 MOST = 20
-"""Values that are shown, at most."""
+"""Values that are shown to people, at most."""
 
+KINDS = {
+    "value": "of one cell, over all lead times",
+    "mean over seeds": "of several cells that differ in their seed",
+    "difference": "ours minus the published value",
+    "published": "printed in the paper",
+    "lead": "of one cell, at one lead time",
+}
+"""What a number can be, in the order in which they are shown."""
 
-def ask(database: Path, sql: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-    """The rows of an answer, by the names of its columns."""
-    columns, rows = answer(database, sql, values)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+_CASE = tuple(key for key in CELL_KEYS if key != "seed")
+_PART = "convention, NULL AS metric, variable, level, threshold"
+_WHOSE = "source, scale, protocol, official_paper_protocol AS comparable"
+
+SQL = f"""
+WITH values AS (
+    SELECT
+        'value' AS kind, {", ".join(CELL_KEYS)}, {_PART}, NULL::BIGINT AS lead, value, {_WHOSE},
+        [scores_fingerprint] AS scores, NULL AS remark
+    FROM overall
+    UNION ALL BY NAME
+    SELECT
+        'lead' AS kind, {", ".join(CELL_KEYS)}, {_PART}, lead, value, {_WHOSE},
+        [scores_fingerprint] AS scores
+    FROM by_lead
+    UNION ALL BY NAME
+    SELECT
+        'mean over seeds' AS kind, {", ".join(f"l.{key}" for key in _CASE)},
+        {_PART.replace("NULL AS metric, ", "")}, l.value, l.source, l.scale,
+        l.official_paper_protocol AS comparable, c.protocol, c.scores,
+        'of ' || l.seeds || ' seeds' AS remark
+    FROM leaderboard l JOIN (
+        SELECT
+            {", ".join(_CASE)}, source, scale, leaky, any_value(protocol) AS protocol,
+            list(scores_fingerprint ORDER BY seed) AS scores
+        FROM cells GROUP BY ALL
+    ) c USING ({", ".join(_CASE)}, source, scale, leaky)
+    WHERE l.seeds > 1
+    UNION ALL BY NAME
+    SELECT
+        'difference' AS kind, d.dimension, d.model, d.trained_on, d.tested_on, d.subset,
+        d.convention, d.metric, d.difference AS value, true AS comparable, c.source, c.scale,
+        c.protocol, c.setting, c.scores,
+        'ours ' || d.value || ' - published ' || d.published AS remark
+    FROM deltas d LEFT JOIN (
+        SELECT
+            dimension, model, trained_on, tested_on, subset, setting,
+            CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
+                AS frame_interval,
+            any_value(source) AS source, any_value(scale) AS scale,
+            any_value(protocol) AS protocol, list(scores_fingerprint ORDER BY seed) AS scores
+        FROM cells WHERE variant = 'default' AND train_subset = 'all' GROUP BY ALL
+    ) c
+        ON c.dimension = d.dimension AND c.model = d.model AND c.trained_on = d.trained_on
+        AND c.tested_on = d.tested_on AND c.subset = d.subset
+        AND c.frame_interval IS NOT DISTINCT FROM d.frame_interval
+    UNION ALL BY NAME
+    SELECT
+        'published' AS kind, dimension, coalesce(model, method) AS model,
+        coalesce(trained_on, train_dataset) AS trained_on,
+        coalesce(dataset, trained_on, test_dataset) AS tested_on, setting, metric, value,
+        [] AS scores,
+        concat_ws('; ', 'table ' || "table" || ', ' || method || ' on ' || test_dataset || ': '
+            || raw, nullif(note, '')) AS remark
+    FROM published
+)
+SELECT * FROM values
+WHERE value BETWEEN ? AND ? AND (kind <> 'published' OR abs(value - ?) < 1e-9)
+    AND (?::VARCHAR IS NULL OR model = ?)
+    AND (?::VARCHAR IS NULL OR tested_on = ?)
+ORDER BY
+    list_position({list(KINDS)}, kind), {", ".join(CELL_KEYS)}, convention, metric, variable, level,
+    threshold, lead"""
 
 
 def places(number: str) -> int:
@@ -26,71 +95,70 @@ def places(number: str) -> int:
         StpError: it is no number.
     """
     try:
-        float(number)
+        is_number = math.isfinite(float(number))
     except ValueError:
+        is_number = False
+    if not is_number:
         raise StpError(
             f"{number!r} is no number", expected="a value as a table prints it, such as 0.9248"
-        ) from None
+        )
     digits, _, power = number.lower().partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
 
 
-def matches(database: Path, number: str, model: str | None, on: str | None) -> list[dict[str, Any]]:
-    """All values of the store that are printed like this number, overall values first.
+def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[Any]]:
+    """The question for all values that are printed like a number: a statement and its values.
 
     Args:
-        number: as printed; ``0.92`` stands for all from 0.915 to 0.925.
+        number: as printed; ``0.92`` stands for all from 0.915 to 0.925, but of published values
+            for 0.92 and 0.920 alone, which are known as they are printed.
         model: only of this one.
         on: only of this dataset of the test.
 
     Raises:
-        StpError: it is no number, or nothing in the store is printed so.
+        StpError: it is no number.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
-    chosen = [f"value BETWEEN {low!r} AND {high!r}"]
-    values: list[Any] = []
-    for column, wanted in (("model", model), ("tested_on", on)):
-        if wanted is not None:
-            chosen.append(f"{column} = ?")
-            values.append(wanted)
-    where = " AND ".join(chosen)
-    common = "dimension, model, tested_on, subset, setting, seed, convention, variable, threshold"
-    about = "value, source, protocol, scores_fingerprint AS scores"
-    found = ask(
-        database,
-        f"SELECT {common}, NULL AS lead, {about} FROM overall WHERE {where} UNION ALL "
-        f"SELECT {common}, lead, {about} FROM by_lead WHERE {where} "
-        f"ORDER BY lead NULLS FIRST, {common} LIMIT {MOST + 1}",
-        values * 2,
-    )
+    return SQL, [low, high, float(number), model, model, on, on]
+
+
+def matches(database: Path, number: str, model: str | None, on: str | None) -> list[Json]:
+    """All values of the store that are printed like this number, in the order of `KINDS`.
+
+    Args: see `asked`.
+
+    Raises:
+        NothingFoundError: nothing in the store is printed so.
+        StpError: it is no number.
+    """
+    found = ask(database, *asked(number, model, on))
     if not found:
-        raise StpError(
-            f"no value in {database} is printed as {number}",
-            expected="a value of one cell: means over several seeds, differences and published "
-            "values are in tables alone",
-            remedy="give fewer digits, or look in `stp query 'FROM leaderboard'`",
-        )
+        raise nothing(database, number)
     return found
 
 
-def lineage(database: Path, scores: str) -> list[dict[str, Any]]:
-    """The artefacts behind one score artefact, from data to scores, by its fingerprint."""
-    return ask(
-        database,
-        f"SELECT DISTINCT step, stage, path, fingerprint, code_fingerprint, commit, host, device, "
-        f"seconds, raw_lock FROM lineage WHERE ({KEY}) IN (SELECT ({KEY}) FROM cells "
-        "WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?) ORDER BY step",
-        [scores, scores],
-    )
+def with_lineage(database: Path, found: Sequence[Json]) -> list[Json]:
+    """Each value with its artefacts under ``lineage``: from data to scores, seed by seed."""
+    known: dict[str, list[Json]] = {}
+    for scores in {scores for match in found for scores in match["scores"] or []}:
+        cells = ask(
+            database,
+            "FROM cells WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?",
+            [scores, scores],
+        )
+        known[scores] = lineage(database, cells)
+    return [
+        {**match, "lineage": [step for scores in match["scores"] or [] for step in known[scores]]}
+        for match in found
+    ]
 
 
-def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """How many raw files a lock names, their bytes, and one of them with its checksum."""
-    (row,) = ask(
-        database,
-        "SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes, "
-        "min(file || ', sha256 ' || sha256) AS first FROM raw_files WHERE lock = ?",
-        [lock],
+def nothing(database: Path, number: str) -> NothingFoundError:
+    """Nobody computed or printed such a number."""
+    return NothingFoundError(
+        f"no value in {database} is printed as {number}",
+        expected="a value of a cell, of a lead time, a mean over seeds, a published value or the "
+        "difference to one; with the digits that are printed",
+        remedy="give fewer digits, or look in `stp query 'FROM leaderboard'`",
     )
-    return int(row["files"]), int(row["bytes"]), str(row["first"])

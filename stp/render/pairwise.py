@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from stp.collect.direction import LEVEL
 from stp.collect.manifest import Part
 from stp.collect.significance import Asked, Resampled, compared, holm, resample
 from stp.errors import StpError, nearest
-from stp.render.direction import Direction
+from stp.exits import NothingFoundError
+from stp.render.digits import digits
+from stp.render.direction import Direction, heading
 from stp.render.figures.reading import Line, Scores, read
+from stp.render.grid import Grid, Item, Section
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,17 @@ COLUMNS = (
 )
 
 
+TYPES = {
+    "ci95_low": pa.float64(),
+    "ci95_high": pa.float64(),
+    "p": pa.float64(),
+    "p_corrected": pa.float64(),
+    "detectable": pa.float64(),
+    "clusters": pa.int64(),
+}
+"""Of columns that may have no value at all."""
+
+
 def compare(
     results: Path, a: str, b: str, *, on: str | None = None, column: str | None = None
 ) -> list[Pair]:
@@ -91,7 +106,8 @@ def compare(
         column: of the paper's tables, such as ``SSIM``; all unless given.
 
     Raises:
-        StpError: nothing was collected, a name is not known, or nothing is left to compare.
+        NothingFoundError: a name is not known, or nothing is left to compare.
+        StpError: nothing was collected.
     """
     if a == b:
         raise StpError(f"{a} cannot be compared with itself", remedy="name two models")
@@ -116,7 +132,7 @@ def compare(
         _check_known("column", (column,), {pair.column for pair, *_ in found})
         found = [one for one in found if one[0].column == column]
     if not found:
-        raise StpError(
+        raise NothingFoundError(
             f"{a} and {b} have no values of the same column and case",
             expected="two models that were evaluated alike",
             remedy="`stp query 'FROM coverage'` shows what there is",
@@ -149,6 +165,91 @@ def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
     ]
 
 
+def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
+    """The answer for people: the better value in bold where the difference is significant."""
+    tested = [pair for pair in pairs if pair.p is not None]
+    sources = sorted({pair.source for pair in pairs})
+    sections = []
+    for dimension in dict.fromkeys(pair.dimension for pair in pairs):
+        here = [pair for pair in pairs if pair.dimension == dimension]
+        sections.append(_section(dimension, here, a, b, with_source=len(sources) > 1))
+    wins = [
+        f"{model} is significantly better in {sum(pair.better == model for pair in tested)} of "
+        f"{len(tested)} comparisons."
+        for model in (a, b)
+    ]
+    return Grid(
+        name="compared",
+        title=f"{a} and {b}",
+        intro=wins,
+        warnings=[]
+        if sources == ["official"]
+        else [f"Bytes: {', '.join(sources)}; NOT COMPARABLE with published values."]
+        if sources != ["own"]
+        else ["Bytes: own."],
+        sections=sections,
+        legend=[
+            f"difference: {b} - {a}, with its 95 % interval over resamples of clusters of clips.",
+            f"p: corrected for all {len(tested)} comparisons of this answer (Holm); the better "
+            f"value stands out below {LEVEL:g}.",
+            "detectable: the smallest difference that four of five such tests would find.",
+        ],
+    )
+
+
+def _section(
+    dimension: str, pairs: Sequence[Pair], a: str, b: str, *, with_source: bool
+) -> Section:
+    tested = any(pair.p is not None for pair in pairs)
+    columns = ["tested", "column", a, b, "difference", *(_TESTED if tested else [])]
+    columns += ["bytes"] if with_source else []
+    lines: list[list[str | Item]] = []
+    for pair in pairs:
+        line: list[str | Item] = [
+            pair.case,
+            heading(pair.column, pair.direction),
+            Item(digits(pair.a), rank=int(pair.better == a)),
+            Item(digits(pair.b), rank=int(pair.better == b)),
+            f"{pair.b - pair.a:+.4g}",
+        ]
+        line += _test_of(pair) if tested else []
+        lines.append([*line, *([pair.source] if with_source else [])])
+    texts = ("tested", "column", "better", "bytes")
+    return Section(
+        title=dimension,
+        columns=columns,
+        rows=lines,
+        numeric=[i in (2, 3) or name not in texts for i, name in enumerate(columns)],
+        notes=list(_untested(pairs)),
+    )
+
+
+_TESTED = ("95 % interval", "p", "better", "detectable", "clusters")
+
+
+def _test_of(pair: Pair) -> list[str]:
+    if pair.low is None or pair.high is None or pair.detectable is None or pair.corrected is None:
+        return ["", "", "not tested", "", ""]
+    return [
+        f"[{pair.low:+.4g}, {pair.high:+.4g}]",
+        f"{pair.corrected:.3g}",
+        pair.better or "alike",
+        f"{pair.detectable:.3g}",
+        str(pair.clusters),
+    ]
+
+
+def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
+    """Why there is no test: once for each reason, with the columns of each case."""
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for pair in pairs:
+        if pair.reason:
+            reasons.setdefault(pair.reason, {}).setdefault(pair.case, []).append(pair.column)
+    for why, cases in reasons.items():
+        named = [f"{case} ({', '.join(columns)})" for case, columns in cases.items()]
+        yield f"Not tested: {', '.join(named)}: {why}"
+
+
 def _model(line: Line) -> str:
     return str(line.cells[0]["key"]["model"])
 
@@ -156,7 +257,7 @@ def _model(line: Line) -> str:
 def _check_known(what: str, asked: Iterable[str], known: set[str]) -> None:
     for name in asked:
         if name not in known:
-            raise StpError(
+            raise NothingFoundError(
                 f"no {what} {name!r} was evaluated",
                 expected=f"one of {', '.join(sorted(known))}",
                 remedy=nearest(name, known),

@@ -1,4 +1,4 @@
-"""Write a reliability study: CSV, Markdown in the layout of the paper's tables, and a plot."""
+"""Write a reliability study: CSV, a table in the layout of the paper's, and a plot."""
 
 import csv
 import io
@@ -11,6 +11,8 @@ from typing import Any
 from stp.collect.manifest import Manifest
 from stp.disk import beside
 from stp.render.direction import Direction, heading
+from stp.render.formats import texts
+from stp.render.grid import Grid, Section
 from stp.render.repeated import PAPER_P, PAPER_STD, meaning
 from stp.render.strip_plot import strip_plot
 from stp.render.study import Column, Study, read_studies
@@ -36,7 +38,9 @@ HEADER = (
 
 
 def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.png`` and ``<name>.svg``.
+    """Write ``<name>.csv``, and beside it the same to read, and a plot.
+
+    To read are ``<name>.md``, ``.tex`` and ``.html``; the plot is ``<name>.png`` and ``.svg``.
 
     Args:
         manifest: the cells of the runs.
@@ -48,16 +52,15 @@ def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
             missing; nothing is written.
     """
     plan, studies = read_studies(manifest, collected)
+    pages = texts(_grid(plan, studies, out.stem), out.parent)
     with ExitStack() as stack:
         # The stack unwinds from the last entry to the first: the CSV stands for all.
-        paths = {
-            kind: stack.enter_context(beside(out.with_suffix(f".{kind}")))
-            for kind in ("csv", "md", "png", "svg")
-        }
-        paths["csv"].write_text(_csv(studies), encoding="utf-8", newline="\n")
-        paths["md"].write_text(_markdown(plan, studies), encoding="utf-8", newline="\n")
+        written = {out: _csv(studies), **pages}
+        for path, text in written.items():
+            temporary = stack.enter_context(beside(path))
+            temporary.write_text(text, encoding="utf-8", newline="\n")
         for kind in ("png", "svg"):
-            strip_plot(studies, paths[kind], kind)
+            strip_plot(studies, stack.enter_context(beside(out.with_suffix(f".{kind}"))), kind)
 
 
 def _csv(studies: list[Study]) -> str:
@@ -118,64 +121,82 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
-def _markdown(plan: Manifest, studies: list[Study]) -> str:
-    lines = [
-        f"# Reliability, scale {plan['scale']}",
-        "",
-        "Each model is trained once with each seed; a run is the mean of its score over test "
-        "samples and lead times. Rows `paper` are Tables 17 and 18 of PredBench: its runs, std and "
-        "pvalue as printed, everything else computed here from the printed, rounded runs. Run "
-        "3 of ours has nothing to do with run 3 of the paper.",
-        "",
-        "**A p-value near 1 does not show reliability.** Both groups are runs of one and the same "
-        "program, so a difference would be a surprise; and not finding one among so few runs is "
-        "absence of evidence. What counts is how far runs lie apart: the second table.",
-        "",
-    ]
-    marked = sum(not study.row.comparable and study.row.source != "own" for study in studies)
+def _grid(plan: Manifest, studies: list[Study], name: str) -> Grid:
+    """Two sections for each study: the layout of Tables 17 and 18, and how far runs lie apart."""
+    warnings = []
+    marked = [study for study in studies if not study.row.comparable and study.row.source != "own"]
     if marked:
-        lines += [
-            f"> **WARNING: the runs of {marked} of {len(studies)} studies are NOT COMPARABLE with "
-            "the published ones: other bytes or another protocol; see the notes.**",
-            "",
-        ]
-    for study in studies:
-        row = study.row
-        lines += [f"## {row.dataset}, {row.model}", ""]
-        lines += [
-            f"{row.source} bytes, {row.protocol} protocol, scale {row.scale}; seeds "
-            f"{', '.join(map(str, study.seeds))}; {row.samples or 'no'} test samples.",
-            "",
-        ]
-        notes = [*row.notes]
-        notes += [
-            f"published {column.name}: {column.printed.note}"
-            for column in study.columns
-            if column.printed and column.printed.note
-        ]
-        lines += [f"- {note}" for note in notes] + ([""] if notes else [])
-        lines += [*_runs_table(plan, study), "", *_spread_table(plan, study), ""]
-    lines += ["## Columns", "", *_legend(plan, studies)]
-    return "\n".join(lines) + "\n"
+        whose = {f"{study.row.source} bytes, {study.row.protocol} protocol" for study in marked}
+        warnings.append(
+            f"WARNING: the runs of {len(marked)} of {len(studies)} studies are NOT COMPARABLE with "
+            f"the published ones: {'; '.join(sorted(whose))}."
+        )
+    return Grid(
+        name=name,
+        title=f"Reliability, scale {plan['scale']}",
+        intro=[
+            "Each model is trained once with each seed; a run is the mean of its score over test "
+            "samples and lead times. Rows `paper` are Tables 17 and 18 of PredBench: its runs, std "
+            "and pvalue as printed, everything else computed here from the printed, rounded runs. "
+            "Run 3 of ours has nothing to do with run 3 of the paper.",
+            "A p-value near 1 does not show reliability. Both groups are runs of one and the same "
+            "program, so a difference would be a surprise; and not finding one among so few runs "
+            "is absence of evidence. What counts is how far runs lie apart: the second table.",
+        ],
+        sections=[section for study in studies for section in _sections(plan, study)],
+        warnings=warnings,
+        legend=list(_legend(plan, studies)),
+        made_from="Made from `results/collected/short_term.parquet` and from published values by "
+        "`snakemake results/tables/reliability.csv`.",
+    )
 
 
-def _runs_table(plan: Manifest, study: Study) -> Iterable[str]:
+def _sections(plan: Manifest, study: Study) -> Iterable[Section]:
+    row = study.row
+    title = f"{row.dataset}, {row.model}"
+    intro = [
+        f"{row.source} bytes, {row.protocol} protocol, scale {row.scale}; seeds "
+        f"{', '.join(map(str, study.seeds))}; {row.samples or 'no'} test samples."
+    ]
+    notes = [*row.notes]
+    notes += [
+        f"published {column.name}: {column.printed.note}"
+        for column in study.columns
+        if column.printed and column.printed.note
+    ]
+    yield _section(f"{title}: runs", _runs_table(plan, study), intro, notes)
+    yield _section(f"{title}: how far they lie apart", _spread_table(plan, study), intro, [])
+
+
+def _section(title: str, lines: Iterable[list[str]], intro: list[str], notes: list[str]) -> Section:
+    """A section of lines, the first of which has the headings."""
+    columns, *rows = lines
+    return Section(
+        title=title,
+        columns=columns,
+        rows=[list(row) for row in rows],
+        numeric=[False, False, *[True] * (len(columns) - 2)],
+        intro=intro,
+        notes=notes,
+    )
+
+
+def _runs_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
     """The layout of Tables 17 and 18: a metric in each row, a run in each column."""
     printed = [column.printed for column in study.columns if column.printed]
     number = max([len(study.seeds), *(len(column.runs) for column in printed)])
-    yield _line(["", "", *map(str, range(1, number + 1)), "std", "pvalue"])
-    yield _line(["---", "---", *["---:"] * (number + 2)])
+    yield ["metric", "whose", *map(str, range(1, number + 1)), "std", "pvalue"]
     for column in study.columns:
         runs = [_digits(value, column.found.get("std.sample")) for value in column.runs]
         runs += [""] * (number - len(runs))
         std, p = (column.found.get(name) for name in (PAPER_STD, PAPER_P))
-        yield _line([_heading(plan, column), "ours", *runs, _short(std), _probability(p)])
+        yield [_heading(plan, column), "ours", *runs, _short(std), _probability(p)]
         if column.printed:
             theirs = [*column.printed.runs] + [""] * (number - len(column.printed.runs))
-            yield _line(["", "paper", *theirs, column.printed.std, column.printed.pvalue])
+            yield ["", "paper", *theirs, column.printed.std, column.printed.pvalue]
 
 
-def _spread_table(plan: Manifest, study: Study) -> Iterable[str]:
+def _spread_table(plan: Manifest, study: Study) -> Iterable[list[str]]:
     """What shows how far runs lie apart, and what a comparison of two models would find."""
     names = dict.fromkeys(
         name
@@ -187,9 +208,8 @@ def _spread_table(plan: Manifest, study: Study) -> Iterable[str]:
         (name for name in names if name.startswith("mdd.")), key=lambda name: int(name[4:])
     )
     tests = ["p.halves", "p.alternating"]
-    header = ["", "", "mean", "95 % interval of the mean", "std.sample", "min", "max", "range"]
-    yield _line([*header, "cv", *differences, *tests])
-    yield _line(["---", "---", *["---:"] * (len(header) - 1 + len(differences) + len(tests))])
+    header = ["mean", "95 % interval of the mean", "std.sample", "min", "max", "range"]
+    yield ["metric", "whose", *header, "cv", *differences, *tests]
     for column in study.columns:
         sets = [("ours", column.found)]
         sets += [("paper", column.printed.found)] if column.printed else []
@@ -200,21 +220,19 @@ def _spread_table(plan: Manifest, study: Study) -> Iterable[str]:
                 for name in ("mean", "ci95_low", "ci95_high", "min", "max")
             )
             cv = found.get("cv")
-            yield _line(
-                [
-                    _heading(plan, column) if whose == "ours" else "",
-                    whose,
-                    mean,
-                    f"{low} to {high}" if found else "–",
-                    _short(std),
-                    least,
-                    most,
-                    _short(found.get("range")),
-                    "–" if cv is None else f"{100 * cv:.2g} %",
-                    *(_short(found.get(name)) for name in differences),
-                    *(_probability(found.get(name)) for name in tests),
-                ]
-            )
+            yield [
+                _heading(plan, column) if whose == "ours" else "",
+                whose,
+                mean,
+                f"{low} to {high}" if found else "–",
+                _short(std),
+                least,
+                most,
+                _short(found.get("range")),
+                "–" if cv is None else f"{100 * cv:.2g} %",
+                *(_short(found.get(name)) for name in differences),
+                *(_probability(found.get(name)) for name in tests),
+            ]
 
 
 def _heading(plan: Manifest, column: Column) -> str:
@@ -239,10 +257,6 @@ def _probability(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _line(cells: list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
 def _legend(plan: Manifest, studies: list[Study]) -> Iterable[str]:
     """Explain the metrics by their conventions, then the statistics by theirs."""
     known = plan.get("conventions", {})
@@ -259,10 +273,10 @@ def _legend(plan: Manifest, studies: list[Study]) -> Iterable[str]:
         unit = about.get("unit")
         text = ": ".join(filter(None, [about.get("title"), about.get("description")]))
         yield (
-            f"- {name} ({', '.join(datasets)}): `{convention}`"
+            f"{name} ({', '.join(datasets)}): `{convention}`"
             + (f", {text}" if text else "")
             + (f" [{unit}]" if unit and unit != "1" else "")
         )
-    yield f"- std: `{PAPER_STD}`; pvalue: `{PAPER_P}`; –: undefined or not available"
+    yield f"std: `{PAPER_STD}`; pvalue: `{PAPER_P}`; –: undefined or not available"
     for statistic in statistics:
-        yield f"- `{statistic}`: {meaning(statistic)}"
+        yield f"`{statistic}`: {meaning(statistic)}"

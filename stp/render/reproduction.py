@@ -244,14 +244,15 @@ def _notes(plan: Manifest, column: dict[str, Any], line: Line, value: Value) -> 
 
 def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
     rows = [line.row for table in tables for line in table.lines if line.row]
-    marked = sum(not row.comparable for row in rows)
+    marked = [row for row in rows if not row.comparable]
     here = {table.number for table in tables}
     absent = sorted({_number_of(one) for one in plan[TABLE].values()} - here)
     warnings = []
     if marked:
+        whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in marked})
         warnings.append(
-            f"WARNING: {marked} of {len(rows)} rows of ours are NOT COMPARABLE with the published "
-            "values: other bytes or another protocol; see the notes."
+            f"WARNING: {len(marked)} of {len(rows)} rows of ours are NOT COMPARABLE with the "
+            f"published values: {'; '.join(whose)}."
         )
     if absent:
         warnings.append(

@@ -60,11 +60,12 @@ def grid(
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     if partial:
         yield "PARTIAL: some cells are missing; see the notes."
-    marked = sum(not row.comparable and row.source != "own" for row in rows)
+    marked = [row for row in rows if not row.comparable and row.source != "own"]
     if marked:
+        whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in marked})
         yield (
-            f"WARNING: {marked} of {len(rows)} rows are NOT COMPARABLE with the published "
-            "values: other bytes or another protocol; see the notes."
+            f"WARNING: {len(marked)} of {len(rows)} rows are NOT COMPARABLE with the published "
+            f"values: {'; '.join(whose)}."
         )
 
 

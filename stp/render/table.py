@@ -6,7 +6,7 @@ another folder, with the reasons for its gaps.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -24,10 +24,10 @@ from stp.errors import StpError
 from stp.render import formats
 from stp.render.digits import number
 from stp.render.files import write_all
-from stp.render.leads import read_leads
+from stp.render.leads import Leads, read_leads
 from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
 from stp.render.sheet import grid
-from stp.render.standing import standings
+from stp.render.standing import Standings, standings
 from stp.render.tidy import csv_text, leads_csv, tidy_csv
 
 LEADS = "long_term"
@@ -50,8 +50,8 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
     """
     plan = load_manifest(manifest)
     name = table or plan["dimension"]
-    rows = _read_scores(database, plan["dimension"])
-    _demand_complete(plan, name, rows, database)
+    rows = read_scores(database, plan["dimension"])
+    demand_complete(plan, name, rows, database)
     _write(plan, name, rows, {}, out)
 
 
@@ -86,8 +86,12 @@ def render_partial(
     return missing
 
 
-def _read_scores(path: Path, dimension: str) -> pa.Table:
-    """Read the rows of one dimension from the results store."""
+def read_scores(path: Path, dimension: str) -> pa.Table:
+    """Read the rows of one dimension from the results store.
+
+    Raises:
+        StpError: the store is missing or damaged.
+    """
     expected = "a results store with a table of scores"
     remedy = f"delete {path} and run again"
     if not path.is_file():
@@ -105,8 +109,12 @@ def _read_scores(path: Path, dimension: str) -> pa.Table:
     return found.cast(COLLECTED)
 
 
-def _demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
-    """Refuse a table with gaps: every cell has an overall row for every column."""
+def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
+    """Refuse a table with gaps: every cell has an overall row for every column.
+
+    Raises:
+        StpError: there are gaps, which it names.
+    """
     cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
     lacking = gaps(plan, table, rows, overall(rows))
     if lacking or not cells:
@@ -147,12 +155,34 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
     return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
 
 
-def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
-    """Write all files of a table; the CSV, which stands for all, is put in place last."""
+class Made(NamedTuple):
+    """A table: its rows, how their values stand, and those of long forecasts by lead time."""
+
+    rows: list[Row]
+    standings: Standings
+    leads: Leads | None
+
+
+def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -> Made:
+    """Make the rows of a table, with their standings.
+
+    Args:
+        scores: all collected rows.
+        absent: cells without scores: key -> why.
+
+    Raises:
+        StpError: the published values or a file of the store are damaged.
+    """
     published = read_published(Path(plan["published"]))
     rows = make_rows(plan, table, overall(scores), published, absent)
     found = standings(plan, rows)
     leads = read_leads(plan, table, scores, absent, rows) if table == LEADS else None
+    return Made(rows, found, leads)
+
+
+def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
+    """Write all files of a table; the CSV, which stands for all, is put in place last."""
+    rows, found, leads = make(plan, table, scores, absent)
     sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)
     texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, found)}
     if leads:

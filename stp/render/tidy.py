@@ -44,28 +44,32 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 """Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
 
 
-def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
-    """Write one line per row of the table and column."""
-    lines = [list[Any](HEADER)]
+def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Any]]:
+    """Make one line per row of the table and column, with `HEADER`; numbers have all digits."""
+    lines = []
     for row, standing_of in zip(rows, found, strict=True):
         for column, entry in row.entries.items():
             standing = standing_of.get(column, Standing())
-            published = entry.published.value if entry.published else None
             lines.append(
                 [
                     *_whose(row),
                     *_what(column, entry),
                     *_value(row, entry, standing),
                     standing.best,
-                    number(standing.p),
-                    number(standing.corrected),
+                    standing.p,
+                    standing.corrected,
                     standing.reason,
-                    number(published),
-                    number(entry.difference),
+                    entry.published.value if entry.published else None,
+                    entry.difference,
                     entry.reason,
                 ]
             )
-    return csv_text(lines)
+    return lines
+
+
+def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
+    """Write one line per row of the table and column."""
+    return _rounded_csv([list[Any](HEADER), *tidy_rows(rows, found)])
 
 
 def leads_csv(leads: Leads) -> str:
@@ -81,12 +85,18 @@ def leads_csv(leads: Leads) -> str:
                         *_whose(row),
                         *_what(column, entry),
                         lead,
-                        number(None if step is None else lead * step),
+                        None if step is None else lead * step,
                         *_value(row, entry, standing),
                         entry.reason,
                     ]
                 )
-    return csv_text(lines)
+    return _rounded_csv(lines)
+
+
+def _rounded_csv(lines: Iterable[Sequence[Any]]) -> str:
+    return csv_text(
+        [number(value) if isinstance(value, float) else value for value in line] for line in lines
+    )
 
 
 def csv_text(lines: Iterable[Sequence[Any]]) -> str:
@@ -113,22 +123,22 @@ def _what(column: str, entry: Entry) -> list[Any]:
     return [
         column,
         entry.convention,
-        "" if is_threshold else entry.part,
-        number(entry.part) if isinstance(entry.part, float) else "",
+        None if is_threshold else entry.part,
+        entry.part if is_threshold else None,
     ]
 
 
 def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
     first = row.cells[0] if row.cells else {}
     return [
-        number(entry.value),
-        number(entry.low),
-        number(entry.high),
+        entry.value,
+        entry.low,
+        entry.high,
         entry.clusters,
         entry.n,
         row.seeds,
-        number(entry.seed_sd),
-        first.get("samples", 1) if row.cells else "",
+        entry.seed_sd,
+        first.get("samples", 1) if row.cells else None,
         first.get("statistic") or "",
         standing.rank,
     ]

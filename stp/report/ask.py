@@ -1,5 +1,6 @@
 """Ask: everyday questions, each with its query and what this store answers."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def questions() -> list[tuple[str, str, str]]:
     # What follows the last query asks nothing.
     found = []
     for about, sql in zip(prose, code, strict=False):
-        question, _, more = " ".join(about.replace("`", "").split()).partition("?")
+        question, _, more = " ".join(re.sub(r"`|\*\*", "", about).split()).partition("?")
         found.append((f"{question}?", more.strip(), sql.removeprefix("sql\n").strip()))
     return found
 

@@ -94,7 +94,8 @@ def write_report(
             remedy="make a table first, such as results/tables/short_term.csv",
         )
     try:
-        connection = duckdb.connect(str(database), read_only=True)
+        # With one thread rows that share a place in an order come in the same order every time.
+        connection = duckdb.connect(str(database), read_only=True, config={"threads": 1})
     except duckdb.Error as error:
         raise StpError(
             f"{database}: cannot be read ({error})",

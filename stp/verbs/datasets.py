@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stp.errors import StpError
-from stp.verbs.app import DEMO, PAPER, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, load_plan, say
 
 command = functools.partial(app.command, rich_help_panel="Data")
 
@@ -85,43 +85,6 @@ def data(
     width = shutil.get_terminal_size((150, 20)).columns
     for line in report.lines(planned, counts, leaks, width):
         print(line)
-
-
-@command(
-    epilog=examples(
-        "stp show kth",
-        "stp show moving_mnist --split train --clips 6 --out results/show/digits.gif",
-        "stp show weatherbench --variable z --level 500",
-    )
-)
-def show(
-    name: Annotated[str, typer.Argument(help="A dataset that is prepared.")],
-    configfile: ConfigFile = DEMO,
-    split: Annotated[str, typer.Option(help="train, val, test or another of its splits.")] = "test",
-    clips: Annotated[int, typer.Option(help="How many, spread over the split.", min=1)] = 4,
-    variable: Annotated[
-        str | None, typer.Option(help="The only one to draw, where there are several.")
-    ] = None,
-    level: Annotated[str | None, typer.Option(help="Of the variable, such as 500.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help=".png (all frames), .gif or .mp4; results/show/<name>.png unless given."),
-    ] = None,
-) -> None:
-    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures."""
-    from stp.datasets.show import show as draw
-
-    target = out or Path("results/show") / f"{name}.png"
-    draw(
-        load_plan(configfile),
-        name,
-        target,
-        split=split,
-        clips=clips,
-        variable=variable,
-        level=level,
-    )
-    print(target)
 
 
 @command(

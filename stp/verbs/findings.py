@@ -2,30 +2,36 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from stp.verbs import output
 from stp.verbs.app import Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
 
 @command(
-    epilog=examples("stp findings", "stp findings 8", "stp findings 8 --format csv > finding8.csv")
+    epilog=examples(
+        "stp findings",
+        "stp findings 8",
+        "stp findings 8 --out finding8.parquet",
+        "stp findings --out results/tables/findings.csv",
+    )
 )
 def findings(
     number: Annotated[int | None, typer.Argument(help="One of them, with its evidence.")] = None,
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
-    format: Annotated[
-        Literal["table", "csv", "json", "markdown"],
-        typer.Option("--format", "-f", help="How to print them."),
-    ] = "table",
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the table of all (.csv, and beside it .md, .tex, .html) instead."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write them to this file instead. Of all, .csv without --format is the table with "
+            "every comparison, and beside it .md, .tex and .html.",
+        ),
     ] = None,
     page: Annotated[
         Path | None,
@@ -37,13 +43,10 @@ def findings(
     from stp.collect.everything import build_database
     from stp.collect.query import written
     from stp.config import CONFIG_FOLDER
-    from stp.errors import StpError
     from stp.render import findings as render
 
     folder = CONFIG_FOLDER / "findings"
-    if out is not None:
-        if number is not None:
-            raise StpError("--out writes all findings", remedy="leave the number out")
+    if out is not None and number is None and format is None and out.suffix == ".csv":
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
         render.render_findings(database, folder, out)
@@ -58,14 +61,26 @@ def findings(
             write_text(page, findings_page.page(render.judge(database, questions.values())))
         say(log, f"wrote {page}")
         return
+    chosen = output.chosen(format, out)
     if number is None:
         judged = render.judge(database, questions.values())
-        print(written(*render.summary(judged), format), end="")
+        output.put_rows(*render.summary(judged), chosen, out)
         return
-    (finding,) = render.judge(database, [render.pick(questions, number)])
-    if format in ("csv", "json"):
-        print(written(*render.evidence(finding), format), end="")
+    question = render.pick(questions, number)
+    if chosen == "parquet":
+        output.put_answer(database, question.sql, chosen, out)
         return
-    print(render.heading(finding))
-    print(written(*render.parts(finding), format))
-    print(written(*render.for_people(finding), format), end="")
+    (finding,) = render.judge(database, [question])
+    if chosen in ("csv", "json"):
+        output.put_rows(*render.evidence(finding), chosen, out)
+        return
+    parts, comparisons = render.parts(finding), render.for_people(finding)
+    output.put(
+        lambda: "\n".join(
+            (render.heading(finding), written(*parts, chosen), written(*comparisons, chosen))
+        ),
+        out,
+        (lambda width: output.answers(render.heading(finding), width, parts, comparisons))
+        if chosen == "table"
+        else None,
+    )

@@ -1,33 +1,40 @@
 """Verbs that read the results store."""
 
 import functools
-import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from stp.verbs import output
 from stp.verbs.app import PAPER, Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
 
 # SQL that begins with a comment (--) must not be taken for an option.
-@command(context_settings={"ignore_unknown_options": True})
+@command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "stp query \"FROM leaderboard WHERE tested_on = 'kth' ORDER BY convention, rank\"",
+        'stp query "FROM overall" --out overall.parquet',
+        'stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv && echo gaps',
+    ),
+)
 def query(
     sql: Annotated[str, typer.Argument(help="SQL; tables: scores, sample_scores, cells, ...")],
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
-    format: Annotated[
-        Literal["table", "csv", "json", "markdown"],
-        typer.Option("--format", "-f", help="How to print the answer."),
-    ] = "table",
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: output.Out = None,
+    fail_if_empty: output.FailIfEmpty = False,
 ) -> None:
-    """Ask the results store a question in SQL."""
-    from stp.collect.query import query as ask
+    """Ask the results store a question in SQL.
 
-    print(ask(database, sql, format))
+    Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
+    without rows.
+    """
+    rows = output.put_answer(database, sql, output.chosen(format, out), out)
+    output.end_if_empty(rows, fail_if_empty)
 
 
 @command(epilog=examples("stp metrics", "stp metrics --page docs/metrics.md"))
@@ -64,27 +71,27 @@ def metrics(
     )
 )
 def conventions(
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
-    format: Annotated[
-        Literal["table", "csv", "json", "markdown"],
-        typer.Option("--format", "-f", help="How to print them."),
-    ] = "table",
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Write the whole table (.csv, and beside it .md, .tex, .html) instead."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write them to this file instead; .csv without --format is the whole table, and "
+            "beside it .md, .tex and .html.",
+        ),
     ] = None,
     log: Log = None,
 ) -> None:
     """Show how far values and ranks move between the conventions of a metric."""
     from stp.collect.everything import build_database
-    from stp.collect.query import written
     from stp.render import convention_effects as render
 
-    if out is None:
+    if out is None or format is not None or out.suffix != ".csv":
+        chosen = output.chosen(format, out)
         rows, _ = render.read(database)
-        print(written(*render.summary(rows), format), end="")
+        output.put_rows(*render.summary(rows), chosen, out)
         return
     if not database.is_file():  # it is no output of the rule that collects
         build_database(database.parent / "collected", database)
@@ -95,9 +102,9 @@ def conventions(
 @command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
 def schema(
     name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: output.Out = None,
     page: Annotated[
         Path | None, typer.Option(help="Write the page of the results store (Markdown) instead.")
     ] = None,
@@ -106,7 +113,7 @@ def schema(
     ] = False,
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
-    from stp.collect.query import query as ask
+    from stp.collect.query import answer
     from stp.disk import write_text, writing
     from stp.errors import StpError, nearest
     from stp.render import schema_page
@@ -123,22 +130,101 @@ def schema(
             if name in (None, held):
                 print(f"{total}  {held}")
         return
+    chosen = output.chosen(format, out)
     known = (
         "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"
     )
     if name is None:
-        print(ask(database, f"{known} ORDER BY kind, name"))
+        output.put_answer(database, f"{known} ORDER BY kind, name", chosen, out)
         return
-    names = [row["name"] for row in json.loads(ask(database, known, "json"))]
+    names = [row[0] for row in answer(database, known)[1]]
     if name not in names:
         raise StpError(
             f"{database} has no table or view {name!r}",
             expected=f"one of {', '.join(sorted(names))}",
             remedy=nearest(name, names),
         )
-    columns = "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = "
-    print(ask(database, f"{columns}'{name}' ORDER BY column_index"))
+    columns = (
+        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? "
+        "ORDER BY column_index"
+    )
+    output.put_answer(database, columns, chosen, out, [name])
+
+
+@command(
+    epilog=examples(
+        "stp table",
+        "stp table short_term --on kth",
+        "stp table robustness --metric SSIM --model simvpv2",
+        "stp table short_term -f json",
+    )
+)
+def table(
+    name: Annotated[
+        str | None, typer.Argument(help="short_term, robustness, ...; a list unless given.")
+    ] = None,
+    on: Annotated[
+        str | None, typer.Option(help="Only this dataset or case of the test, such as kth.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Only this column, such as SSIM, or convention.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Only this model; ranks stay.")] = None,
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: output.Out = None,
+) -> None:
+    """Show a table of the paper: best in bold, second best underlined, whose bytes, tests.
+
+    Tables of scores and findings come from the results store, others from the
+    files of a run. The formats csv, json and parquet give one row per value,
+    with all that is known of it.
+
+    Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on,
+    --metric or --model.
+    """
+    from stp.render import tables
+
+    chosen = output.chosen(format, out)
+    wanted = tables.Narrowed(on, metric, model)
+    if name is None:
+        if chosen == "table":
+            output.put_grid(tables.listing_grid(database), chosen, out)
+        else:
+            output.put_rows(tables.LISTED, tables.listing(database), chosen, out)
+        return
+    tables.check_name(name)
+    if any(wanted) and not tables.is_of_scores(name):
+        raise typer.BadParameter("--on, --metric and --model narrow tables of scores only")
+    if tables.is_of_scores(name):
+        shown, lines = tables.of_scores(name, database, wanted)
+        if chosen in ("table", "markdown"):
+            output.put_grid(shown, chosen, out)
+        else:
+            rows = [tuple(line) for line in lines]
+            output.put_rows(tables.HEADER, rows, chosen, out, tables.TYPES)
+    elif name in tables.OF_STORE and chosen in ("table", "markdown"):
+        output.put_grid(tables.of_store(name, database), chosen, out)
+    else:
+        _table_of_file(name, database, chosen, out)
+
+
+def _table_of_file(name: str, database: Path, format: output.FormatName, out: Path | None) -> None:
+    """Show a table that a run has written: its page to people, its rows to programs."""
+    from stp.collect.query import of_csv
+    from stp.render import tables
+
+    if format in ("table", "markdown"):
+        text = tables.file_of(name, database, ".md").read_text(encoding="utf-8")
+        output.put_markdown(text, format, out)
+        return
+    rows = tables.file_of(name, database, ".csv")
+    if format == "csv":
+        text = rows.read_text(encoding="utf-8")
+        output.put(lambda: text, out)
+        return
+    output.put_rows(*of_csv(rows), format, out)
 
 
 @command(
@@ -146,6 +232,7 @@ def schema(
         "stp compare simvpv2 convlstm",
         "stp compare simvpv2 convlstm --on kth --column SSIM",
         "stp compare simvpv2 convlstm -f csv > compared.csv",
+        "stp compare simvpv2 convlstm --on kth --fail-if-alike || echo about as good",
     )
 )
 def compare(
@@ -154,60 +241,72 @@ def compare(
     on: Annotated[str | None, typer.Option(help="A case or dataset of the test.")] = None,
     column: Annotated[str | None, typer.Option(help="A column of tables, such as SSIM.")] = None,
     results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
-    format: Annotated[
-        Literal["table", "csv", "json", "markdown"],
-        typer.Option("--format", "-f", help="How to print the answer."),
-    ] = "table",
+    format: output.Format = None,
+    out: output.Out = None,
+    fail_if_alike: Annotated[
+        bool,
+        typer.Option("--fail-if-alike", help="Exit with 3 if no difference is significant."),
+    ] = False,
 ) -> None:
     """Compare two models wherever both were evaluated: a paired bootstrap over clusters of clips.
 
-    Holm's correction covers all comparisons of the answer; `detectable` is the smallest difference
-    that four of five such tests would find.
+    Holm's correction covers all comparisons of the answer; `detectable` is the
+    smallest difference that four of five such tests would find.
+
+    Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
+    with --fail-if-alike, also 3 where no difference is significant.
     """
-    from stp.collect.query import written
+    from stp import exits
     from stp.render import pairwise
 
+    chosen = output.chosen(format, out)
     pairs = pairwise.compare(results, a, b, on=on, column=column)
-    columns = [{"a": a, "b": b}.get(name, name) for name in pairwise.COLUMNS]
-    print(written(columns, pairwise.rows(pairs), format), end="")
-    if format == "table":
-        tested = [pair for pair in pairs if pair.p is not None]
-        for model in (a, b):
-            wins = sum(pair.better == model for pair in tested)
-            print(f"{model} is significantly better in {wins} of {len(tested)} comparisons.")
+    if chosen == "table":
+        output.put_grid(pairwise.grid(pairs, a, b), chosen, out)
+    else:
+        columns = [{"a": a, "b": b}.get(name, name) for name in pairwise.COLUMNS]
+        output.put_rows(columns, pairwise.rows(pairs), chosen, out, pairwise.TYPES)
+    if fail_if_alike and not any(pair.better for pair in pairs):
+        raise typer.Exit(exits.NOTHING)
 
 
-@command(epilog=examples("stp trace 0.8248", "stp trace 0.8248 --model simvpv2 --on kth"))
+# A number below 0 must not be taken for an option.
+@command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "stp trace 0.8248",
+        "stp trace 0.8248 --model simvpv2 --on kth",
+        "stp trace 0.8248 -f json",
+    ),
+)
 def trace(
-    number: Annotated[str, typer.Argument(help="A value of a cell, as a table prints it.")],
+    number: Annotated[str, typer.Argument(help="A value as a table prints it.")],
     model: Annotated[str | None, typer.Option(help="Only of this model.")] = None,
     on: Annotated[str | None, typer.Option(help="Only of this dataset of the test.")] = None,
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: output.Out = None,
 ) -> None:
-    """Follow a printed number back to its cell, artefacts, code and raw files."""
+    """Follow a printed number back to its cell, artefacts, code and raw files.
+
+    Found are values of cells, over all lead times and at each, means over
+    seeds, differences to published values, and these. The format json has the
+    artefacts of each with it.
+
+    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 nothing is printed so.
+    """
     from stp.collect import trace as following
 
+    chosen = output.chosen(format, out)
+    if chosen in ("csv", "markdown", "parquet"):
+        sql, values = following.asked(number, model, on)
+        if not output.put_answer(database, sql, chosen, out, values):
+            raise following.nothing(database, number)
+        return
     found = following.matches(database, number, model, on)
-    for match in found[: following.MOST]:
-        told = {key: value for key, value in match.items() if value is not None and key != "scores"}
-        print("  ".join(f"{key} {value}" for key, value in told.items()))
-    if len(found) > following.MOST:
-        print(f"... and more: {number} has few digits; --model and --on choose")
-    for scores in dict.fromkeys(match["scores"] for match in found[: following.MOST]):
-        if len({match["scores"] for match in found}) > 3:
-            print("Choose one with --model and --on to see where it comes from.")
-            break
-        print(f"\nscores {scores} are made of:")
-        for step in following.lineage(database, scores):
-            seconds = f"{step['seconds']:.0f} s" if step["seconds"] is not None else "unknown time"
-            print(f"  {step['stage']:<8} {step['path']}")
-            print(
-                f"           code {step['code_fingerprint']}, commit {step['commit']}, "
-                f"{seconds} on {step['host']} ({step['device']})"
-            )
-            if step["raw_lock"]:
-                files, size, first = following.raw_files(database, step["raw_lock"])
-                print(f"           raw files: {files}, {size} bytes; {first}")
-                print(f"           locked in {step['raw_lock']}")
+    if chosen == "json":
+        output.put_json(following.with_lineage(database, found), out)
+        return
+    from stp.render import trace_page
+
+    output.put_grid(trace_page.page(database, number, found), chosen, out)

@@ -42,43 +42,6 @@ def gc(
     garbage.collect(configfile, predictions, older_than, forget_after, yes)
 
 
-@command(
-    epilog=examples(
-        "stp export ../simvpv2-kth simvpv2 kth",
-        "stp export ../scores.tar --scores-only",
-        "(cd ../simvpv2-kth && sha256sum -c SHA256SUMS)",
-    )
-)
-def export(
-    out: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends with .tar.")],
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
-    ] = None,
-    configfile: ConfigFile = DEMO,
-    scores_only: Annotated[
-        bool,
-        typer.Option(
-            "--scores-only", help="Scores, and only the receipts of what they are made from."
-        ),
-    ] = False,
-) -> None:
-    """Pack artefacts, with all that they are made from, receipts and checksums, for others."""
-    from stp.upkeep.inventory import size_text
-    from stp.upkeep.meter import Meter
-    from stp.upkeep.sharing import export as pack
-
-    meter = Meter("export")
-    packed = pack(load_plan(configfile), words or [], out, scores_only, meter)
-    meter.clear()
-    receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
-    print(f"{out}: artefacts: {len(packed.whole)}{receipts}, {size_text(packed.bytes)}")
-    if packed.absent:
-        print(f"left out, because they are not there: {len(packed.absent)}")
-        for artefact in packed.absent:
-            print(f"  {artefact.stage} of {artefact.label}")
-
-
 @command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
 def import_(
     source: Annotated[

@@ -144,11 +144,10 @@ def test_a_printed_number_leads_to_its_artefacts(results: Path) -> None:
     printed = f"{SCORES['convlstm'].mean():.4f}"
     asked = ["trace", printed, "--database", str(results / "results.duckdb")]
     shown = CliRunner().invoke(app, [*asked, "--model", "convlstm"]).output
-    assert "model convlstm  tested_on moving_mnist" in shown
-    assert "convention ssim.range2" in shown and "lead 1" in shown
-    for stage in ("data", "model", "predictions", "score"):
-        assert f"  {stage}" in shown
-    assert "on node1 (cpu)" in shown
+    assert "1 × value, 1 × lead." in shown and "ssim.range2" in shown
+    for stage in ("prepare", "model", "predictions", "score"):
+        assert f"\n{stage} " in shown
+    assert "node1" in shown
 
 
 @pytest.mark.parametrize(

@@ -217,14 +217,15 @@ def test_four_runs_word_by_word(store: SmallStore) -> None:
     assert found["std.sample"]["value"] == "0.2041241452"
     assert list(found)[-4:] == ["mdd.3", "mdd.4", "mdd.5", "mdd.10"]
     assert sorted(path.name for path in out.parent.iterdir()) == [
-        "reliability.csv", "reliability.md", "reliability.png", "reliability.svg",
+        "reliability.csv", "reliability.html", "reliability.md", "reliability.png",
+        "reliability.svg", "reliability.tex",
     ]  # fmt: skip
 
 
 def test_markdown_has_the_layout_of_the_papers_tables(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
     text = render(store).with_suffix(".md").read_text()
-    assert "|  |  | 1 | 2 | 3 | 4 | std | pvalue |" in text
+    assert "| metric | whose | 1 | 2 | 3 | 4 | std | pvalue |" in text
     assert "| SSIM ↑ | ours | 0.50 | 0.75 | 0.50 | 0.25 | 0.177 | 1.0000 |" in text
     assert "| LPIPS ↓ | ours | – | – | – | – | – | – |" in text
     assert "WARNING: the runs of 1 of 1 studies are NOT COMPARABLE" in text
@@ -360,8 +361,9 @@ def test_a_missing_metric_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
     columns = store.manifest["tables"]["short_term"]["columns"]["moving_mnist"]
     columns["PSNR"] = "psnr.per_frame"
-    with pytest.raises(StpError, match=r"seed 2: no overall value of PSNR \(psnr.per_frame\)"):
+    with pytest.raises(StpError, match="4 of 4 cells cannot be collected") as caught:
         render(store)
+    assert "no row of psnr.per_frame" in caught.value.remedy
 
 
 @pytest.mark.parametrize("damage", ["missing", "not parquet"])

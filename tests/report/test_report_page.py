@@ -66,7 +66,8 @@ return {
   'no heads': all('table').filter((e) => !e.querySelector('thead th[scope=col]')).length,
   'no row head': all('.grid tbody tr').filter((e) => !e.querySelector('th')).length,
   'no text': all('img, [role=img], canvas, svg')
-    .filter((e) => !e.closest('[role=img]')?.ariaLabel && !e.alt && !e.closest('.plot')).length,
+    .filter((e) => !e.closest('[role=img]')?.ariaLabel && !e.alt)
+    .filter((e) => !e.closest('.plot, #js-plotly-tester')).length,
   unreachable: all('.scroll').filter((e) => e.tabIndex !== 0 && e.scrollWidth > e.clientWidth)
     .length,
   'same id': ids.filter((id, i) => id && ids.indexOf(id) < i),
@@ -267,6 +268,7 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
         (row,) = store.execute(commands[-1]).fetchall()
     assert row[0] == value
     assert "snakemake --profile local results/tables/short_term.csv" in commands
+    assert any(re.fullmatch(r"stp show a0+1", command) for command in commands)
     assert f"stp trace {value!r} --model convlstm --on moving_mnist" in commands
     # The other seed is one button away.
     browser.click("#dialog tbody .number")

@@ -136,14 +136,15 @@ def test_scores_of_samples_that_are_gone_are_left_out(tmp_path: Path) -> None:
     next((tmp_path / "short").rglob("sample_scores.parquet")).unlink()
     store = written(database, tmp_path / "data")
     (samples,) = [r for r in store["relations"] if r["name"] == "sample_scores"]
-    assert samples["note"] == "Not in the page: 1 of 7 files of it are gone."
+    assert samples["note"] == "Not in the page: 1 of 8 files of it are gone."
 
 
 def test_the_questions_are_those_of_the_documentation(database: Path, tmp_path: Path) -> None:
     found = written(database, tmp_path / "data")["questions"]
     page = (PARTS.parents[2] / "docs" / "results_store.md").read_text()
     assert len(found) == 5
-    assert all(one["question"] in page and one["sql"] in page for one in found)
+    words = " ".join(page.replace("*", "").split())
+    assert all(one["question"] in words and one["sql"] in page for one in found)
 
 
 # Packages of npm

@@ -47,7 +47,7 @@ def test_the_study_is_made_of_real_runs_with_other_seeds(finished: Checkout) -> 
     assert len({row["value"] for row in runs}) == 4, "seeds do not differ"
     assert mse["std.population"]["published"] == "0.0435"
     assert mse["p.larger"]["published"] == "0.8007"
-    for kind in ("md", "png", "svg"):
+    for kind in ("md", "tex", "html", "png", "svg"):
         assert (folder / f"reliability.{kind}").is_file()
     assert not (finished.folder / TABLE).exists(), "the study needs no other table"
 

@@ -13,13 +13,53 @@ from stp.setting import case_name
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
 
+# Whose bytes the numbers of a dimension are from, in words, for captions and labels of
+# `snakemake --report`: captions see the configuration, and nothing reads it after the plan is made.
+WHOSE_BYTES = config["whose_bytes"] = workflow_files.whose_bytes(PLAN)
+NO_DATA = "none: configuration and networks"
 
-def in_all_formats(name):
+
+def in_report(path, caption, category, **labels):
+    """A file that `snakemake --report` shows, with a caption of workflow/report and its labels."""
+
+    def labels_of(wildcards):
+        return {
+            name: text(wildcards) if callable(text) else text
+            for name, text in labels.items()
+        }
+
+    return report(
+        path,
+        caption=f"../report/{caption}.rst",
+        category=category,
+        subcategory=labels.pop("subcategory", None),
+        labels=labels_of,
+    )
+
+
+def table_in_report(name, caption=None, whose=WHOSE_BYTES["all"], file="html"):
+    """One file of a table for `snakemake --report`: the page, or the CSV file."""
+    return in_report(
+        f"results/tables/{name}.{file}",
+        caption or name,
+        "Tables",
+        table=name,
+        format={"html": "page"}.get(file, file.upper()),
+        bytes=whose,
+    )
+
+
+def whose_bytes(wildcards):
+    """Whose bytes a dimension is about."""
+    return WHOSE_BYTES[wildcards.dimension]
+
+
+def in_all_formats(name, whose=WHOSE_BYTES["all"]):
     """The outputs of a table besides its CSV file."""
     return {
         "markdown": f"results/tables/{name}.md",
         "latex": f"results/tables/{name}.tex",
-        "html": f"results/tables/{name}.html",
+        "html": table_in_report(name, whose=whose),
     }
 
 

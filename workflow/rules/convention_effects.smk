@@ -15,7 +15,7 @@ rule render_convention_effects:
         [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
     output:
         **in_all_formats("convention_effects"),
-        table="results/tables/convention_effects.csv",
+        table=table_in_report("convention_effects", file="csv"),
     log:
         "results/logs/render/convention_effects.log",
     conda:

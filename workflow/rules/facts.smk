@@ -27,7 +27,7 @@ rule render_dataset_statistics:
         receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
     output:
         **in_all_formats("dataset_statistics"),
-        table="results/tables/dataset_statistics.csv",
+        table=table_in_report("dataset_statistics", file="csv"),
     log:
         "results/logs/render/dataset_statistics.log",
     conda:
@@ -45,8 +45,8 @@ rule render_training_protocol:
     input:
         INPUT_OF["training_protocol"],
     output:
-        **in_all_formats("training_protocol"),
-        table="results/tables/training_protocol.csv",
+        **in_all_formats("training_protocol", NO_DATA),
+        table=table_in_report("training_protocol", whose=NO_DATA, file="csv"),
     log:
         "results/logs/render/training_protocol.log",
     conda:

@@ -25,7 +25,15 @@ rule figure_of_dimension:
         rows="results/collected/{dimension}.parquet",
         code=FIGURES_INPUT,
     output:
-        png="results/figures/{dimension}/{kind}.png",
+        png=in_report(
+            "results/figures/{dimension}/{kind}.png",
+            "figure",
+            "Figures",
+            subcategory="{dimension}",
+            figure="{kind}",
+            test="all",
+            bytes=whose_bytes,
+        ),
         svg="results/figures/{dimension}/{kind}.svg",
     log:
         "results/logs/figures/{dimension}/{kind}.log",
@@ -47,7 +55,15 @@ rule figure_of_case:
         rows="results/collected/{dimension}.parquet",
         code=FIGURES_INPUT,
     output:
-        png="results/figures/{dimension}/{kind}/{case}.png",
+        png=in_report(
+            "results/figures/{dimension}/{kind}/{case}.png",
+            "figure",
+            "Figures",
+            subcategory="{dimension}",
+            figure="{kind}",
+            test="{case}",
+            bytes=whose_bytes,
+        ),
         svg="results/figures/{dimension}/{kind}/{case}.svg",
     log:
         "results/logs/figures/{dimension}/{kind}/{case}.log",

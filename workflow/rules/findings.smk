@@ -15,10 +15,10 @@ rule render_findings:
         [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
         sorted(map(str, Path("config/findings").glob("*.sql"))),
     output:
-        table="results/tables/findings.csv",
+        table=table_in_report("findings", file="csv"),
         markdown="results/tables/findings.md",
         latex="results/tables/findings.tex",
-        html="results/tables/findings.html",
+        html=table_in_report("findings"),
     log:
         "results/logs/render/findings.log",
     conda:

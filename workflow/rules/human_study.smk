@@ -38,11 +38,11 @@ rule human_preferences:
         manifest=manifest_of_short_term,
         rows="results/collected/short_term.parquet",
     output:
-        table="results/tables/human_preferences.csv",
+        table=table_in_report("human_preferences", file="csv"),
         agreement="results/tables/human_preferences_agreement.csv",
         markdown="results/tables/human_preferences.md",
         latex="results/tables/human_preferences.tex",
-        html="results/tables/human_preferences.html",
+        html=table_in_report("human_preferences"),
     log:
         "results/logs/render/human_preferences.log",
     conda:

@@ -27,7 +27,15 @@ rule render_strip:
         manifest=ancient(manifest_of),
         rows="results/collected/{dimension}.parquet",
     output:
-        png="results/figures/{dimension}/strips/{case}.png",
+        png=in_report(
+            "results/figures/{dimension}/strips/{case}.png",
+            "strips",
+            "Pictures of forecasts",
+            subcategory="{dimension}",
+            picture="strips",
+            test="{case}",
+            bytes=whose_bytes,
+        ),
         svg="results/figures/{dimension}/strips/{case}.svg",
     log:
         "results/logs/render/{dimension}/strips/{case}.log",
@@ -49,7 +57,15 @@ rule render_movie:
         manifest=ancient(manifest_of),
         rows="results/collected/{dimension}.parquet",
     output:
-        gif="results/figures/{dimension}/movies/{case}.gif",
+        gif=in_report(
+            "results/figures/{dimension}/movies/{case}.gif",
+            "movies",
+            "Pictures of forecasts",
+            subcategory="{dimension}",
+            picture="movies",
+            test="{case}",
+            bytes=whose_bytes,
+        ),
         mp4="results/figures/{dimension}/movies/{case}.mp4",
     log:
         "results/logs/render/{dimension}/movies/{case}.log",

@@ -52,8 +52,8 @@ rule count_model_size:
     input:
         SIZES_INPUT,
     output:
-        **in_all_formats("model_size"),
-        table="results/tables/model_size.csv",
+        **in_all_formats("model_size", NO_DATA),
+        table=table_in_report("model_size", whose=NO_DATA, file="csv"),
     log:
         "results/logs/render/model_size.log",
     conda:
@@ -74,8 +74,8 @@ rule render_model_speed:
             f"results/profile/{model}/{DATASET_OF_TABLE}.json" for model in NETWORKS
         ],
     output:
-        **in_all_formats("model_speed"),
-        table="results/tables/model_speed.csv",
+        **in_all_formats("model_speed", NO_DATA),
+        table=table_in_report("model_speed", whose=NO_DATA, file="csv"),
     log:
         "results/logs/render/model_speed.log",
     conda:

@@ -14,9 +14,9 @@ rule render_reliability:
         manifest=ancient(repeated_runs),
         rows="results/collected/short_term.parquet",
     output:
-        table="results/tables/reliability.csv",
-        markdown="results/tables/reliability.md",
-        png="results/tables/reliability.png",
+        **in_all_formats("reliability"),
+        table=table_in_report("reliability", file="csv"),
+        png=table_in_report("reliability", file="png"),
         svg="results/tables/reliability.svg",
     log:
         "results/logs/render/reliability.log",

@@ -6,11 +6,11 @@ rule render_short_term:
         manifest=manifest_of,
         rows="results/collected/{dimension}.parquet",
     output:
-        table="results/tables/{dimension}.csv",
+        table=table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
         tidy="results/tables/{dimension}_tidy.csv",
         markdown="results/tables/{dimension}.md",
         latex="results/tables/{dimension}.tex",
-        html="results/tables/{dimension}.html",
+        html=table_in_report("{dimension}", "dimension", whose_bytes),
     log:
         "results/logs/render/{dimension}.log",
     wildcard_constraints:
@@ -26,12 +26,12 @@ rule render_short_term:
 
 use rule render_short_term as render_long_term with:
     output:
-        table="results/tables/{dimension}.csv",
+        table=table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
         tidy="results/tables/{dimension}_tidy.csv",
         leads="results/tables/{dimension}_leads.csv",
         markdown="results/tables/{dimension}.md",
         latex="results/tables/{dimension}.tex",
-        html="results/tables/{dimension}.html",
+        html=table_in_report("{dimension}", "dimension", whose_bytes),
     wildcard_constraints:
         dimension="long_term",
 

@@ -26,7 +26,13 @@ rule report:
         parts=sorted(map(str, Path("stp/report/page").iterdir())),
         code=REPORT_INPUT,
     output:
-        page="results/report/index.html",
+        page=in_report(
+            "results/report/index.html",
+            "report",
+            "Report",
+            page="the report of stp",
+            bytes=WHOSE_BYTES["all"],
+        ),
     log:
         "results/logs/report/report.log",
     conda:

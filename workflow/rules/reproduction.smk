@@ -15,7 +15,7 @@ rule render_reproduction:
         rows="results/collected/short_term.parquet",
     output:
         **in_all_formats("reproduction"),
-        table="results/tables/reproduction.csv",
+        table=table_in_report("reproduction", file="csv"),
     log:
         "results/logs/render/reproduction.log",
     conda:

@@ -3,16 +3,15 @@
 (() => {
   const {h, number} = stp;
 
-  // In the order of docs/results_store.md: sections that answer, the first that is there, and how.
+  // In the order of docs/results_store.md: section, its title, filters, and what to look at there.
   const places = [
-    [["leaderboards", "Leaderboards", () => board("kth", "lpips", "short_term"),
-      "The last column says whether a model is significantly worse than the best."]],
-    [["robustness", "Robustness", () => ({})], ["curves", "Curves", () => ({})],
-      ["leaderboards", "Leaderboards", () => ({dimension: "robustness"})]],
-    [["cost", "Cost", () => ({})], ["overview", "Overview", () => ({})]],
-    [["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens data, model, predictions and "
-      + "scores behind it, down to raw files and their checksums."]],
-    [["overview", "Overview", () => ({show: "missing"}), "The grid shows what failed (✕) and what is not run yet (○)."]],
+    ["leaderboards", "Leaderboards", () => board("kth", "lpips", "short_term"),
+      "The column “Against the best” says whether a model is significantly worse than the best."],
+    ["robustness", "Robustness", () => ({}), "Choose what was tested; each line is a model."],
+    ["cost", "Cost", () => ({}), "Time, machines and memory of every model."],
+    ["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens data, training, "
+      + "predictions and scores behind it, down to raw files and their checksums."],
+    ["overview", "Overview", () => ({show: "missing"}), "The grid shows what failed (✕) and what is not run yet (○)."],
   ];
 
   /** Filters of the leaderboard of a dataset and metric. */
@@ -27,11 +26,11 @@
       + "store answers.",
     draw(root) {
       stp.data("ask").forEach(({question, more: told, sql, count, answer}, i) => {
-        const place = (places[i] ?? []).find(([id]) => stp.hasSection(id));
+        const place = places[i];
         root.append(h("h3", {}, `${i + 1}. ${question}`));
         if (place) {
           const [id, title, filters, more] = place;
-          root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), ". ", more ?? ""));
+          root.append(h("p", {}, "In this report: ", h("a", {href: stp.link(id, filters())}, title), `. ${more}`));
         }
         if (told) root.append(h("p", {class: "note"}, told));
         root.append(stp.code(sql, "the query"));

@@ -195,8 +195,10 @@
       h("p", {}, `The table it stands in, made again where something has changed (scale ${cell.scale}):`),
       stp.code(`snakemake --profile local results/tables/${cell.dimension}.csv`, "the command"),
     ];
+    lines.push(h("p", {}, "All that is known of this cell, in a terminal:"),
+      stp.code(`stp show ${cell.scores_fingerprint}`, "the command"));
     if (part && found && Number.isFinite(found.value)) {
-      lines.push(h("p", {}, "The same in a terminal:"),
+      lines.push(h("p", {}, "From the number to what it was made from:"),
         stp.code(`stp trace ${found.value} --model ${shell(cell.model)} --on ${shell(cell.tested_on)}`,
           "the command"));
     }

@@ -1,0 +1,276 @@
+"""A submission bundle: one model's scores with all that others need to judge and to repeat them.
+
+The same store gives the same bytes: nothing of when and where it was exported is in it.
+"""
+
+import csv
+import io
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+from stp.config import CONFIG_FOLDER
+from stp.disk import writing
+from stp.errors import StpError
+from stp.export import cite, contents, lineage
+from stp.export.card import card
+from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
+from stp.export.contents import Contents
+from stp.job import Report, silent
+from stp.receipts import check_file, checksum
+from stp.score.options import CELL_KEYS
+
+CELL_COLUMNS = (
+    *CELL_KEYS,
+    *("tested", "source", "release", "scale", "protocol", "official_paper_protocol", "leaky"),
+    *("subset_note", "external", "samples", "statistic"),
+    *(f"{part}_fingerprint" for part in lineage.PARTS),
+)
+PROTOCOL_COLUMNS = ("trained_on", "train_subset", "path", "setting", "here", "published", "differs")
+RAW_COLUMNS = ("lock", "dataset", "release", "source", "file", "bytes", "sha256")
+CHECKPOINT_COLUMNS = ("trained_on", "train_subset", "fingerprint", "path", "bytes", "sha256")
+_STORED = (".parquet", ".pt", ".npy", ".gz")
+"""Packed already: they go into a zip file as they are."""
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What goes into a bundle besides what is in every one.
+
+    Attributes:
+        samples: the scores of every test sample.
+        checkpoints: the trained models themselves.
+    """
+
+    samples: bool = False
+    checkpoints: bool = False
+
+
+def export(
+    database: Path, model: str, out: Path, options: Options | None = None, report: Report = silent
+) -> Held:
+    """Write the bundle of a model.
+
+    Args:
+        database: results.duckdb; the store behind it is read for receipts and checkpoints.
+        model: as in the table models.
+        out: a new folder, or a new file that ends with ``.zip``.
+        options: what else it holds.
+        report: progress, in files.
+
+    Returns:
+        what it holds, as its own check says.
+
+    Raises:
+        StpError: there is nothing of the model, an artefact is missing or damaged, ``out`` exists,
+            or the disk refuses.
+    """
+    options = options or Options()
+    if out.exists():
+        raise StpError(f"{out} exists", expected="a new name", remedy="choose another one")
+    found = contents.contents(database, model)
+    with writing(out):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
+            folder = Path(beside) / out.stem
+            folder.mkdir()
+            _fill(folder, database, found, options, report)
+            held = check(folder)
+            whole = folder
+            if out.suffix == ".zip":
+                whole = Path(beside) / out.name
+                _zip(folder, whole)
+            whole.rename(out)
+    return held
+
+
+def _fill(folder: Path, database: Path, found: Contents, options: Options, report: Report) -> None:
+    """Write all files, and the list of them at last."""
+    model = str(found.model["model"])
+    rows = _query_to_files(database, contents.SCORES, model, folder / "scores", csv=True)
+    samples = None
+    if options.samples:
+        samples = _query_to_files(database, contents.SAMPLES, model, folder / "sample_scores")
+    checkpoints = _checkpoints(found)
+    citations = cite.of_results(database, model)
+    constraints = CONFIG_FOLDER.parent / "constraints.txt"
+    texts = {
+        "README.md": card(
+            found,
+            citations,
+            checkpoints,
+            with_samples=options.samples,
+            with_checkpoints=options.checkpoints and bool(checkpoints),
+        ),
+        "CITATION.md": cite.as_markdown(citations),
+        "CITATION.bib": cite.as_bibtex(citations),
+        "cells.csv": _csv(CELL_COLUMNS, found.cells),
+        "conventions.csv": _csv(_columns(found.conventions), found.conventions),
+        "training_protocol.csv": _csv(PROTOCOL_COLUMNS, _protocol(found)),
+        "configuration.yaml": _configuration(found),
+        "receipts.json": _json([lineage.shared(one) for one in found.lineage.receipts.values()]),
+        "raw_files.csv": _csv(RAW_COLUMNS, lineage.raw_files(found.lineage)),
+        "checkpoints.csv": _csv(CHECKPOINT_COLUMNS, checkpoints),
+        "environment.json": _json(
+            {
+                "commits": lineage.commits(found.lineage),
+                "environments": lineage.environments(found.lineage),
+            }
+        ),
+    }
+    if constraints.is_file():
+        texts["constraints.txt"] = constraints.read_text(encoding="utf-8")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    if options.checkpoints:
+        for number, receipt in enumerate(receipts := found.lineage.of_stage("train")):
+            report("checkpoints", number, len(receipts))
+            _copy_checkpoint(folder, found, receipt)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    described = {
+        "format": FORMAT,
+        "version": VERSION,
+        "stp": metadata.version("stp"),
+        "model": model,
+        "title": found.model["title"],
+        "scales": found.scales,
+        "sources": found.sources,
+        "cells": len(found.cells),
+        "comparable_cells": found.comparable,
+        "rows": rows,
+        "sample_rows": samples,
+        "checkpoints": options.checkpoints and bool(checkpoints),
+        "files": {
+            str(path.relative_to(folder).as_posix()): {
+                "bytes": path.stat().st_size,
+                "sha256": checksum(path),
+            }
+            for path in files
+        },
+    }
+    (folder / MANIFEST).write_text(_json(described), encoding="utf-8", newline="\n")
+
+
+def _query_to_files(
+    database: Path, sql: str, model: str, target: Path, *, csv: bool = False
+) -> int:
+    """Write the answer as Parquet, and as CSV if wanted; return the number of rows.
+
+    DuckDB takes no parameters in COPY, so the name is written out: it is one of the table models.
+    """
+    query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
+    path = str(target).replace("'", "''")
+    try:
+        # One thread: rows are written in their order, and in the same groups every time.
+        with duckdb.connect(str(database), read_only=True, config={"threads": 1}) as connection:
+            connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
+            if csv:
+                connection.execute(
+                    f"COPY (FROM '{path}.parquet') TO '{path}.csv' (FORMAT csv, HEADER true)"
+                )
+            counted = connection.execute(f"SELECT count(*) FROM '{path}.parquet'").fetchone()
+    except duckdb.Error as error:
+        raise StpError(
+            f"{database}: DuckDB: {error}",
+            expected="a results store that this version has made, and the store behind it",
+            remedy=f"stp collect --database {database}",
+        ) from None
+    return int(counted[0]) if counted else 0
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(rows[0]) if rows else []
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lineage.without_paths(dict(row)) for row in rows)
+    return text.getvalue()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _protocol(found: Contents) -> Iterable[dict[str, Any]]:
+    """One row per training and setting, beside what the paper prints."""
+    for training in found.trainings:
+        for name, here in training.settings.items():
+            printed = training.published[name] if training.published else None
+            yield {
+                "trained_on": training.dataset,
+                "train_subset": training.subset,
+                "path": training.receipt["path"],
+                "setting": name,
+                "here": here,
+                "published": printed,
+                "differs": None if printed is None else "yes" if here != printed else "no",
+            }
+
+
+def _configuration(found: Contents) -> str:
+    """All that was set, artefact by artefact, as it entered their fingerprints."""
+    head = (
+        "# What was set for every artefact behind the scores: resolved from facts, scale file and\n"
+        "# overrides, as it entered the fingerprints that end their paths.\n"
+    )
+    recipes = {
+        receipt["path"]: lineage.without_paths(receipt["recipe"])
+        for receipt in found.lineage.receipts.values()
+    }
+    described = {"model": dict(found.model), "scales": found.scales, "recipes": recipes}
+    # Through JSON: YAML would write what two recipes share as an anchor.
+    plain = json.loads(json.dumps(described))
+    return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _checkpoints(found: Contents) -> list[dict[str, Any]]:
+    """All files of trained models, as their receipts have them."""
+    trained = {training.receipt["path"]: training for training in found.trainings}
+    return [
+        {
+            "trained_on": trained[receipt["path"]].dataset if receipt["path"] in trained else None,
+            "train_subset": trained[receipt["path"]].subset if receipt["path"] in trained else None,
+            "fingerprint": receipt["fingerprint"],
+            "path": f"{receipt['path']}/{name}",
+            **{key: entry[key] for key in ("bytes", "sha256")},
+        }
+        for receipt in found.lineage.of_stage("train")
+        for name, entry in sorted(receipt["files"].items())
+    ]
+
+
+def _copy_checkpoint(folder: Path, found: Contents, receipt: Mapping[str, Any]) -> None:
+    """Copy the files of one trained model, after a look at their checksums."""
+    source = found.lineage.folder(dict(receipt))
+    for name in receipt["files"]:
+        target = folder / "checkpoints" / receipt["path"] / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(check_file(source, dict(receipt), name), target)
+
+
+def _zip(folder: Path, out: Path) -> None:
+    """Pack a folder: names in order, times and rights fixed, so that bytes are, too."""
+    with zipfile.ZipFile(out, "x", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            name = f"{folder.name}/{path.relative_to(folder).as_posix()}"
+            info = zipfile.ZipInfo(name, _ZIP_TIME)
+            info.external_attr = 0o644 << 16
+            info.create_system = 3  # Unix, wherever it is made
+            info.file_size = path.stat().st_size
+            packed = path.suffix in _STORED
+            info.compress_type = zipfile.ZIP_STORED if packed else zipfile.ZIP_DEFLATED
+            with path.open("rb") as reader, archive.open(info, "w") as writer:
+                shutil.copyfileobj(reader, writer, 1 << 20)

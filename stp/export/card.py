@@ -1,0 +1,334 @@
+"""The model card of a submission bundle: its README.md."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stp.config import CONFIG_FOLDER
+from stp.export.cite import Citation
+from stp.export.contents import Contents, Training
+from stp.export.lineage import commits, environments
+from stp.export.references import text
+from stp.render.digits import digits
+
+FITS = {
+    "none": "nothing is learnt",
+    "closed_form": "one pass over the training data",
+    "sgd": "trained by gradient descent",
+    "calibrate": "a search over parameters",
+    "external": "lives elsewhere: only its predictions were scored here",
+}
+DIMENSIONS = {
+    "short_term": "Short-term prediction",
+    "long_term": "Long-term prediction by extrapolation",
+    "generalization": "Generalization",
+    "robustness": "Robustness to the frame interval",
+}
+FILES = {
+    "scores.parquet, scores.csv": "every value in every convention and lead time, with interval "
+    "and n; columns as in the views `overall` and `by_lead` of a results store",
+    "sample_scores.parquet": "the scores of every test sample",
+    "conventions.csv": "what each convention means, its unit and direction",
+    "cells.csv": "every evaluation: whose bytes, which protocol, fingerprints of its artefacts",
+    "receipts.json": "receipts of all artefacts behind the scores: recipe, inputs, code, versions, "
+    "times, checksums; without accounts, machines and paths",
+    "raw_files.csv": "the raw files that all data were prepared from, with SHA-256",
+    "configuration.yaml": "all that was set, artefact by artefact",
+    "training_protocol.csv": "every setting of the trainings beside the printed one",
+    "checkpoints.csv": "trained models: path in the store, size, SHA-256, fingerprint",
+    "checkpoints/": "the trained models themselves",
+    "environment.json, constraints.txt": "versions and devices that made the artefacts; the pins "
+    "of the checkout that exported this",
+    "CITATION.bib, CITATION.md": "what to cite",
+    "MANIFEST.json": "every file with its SHA-256; `stp export --check` verifies it",
+}
+
+
+def card(
+    found: Contents,
+    citations: Sequence[Citation],
+    checkpoints: Sequence[Mapping[str, Any]],
+    *,
+    with_samples: bool,
+    with_checkpoints: bool,
+) -> str:
+    """Write the card.
+
+    Args:
+        found: what is known of the model.
+        citations: what its results rest on.
+        checkpoints: rows of checkpoints.csv.
+        with_samples, with_checkpoints: whether the bundle has these files.
+    """
+    title = found.model["title"]
+    left_out = set() if with_samples else {"sample_scores.parquet"}
+    left_out |= set() if with_checkpoints else {"checkpoints/"}
+    lines = [f"# {title}", "", *_warning(found), "## The model", "", *_model(found, citations), ""]
+    lines += ["## Training", "", *_training(found, checkpoints), ""]
+    lines += ["## Results", "", *_results(found), ""]
+    lines += ["## What is missing", "", *_missing(found), ""]
+    lines += ["## Licences and citations", "", *_licences(citations), ""]
+    lines += ["## How to reproduce each number", "", *_reproduce(found), ""]
+    lines += ["## Files", ""]
+    lines += [f"- `{name}`: {what}" for name, what in FILES.items() if name not in left_out]
+    return "\n".join(lines) + "\n"
+
+
+def _warning(found: Contents) -> list[str]:
+    """Whose numbers these are, before anything else."""
+    whose = sorted({f"{cell['source']} bytes, {cell['protocol']} protocol" for cell in found.cells})
+    if found.comparable == len(found.cells):
+        return ["Official bytes under the paper's protocol throughout.", ""]
+    if found.comparable:
+        other = len(found.cells) - found.comparable
+        return [
+            f"> **{other} of {len(found.cells)} evaluations are NOT COMPARABLE with published "
+            f"values**: {'; '.join(whose)}. Each row says whose bytes it is from.",
+            "",
+        ]
+    return [
+        f"> **NOT COMPARABLE with published values: {'; '.join(whose)}.**",
+        "",
+    ]
+
+
+def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
+    model = found.model
+    yield f"- name: `{model['model']}`"
+    yield f"- reference: {model['reference'] or 'not stated'}"
+    for citation in citations:
+        if citation.subject.kind == "model":
+            yield from (f"  - {text(work)}" for work in citation.works.values())
+    yield f"- fit: {FITS.get(model['fit'], model['fit'] or 'not known')}"
+    sizes = sorted(
+        {
+            training.receipt["extras"]["parameters"]
+            for training in found.trainings
+            if (training.receipt.get("extras") or {}).get("parameters")
+        }
+    )
+    if sizes:
+        least, most = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+        yield f"- size: {least if least == most else f'{least} to {most}'} parameters" + (
+            "" if least == most else ", by dataset"
+        )
+    elif model["fit"] == "external":
+        yield "- size: not known here"
+    else:
+        yield "- size: no network, so no parameters are counted"
+    variants = sorted({cell["variant"] for cell in found.cells} - {"default"})
+    if variants:
+        yield f"- variants: {', '.join(variants)}"
+    yield f"- scale of the runs: {', '.join(found.scales)}"
+    yield f"- bytes of the tests: {', '.join(found.sources)}"
+
+
+def _training(found: Contents, checkpoints: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    if not found.trainings:
+        if found.model["fit"] == "external":
+            yield "It was trained elsewhere; nothing is known here but its predictions."
+        else:
+            yield "Nothing is trained."
+        return
+    yield from _table(
+        ["trained on", "seed", "bytes", "parameters", "trained for", "time", "device", "otherwise"],
+        [_training_row(found, training) for training in found.trainings],
+    )
+    yield ""
+    if any(training.published for training in found.trainings):
+        differing = sum(bool(training.deviations) for training in found.trainings)
+        printed = sum(training.published is not None for training in found.trainings)
+        yield (
+            f"The column *otherwise* has what differs from the paper's recipe (PredBench, appendix "
+            f"D): {differing} of {printed} trainings that it prints differ. "
+            "`training_protocol.csv` has all settings."
+        )
+        yield ""
+    size = sum(row["bytes"] for row in checkpoints)
+    yield (
+        f"Checkpoints: {len(checkpoints)} files, {size / 1e6:.1f} MB; `checkpoints.csv` names "
+        "each with size, SHA-256 and fingerprint."
+    )
+
+
+def _training_row(found: Contents, training: Training) -> list[str]:
+    receipt = training.receipt
+    extras, made = receipt.get("extras") or {}, receipt.get("provenance") or {}
+    recipe = receipt.get("recipe") or {}
+    train = recipe.get("train") or {}
+    if train.get("epochs"):
+        length = f"{train['epochs']} epochs"
+    elif train.get("iterations"):
+        length = f"{train['iterations']:,} iterations"
+    else:
+        length = "one pass"
+    data = found.lineage.receipts.get((receipt.get("inputs") or {}).get("data", ""), {})
+    source = (data.get("recipe") or {}).get("source") or "not known"
+    where = training.dataset
+    where += "" if training.subset == "all" else f" ({training.subset})"
+    if training.published is None:
+        otherwise = "the paper prints no such training" if training.settings else "–"
+    else:
+        otherwise = ", ".join(training.deviations) or "as printed"
+    seconds = made.get("seconds")
+    parameters = extras.get("parameters")
+    return [
+        where,
+        "–" if recipe.get("seed") is None else str(recipe["seed"]),
+        source,
+        f"{parameters:,}" if parameters else "–",
+        length,
+        "not known" if seconds is None else _time(seconds),
+        str(made.get("device") or "not known"),
+        otherwise,
+    ]
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _results(found: Contents) -> Iterable[str]:
+    yield (
+        "Columns of the paper's tables: means over test samples and lead times, then over seeds; "
+        "in brackets the 95 % interval of a bootstrap over clusters of test clips (of several "
+        "seeds the mean of their bounds; sd is the standard deviation over seeds). n: test "
+        "samples. The rank is among all models of the store that were evaluated alike, in brackets "
+        "its 95 % interval over resamples of the clusters. A "
+        "difference to the printed value is given only for official bytes under the paper's "
+        "protocol. `scores.csv` has all conventions and lead times."
+    )
+    for dimension in dict.fromkeys([*DIMENSIONS, *(row["dimension"] for row in found.results)]):
+        rows = [row for row in found.results if row["dimension"] == dimension]
+        if rows:
+            yield f"\n### {DIMENSIONS.get(dimension, dimension)}\n"
+            yield from _table(
+                ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "bytes"],
+                [_result_row(row) for row in rows],
+            )
+
+
+def _result_row(row: Mapping[str, Any]) -> list[str]:
+    value = "–" if row["value"] is None else digits(row["value"])
+    if row["value"] is not None and row["seed_sd"] is not None:
+        value += f" (sd {digits(row['seed_sd'])} of {row['seeds']} seeds)"
+    if row["low"] is not None and row["high"] is not None:
+        interval = f"[{digits(row['low'])}, {digits(row['high'])}]"
+    else:
+        interval = row["reason"] or "–"
+    printed = "–" if row["published"] is None else digits(row["published"])
+    if row["difference"] is not None:
+        printed += f" (difference {row['difference']:+.4g})"
+    whose = f"{row['source']}, {row['protocol']} protocol"
+    if not row["official_paper_protocol"]:
+        whose += ", NOT COMPARABLE"
+    return [
+        row["tested"],
+        f"{row['metric']} (`{row['convention']}`)",
+        value,
+        interval,
+        "–" if row["n"] is None else str(row["n"]),
+        _rank(row),
+        printed,
+        whose + (", leaky split" if row["leaky"] else ""),
+    ]
+
+
+def _rank(row: Mapping[str, Any]) -> str:
+    """The rank, with the interval that other test clips could have given."""
+    if row["rank"] is None:
+        return "–"
+    low, high = row["rank_low"], row["rank_high"]
+    between = "" if low is None or high is None else f" [{low}, {high}]"
+    return f"{row['rank']} of {row['ranked']}{between}"
+
+
+def _missing(found: Contents) -> Iterable[str]:
+    nothing = True
+    for row in found.without_value:
+        nothing = False
+        cells = "1 evaluation" if row["cells"] == 1 else f"{row['cells']} evaluations"
+        yield f"- no value in {cells}: `{row['conventions']}`: {row['reason']}"
+    for row in found.planned:
+        nothing = False
+        seed = "" if row["seed"] is None else f", seed {row['seed']}"
+        why = f" ({row['detail']})" if row["detail"] else ""
+        yield (
+            f"- planned, and not there: {row['dimension']}, {row['tested']}, {row['setting']}"
+            f"{seed}: {row['stage']} {row['how']}{why}"
+        )
+    for row in found.not_evaluated:
+        nothing = False
+        yield f"- in the paper, and not in this store: {row['dimension']}: {row['tests']}"
+    if any(lock is None for lock in found.lineage.locks.values()):
+        nothing = False
+        gone = [path for path, lock in found.lineage.locks.items() if lock is None]
+        yield f"- checksums of raw files, whose lists are not there any more: {', '.join(gone)}"
+    if nothing:
+        yield "Nothing: every planned evaluation has all of its values."
+
+
+def _licences(citations: Sequence[Citation]) -> Iterable[str]:
+    yield "The data are not in this bundle; their licences are as far as they are known:"
+    yield ""
+    for citation in citations:
+        subject = citation.subject
+        if subject.kind == "dataset":
+            origin = f"; the bytes of the tests here: {subject.origin}" if subject.origin else ""
+            yield f"- **{subject.title}**: {subject.licence or 'licence not stated'}{origin}"
+            yield from (f"  - {text(work)}" for work in citation.works.values())
+            if not citation.works:
+                yield "  - what to cite is not stated"
+    yield ""
+    yield "`CITATION.bib` has these, the model, the benchmark and the metrics as BibTeX."
+
+
+def _reproduce(found: Contents) -> Iterable[str]:
+    made_by = commits(found.lineage)
+    known = [commit for commit in made_by if commit]
+    if known:
+        yield f"The artefacts were made by commit {', '.join(f'`{one}`' for one in known)}."
+    if any(commit.endswith("-dirty") for commit in known):
+        yield "One that ends in `-dirty` is a checkout with changes: `receipts.json` has the"
+        yield "digests that its code is known by."
+    if "" in made_by:
+        yield f"{'Some' if known else 'They'} were made outside a git checkout: `receipts.json` has"
+        yield "the digests that the code is known by."
+    devices = sorted({str(one["device"]) for one in environments(found.lineage)})
+    yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
+    yield ""
+    yield "In a checkout of that code, with `STP_STORE_DIR` unset, each of these makes the scores"
+    yield "of one evaluation (a line of `cells.csv`) from the raw bytes (`raw_files.csv`). The path"
+    yield "ends with the fingerprint of code, recipe and bytes: where one of them is another,"
+    yield "Snakemake knows no such file, and `stp why` tells what differs."
+    yield ""
+    yield "```sh"
+    for cell in found.cells:
+        scale = cell["scale"]
+        file = f"config/{scale}.yaml"
+        if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
+            file = "SCALE_FILE"
+        receipts = found.lineage.receipts.values()
+        for kind in ("scores_fingerprint", "perceptual_fingerprint"):
+            paths = [
+                one["path"]
+                for one in receipts
+                if one["stage"] == "score" and one["fingerprint"] == cell[kind]
+            ]
+            for path in paths:
+                yield (
+                    f"snakemake --profile local --configfile {file} -- "
+                    f"results/store/{path}/artefact.json"
+                )
+    yield "```"
+    if any(not (CONFIG_FOLDER / f"{scale}.yaml").is_file() for scale in found.scales):
+        yield ""
+        yield "The scale file is not part of the project; `configuration.yaml` has what it set."
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"

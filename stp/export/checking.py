@@ -1,0 +1,269 @@
+"""Whether a submission bundle is whole, and what it holds."""
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.errors import StpError
+from stp.score.options import CELL_KEYS
+
+MANIFEST = "MANIFEST.json"
+FORMAT = "stp-submission"
+VERSION = 1
+REQUIRED = (
+    *("README.md", "CITATION.bib", "CITATION.md", "scores.parquet", "scores.csv", "cells.csv"),
+    *("conventions.csv", "configuration.yaml", "receipts.json", "raw_files.csv"),
+    *("checkpoints.csv", "environment.json", "training_protocol.csv"),
+)
+"""Files of every bundle."""
+_TEXT, _FLOAT, _WHOLE, _TRUTH = pa.string(), pa.float64(), pa.int64(), pa.bool_()
+COLUMNS = {
+    **{key: _WHOLE if key == "seed" else _TEXT for key in CELL_KEYS},
+    **{"metric": _TEXT, "convention": _TEXT, "variable": _TEXT, "level": _FLOAT},
+    **{"threshold": _FLOAT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
+    **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
+    **{"source": _TEXT, "release": _TEXT, "scale": _TEXT, "protocol": _TEXT},
+    **{"official_paper_protocol": _TRUTH, "leaky": _TRUTH, "scores_fingerprint": _TEXT},
+}
+"""Columns of scores.parquet, in their order."""
+_PLACE = (*CELL_KEYS, "convention", "variable", "level", "threshold", "lead", "source", "scale")
+_REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a bundle holds.
+
+    Attributes:
+        model, title: of the model.
+        scales: that the scores are from.
+        sources: origins of the bytes that it was tested on.
+        cells: evaluations, one for each seed.
+        comparable: those of official bytes under the paper's protocol.
+        rows: values in scores.parquet.
+        sample_rows: rows in sample_scores.parquet; None if it has none.
+        checkpoints: whether trained models are in it.
+        files: their number.
+        bytes: their size.
+        identity: SHA-256 of the list of files: the bundle's name among bundles.
+        dimensions: dimension -> cells.
+    """
+
+    model: str
+    title: str
+    scales: tuple[str, ...]
+    sources: tuple[str, ...]
+    cells: int
+    comparable: int
+    rows: int
+    sample_rows: int | None
+    checkpoints: bool
+    files: int
+    bytes: int
+    identity: str
+    dimensions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """The files of a bundle: their sizes by name, and how to open one."""
+
+    path: Path
+    sizes: Mapping[str, int]
+    open: Callable[[str], Any]
+
+    def read(self, name: str) -> bytes:
+        with self.open(name) as file:
+            return cast(bytes, file.read())
+
+
+def check(path: Path) -> Held:
+    """Verify a bundle: every file by its checksum, scores by their schema and values.
+
+    Args:
+        path: a folder or a zip file.
+
+    Raises:
+        StpError: it is no bundle, or it is damaged, incomplete, or holds what it does not list.
+    """
+    try:
+        with _opened(path) as bundle:
+            described = _manifest(bundle)
+            _check_files(bundle, described["files"])
+            dimensions = _check_scores(bundle, described)
+            identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        _refuse(path, f"is damaged ({error})", "a zip file as stp export writes it")
+    return Held(
+        model=described["model"],
+        title=described["title"],
+        scales=tuple(described["scales"]),
+        sources=tuple(described["sources"]),
+        cells=described["cells"],
+        comparable=described["comparable_cells"],
+        rows=described["rows"],
+        sample_rows=described["sample_rows"],
+        checkpoints=described["checkpoints"],
+        files=len(described["files"]) + 1,
+        bytes=sum(bundle.sizes.values()),
+        identity=identity,
+        dimensions=dimensions,
+    )
+
+
+def _refuse(path: Path, what: str, expected: str) -> NoReturn:
+    raise StpError(f"{path}: {what}", expected=expected, remedy=_REMEDY) from None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Bundle]:
+    if path.is_dir():
+        found = {
+            file.relative_to(path).as_posix(): file
+            for file in sorted(path.rglob("*"))
+            if not file.is_dir() or file.is_symlink()
+        }
+        for name, file in found.items():
+            if file.is_symlink():
+                _refuse(path, f"{name} is a link", "plain files")
+        sizes = {name: file.stat().st_size for name, file in found.items()}
+        yield _Bundle(path, sizes, lambda name: found[name].open("rb"))
+    elif path.is_file():
+        with zipfile.ZipFile(path) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir()]
+            # One folder around all files, as it is written, or none.
+            tops = {info.filename.partition("/")[0] for info in infos}
+            top = f"{tops.pop()}/" if len(tops) == 1 and len(infos) > 1 else ""
+            members = {info.filename.removeprefix(top): info for info in infos}
+            if len(members) < len(infos):
+                _refuse(path, "names a file twice", "every file once")
+            sizes = {name: info.file_size for name, info in members.items()}
+            yield _Bundle(path, sizes, lambda name: cast(BinaryIO, archive.open(members[name])))
+    else:
+        raise StpError(
+            f"{path}: there is no such file or folder",
+            expected="a bundle, as `stp export --model NAME` writes it",
+            remedy="name one",
+        )
+
+
+def _manifest(bundle: _Bundle) -> Mapping[str, Any]:
+    if MANIFEST not in bundle.sizes:
+        _refuse(bundle.path, f"has no {MANIFEST}", "a submission bundle of stp")
+    try:
+        described = json.loads(bundle.read(MANIFEST))
+        if described["format"] != FORMAT:
+            _refuse(bundle.path, f"is a {described['format']!r}", f"the format {FORMAT!r}")
+        if described["version"] != VERSION:
+            _refuse(
+                bundle.path,
+                f"is of version {described['version']} of its format",
+                f"version {VERSION}, which this stp reads",
+            )
+        texts = ("model", "title")
+        numbers = ("cells", "comparable_cells", "rows")
+        lists = ("scales", "sources")
+        right = (
+            all(isinstance(described[key], str) for key in texts)
+            and all(isinstance(described[key], int) for key in numbers)
+            and all(isinstance(described[key], list) for key in lists)
+            and isinstance(described["sample_rows"], int | None)
+            and isinstance(described["checkpoints"], bool)
+            and all(
+                isinstance(entry["bytes"], int) and isinstance(entry["sha256"], str)
+                for entry in described["files"].values()
+            )
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        right = False
+    if not right:
+        _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp export writes")
+    return cast(Mapping[str, Any], described)
+
+
+def _check_files(bundle: _Bundle, listed: Mapping[str, Mapping[str, Any]]) -> None:
+    for name in REQUIRED:
+        if name not in listed:
+            _refuse(bundle.path, f"{MANIFEST} does not list {name}", "all files of a bundle")
+    for name in sorted(listed.keys() - bundle.sizes.keys()):
+        _refuse(bundle.path, f"{name} is missing", f"all {len(listed)} files of {MANIFEST}")
+    for name in sorted(bundle.sizes.keys() - listed.keys() - {MANIFEST}):
+        _refuse(bundle.path, f"{name} is not in {MANIFEST}", "only the files that are listed")
+    for name, entry in listed.items():
+        if bundle.sizes[name] != entry["bytes"]:
+            _refuse(
+                bundle.path,
+                f"{name} is damaged, {bundle.sizes[name]} bytes",
+                f"{entry['bytes']} bytes, as in {MANIFEST}",
+            )
+        with bundle.open(name) as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+        if digest.hexdigest() != entry["sha256"]:
+            _refuse(
+                bundle.path,
+                f"{name} is damaged, SHA-256 {digest.hexdigest()}",
+                f"{entry['sha256']}, as in {MANIFEST}",
+            )
+
+
+def _check_scores(bundle: _Bundle, described: Mapping[str, Any]) -> dict[str, int]:
+    """Check the scores themselves; return the number of cells by dimension."""
+    try:
+        table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
+    except pa.ArrowException as error:
+        _refuse(bundle.path, f"scores.parquet cannot be read: {error}", "a Parquet file")
+    found = {field.name: field.type for field in table.schema}
+    if found != COLUMNS:
+        odd = [name for name in {**COLUMNS, **found} if found.get(name) != COLUMNS.get(name)]
+        _refuse(
+            bundle.path,
+            f"scores.parquet has other columns: {', '.join(odd)}",
+            ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()),
+        )
+    lines = sum(1 for _ in csv.reader(io.StringIO(bundle.read("scores.csv").decode()))) - 1
+    if not len(table) == lines == described["rows"]:
+        _refuse(
+            bundle.path,
+            f"scores.parquet has {len(table)} rows, scores.csv {lines}",
+            f"{described['rows']}, as in {MANIFEST}",
+        )
+    with duckdb.connect() as database:
+        database.register("scores", table)
+
+        def count(condition: str) -> int:
+            answer = database.execute(f"SELECT count(*) FROM scores WHERE {condition}").fetchone()
+            return int(answer[0]) if answer else 0
+
+        model = described["model"].replace("'", "''")
+        numbers = ("value", "ci95_low", "ci95_high")
+        odd_number = " OR ".join(f"NOT isfinite({name})" for name in numbers)
+        problems = {
+            f"rows of another model than {described['model']}": f"model IS DISTINCT FROM '{model}'",
+            "values that are no finite numbers": odd_number,
+            "missing values without a reason": "value IS NULL AND reason IS NULL",
+        }
+        for what, condition in problems.items():
+            if number := count(condition):
+                _refuse(bundle.path, f"scores.parquet: {number} {what}", "none")
+        place = ", ".join(_PLACE)
+        if twice := count(f"true GROUP BY {place} HAVING count(*) > 1"):
+            _refuse(bundle.path, f"scores.parquet: one value {twice} times", "every value once")
+        cells = database.execute(
+            f"SELECT dimension, count(DISTINCT ({', '.join(CELL_KEYS)}, scale)) FROM scores "
+            "GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    return {str(dimension): int(number) for dimension, number in cells}

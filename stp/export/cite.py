@@ -1,0 +1,208 @@
+"""What the results at hand rest on: benchmark, datasets, models and metrics, with their works."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stp import config as configuration
+from stp.collect.query import answer
+from stp.collect.trace import ask
+from stp.errors import StpError, nearest
+from stp.export.references import Reference, bibtex, load, text
+
+KINDS = {
+    "software": "Software",
+    "suite": "Benchmark",
+    "dataset": "Datasets",
+    "model": "Models",
+    "metric": "Metrics",
+}
+"""What can be cited, and its heading."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that is cited.
+
+    Attributes:
+        kind: one of `KINDS`.
+        name: as in the configuration; of a metric, a convention.
+        title: for people.
+        stated: what its configuration says of where it is from; empty if nothing.
+        licence: of a dataset.
+        origin: of the bytes of a dataset that the results are from.
+    """
+
+    kind: str
+    name: str
+    title: str
+    stated: str = ""
+    licence: str = ""
+    origin: str = ""
+
+
+SOFTWARE = Subject("software", "stp", "This software")
+SUITES = {"predbench": "PredBench"}
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A subject with the works that stand for it, by their BibTeX keys."""
+
+    subject: Subject
+    works: Mapping[str, Reference]
+
+
+def of_results(database: Path, model: str | None = None) -> list[Citation]:
+    """What the results in a database rest on.
+
+    Args:
+        model: only what the results of this one rest on.
+
+    Raises:
+        StpError: there is no database, or it is of another version.
+    """
+    chosen = " WHERE model = ?" if model else ""
+    values = [model] if model else []
+
+    def named(table: str, kind: str, keys: str) -> list[Subject]:
+        rows = ask(
+            database,
+            f"SELECT * FROM {table} WHERE {kind} IN ({keys}) ORDER BY {kind}",
+            values * keys.count("?"),
+        )
+        stated = "citation" if kind == "dataset" else "reference"
+        return [
+            Subject(
+                kind,
+                row[kind],
+                row["title"],
+                row[stated] or "",
+                row.get("licence") or "",
+                origins.get(row[kind], "") if kind == "dataset" else "",
+            )
+            for row in rows
+        ]
+
+    origins = {
+        row["tested_on"]: row["origins"]
+        for row in ask(
+            database,
+            "SELECT tested_on, string_agg(DISTINCT source, ', ' ORDER BY source) AS origins "
+            f"FROM cells{chosen} GROUP BY ALL",
+            values,
+        )
+    }
+    _, suites = answer(database, f"SELECT DISTINCT suite FROM cells{chosen} ORDER BY ALL", values)
+    datasets = f"SELECT trained_on FROM cells{chosen} UNION SELECT tested_on FROM cells{chosen}"
+    conventions = ask(
+        database,
+        "SELECT DISTINCT convention, coalesce(c.title, o.metric) AS title FROM overall o "
+        "LEFT JOIN conventions c USING (convention) WHERE value IS NOT NULL"
+        f"{' AND model = ?' if model else ''} ORDER BY convention",
+        values,
+    )
+    return _cited(
+        [
+            SOFTWARE,
+            *(Subject("suite", name, SUITES.get(name, name)) for (name,) in suites),
+            *named("datasets", "dataset", datasets),
+            *named("models", "model", f"SELECT model FROM cells{chosen}"),
+            *(Subject("metric", row["convention"], row["title"]) for row in conventions),
+        ]
+    )
+
+
+def of_names(names: Sequence[str]) -> list[Citation]:
+    """What datasets, models, metrics or conventions of config/ rest on, by their names.
+
+    Raises:
+        StpError: a name is none of them.
+    """
+    config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+    known = {SOFTWARE.name: SOFTWARE}
+    known |= {name: Subject("suite", name, title) for name, title in SUITES.items()}
+    for name, dataset in config.datasets.items():
+        known[name] = Subject("dataset", name, dataset.title, dataset.citation, dataset.licence)
+    for name, model in config.models.items():
+        known[name] = Subject("model", name, model.title, model.reference)
+    for name, metric in config.metrics.items():
+        known[name] = Subject("metric", name, metric.title)
+        for choice in metric.conventions:
+            known[f"{name}.{choice}"] = Subject("metric", f"{name}.{choice}", metric.title)
+    for name in names:
+        if name not in known:
+            raise StpError(
+                f"{name!r} is no dataset, model or metric of config/",
+                expected="a name such as kth, simvpv2, ssim or crps.fair",
+                remedy=nearest(name, known),
+            )
+    order = list(KINDS)
+    chosen = [known[name] for name in dict.fromkeys(names)]
+    return _cited(sorted(chosen, key=lambda subject: order.index(subject.kind)))
+
+
+def _cited(subjects: Iterable[Subject]) -> list[Citation]:
+    references = load()
+    return [Citation(subject, _works(subject, references)) for subject in subjects]
+
+
+def _works(subject: Subject, references: Mapping[str, Reference]) -> dict[str, Reference]:
+    """The works of a subject; what has none here is cited by what its configuration states."""
+    words = {f"{subject.kind} {subject.name}", f"{subject.kind} {subject.name.partition('.')[0]}"}
+    found = {key: one for key, one in references.items() if words & set(one.of)}
+    if not found and subject.stated:
+        key = re.sub(r"[^A-Za-z0-9]+", "-", f"{subject.kind}-{subject.name}")
+        found[key] = Reference(type="misc", title=subject.title, note=subject.stated)
+    return found
+
+
+def as_bibtex(citations: Sequence[Citation]) -> str:
+    """All works of citations as BibTeX, each once."""
+    works: dict[str, Reference] = {}
+    for citation in citations:
+        works.update(citation.works)
+    return bibtex(works)
+
+
+def as_markdown(citations: Sequence[Citation]) -> str:
+    """Citations as a page: what each work stands for; what has none, and why."""
+    lines = [
+        "# What to cite",
+        "",
+        "The results rest on the work of others. `CITATION.bib` beside this page, or `stp cite`, "
+        "has the same as BibTeX.",
+    ]
+    for kind, heading in KINDS.items():
+        these = [citation for citation in citations if citation.subject.kind == kind]
+        if these:
+            lines += ["", f"## {heading}", "", *_section(kind, these)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(kind: str, citations: Sequence[Citation]) -> Iterable[str]:
+    alike: dict[tuple[str, tuple[str, ...]], list[Citation]] = {}
+    for citation in citations:  # conventions of a metric that rest on the same works
+        title = citation.subject.title if kind == "metric" else citation.subject.name
+        alike.setdefault((title, tuple(citation.works)), []).append(citation)
+    for same in alike.values():
+        subject = same[0].subject
+        if kind == "metric":
+            names = ", ".join(f"`{one.subject.name}`" for one in same)
+        else:
+            names = f"`{subject.name}`"
+        facts = f"; licence: {subject.licence}" if subject.licence else ""
+        if subject.origin:
+            facts += f"; the bytes behind these results: {subject.origin}"
+        yield f"- **{subject.title}** ({names}){facts}"
+        for key, work in same[0].works.items():
+            yield f"  - {text(work)} `{key}`"
+        if not same[0].works:
+            yield f"  - {_why_none(subject)}"
+
+
+def _why_none(subject: Subject) -> str:
+    if subject.kind == "metric":
+        return "no work of its own: as the benchmark defines it, or ours (docs/metrics.md)"
+    return "nothing is stated: ask whoever provided it"

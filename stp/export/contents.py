@@ -1,0 +1,240 @@
+"""What a bundle says of a model: its scores in the store, its trainings, what is missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stp import config as configuration
+from stp.collect.trace import ask
+from stp.errors import StpError, nearest
+from stp.export.lineage import Lineage, lineage, sql_without_paths
+from stp.render.training_protocol import SETTINGS, trainings
+from stp.score.options import CELL_KEYS
+
+Rows = list[dict[str, Any]]
+_KEYS = ", ".join(CELL_KEYS)
+_CASE = tuple(key for key in CELL_KEYS if key not in ("model", "seed"))
+_INTERVAL = "CAST(nullif(regexp_extract(l.setting, 'interval-([0-9]+)', 1), '') AS BIGINT)"
+
+SCORES = f"""
+SELECT
+    {_KEYS}, metric, convention, variable, level, threshold, lead,
+    value, ci95_low, ci95_high, n, clusters, {sql_without_paths("reason")} AS reason,
+    source, release, scale, protocol, official_paper_protocol, leaky, scores_fingerprint
+FROM (FROM overall UNION ALL BY NAME FROM by_lead)
+WHERE model = $1
+ORDER BY ALL"""
+"""One row per value: columns are those of the views `overall` and `by_lead`."""
+
+SAMPLES = "SELECT * FROM sample_scores WHERE model = $1 ORDER BY ALL"
+
+_ON_CASE = " AND ".join(f"l.{key} = o.{key}" for key in _CASE)
+RESULTS = f"""
+WITH titles AS (
+    SELECT {", ".join(_CASE)}, any_value(tested) AS tested, any_value(protocol) AS protocol,
+        bool_or(external) AS external
+    FROM cells WHERE model = $1 GROUP BY ALL
+),
+ends AS (
+    SELECT
+        {", ".join(_CASE)}, convention, variable, level, threshold, source, scale,
+        avg(ci95_low) AS low, avg(ci95_high) AS high
+    FROM overall WHERE model = $1 GROUP BY ALL
+)
+SELECT
+    l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
+    l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
+    l.source, l.scale, t.protocol, l.official_paper_protocol, l.leaky,
+    d.published, d.difference, {sql_without_paths("l.reason")} AS reason
+FROM leaderboard l
+JOIN titles t ON {_ON_CASE.replace("o.", "t.")}
+JOIN paper_columns p
+    ON p.dimension = l.dimension AND p.dataset = l.tested_on AND p.convention = l.convention
+    AND (p.variable IS NULL OR p.variable = l.variable)
+    AND p.threshold IS NOT DISTINCT FROM l.threshold
+LEFT JOIN ends o
+    ON {_ON_CASE} AND l.convention = o.convention AND l.source = o.source AND l.scale = o.scale
+    AND l.variable IS NOT DISTINCT FROM o.variable AND l.level IS NOT DISTINCT FROM o.level
+    AND l.threshold IS NOT DISTINCT FROM o.threshold
+LEFT JOIN ranks r
+    ON {_ON_CASE.replace("o.", "r.")} AND l.model = r.model AND l.convention = r.convention
+    AND l.variable IS NOT DISTINCT FROM r.variable AND l.level IS NOT DISTINCT FROM r.level
+    AND l.threshold IS NOT DISTINCT FROM r.threshold
+    AND l.source = r.source AND l.scale = r.scale AND l.leaky = r.leaky
+LEFT JOIN deltas d
+    ON d.dimension = l.dimension AND d.model = l.model AND d.trained_on = l.trained_on
+    AND d.tested_on = l.tested_on AND d.subset = l.subset
+    AND d.metric = concat_ws(' ', p.variable, p.metric)
+    AND d.frame_interval IS NOT DISTINCT FROM {_INTERVAL}
+    AND l.variant = 'default' AND l.train_subset = 'all'
+WHERE l.model = $1
+-- A column that names no variable shows all channels together, or the only one that there is.
+QUALIFY l.variable IS NOT DISTINCT FROM p.variable OR count(*) OVER (
+    PARTITION BY {", ".join(f"l.{key}" for key in _CASE)}, l.convention, p.metric, l.scale, l.source
+) = 1
+ORDER BY
+    l.dimension, lower(t.tested), l.setting, l.variant, l.train_subset, p.rowid, l.scale,
+    l.source"""
+"""The columns of the paper's tables: seeds together, with the rank among the store's models."""
+
+WITHOUT_VALUE = f"""
+SELECT
+    {sql_without_paths("reason")} AS reason,
+    string_agg(DISTINCT convention, ', ' ORDER BY convention) AS conventions,
+    count(DISTINCT scores_fingerprint) AS cells
+FROM overall WHERE model = ? AND value IS NULL
+GROUP BY ALL ORDER BY ALL"""
+
+NOT_EVALUATED = """
+SELECT dimension, array_to_string(list_sort(list(DISTINCT CASE
+    WHEN train_dataset IS NULL OR train_dataset IN ('', test_dataset) THEN test_dataset
+    ELSE train_dataset || ' -> ' || test_dataset END)), ', ') AS tests
+FROM published p
+WHERE p.model = ? AND p.dataset IS NOT NULL AND p.dimension IN (
+    'short_term', 'long_term', 'generalization', 'robustness')
+AND NOT EXISTS (
+    FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension AND c.tested_on = p.dataset
+    AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
+GROUP BY ALL ORDER BY ALL"""
+"""What the paper printed of the model, and the store has no cell of."""
+
+PLANNED = f"""
+SELECT dimension, tested, setting, seed, stage, how, {sql_without_paths("detail")} AS detail
+FROM missing WHERE model = ? ORDER BY ALL"""
+"""What the scale plans, and has no scores."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training behind the scores.
+
+    Attributes:
+        dataset: that of the training.
+        subset: the part of it.
+        receipt: of the trained model.
+        settings: name -> as it was set, in the words of the table training_protocol.
+        published: name -> as the paper prints it; None if it prints nothing of this training.
+    """
+
+    dataset: str
+    subset: str
+    receipt: Mapping[str, Any]
+    settings: Mapping[str, str]
+    published: Mapping[str, str] | None
+
+    @property
+    def deviations(self) -> list[str]:
+        """What is otherwise than printed, in words; empty if nothing is, or nothing is printed."""
+        return [
+            f"{name} {text} (paper: {self.published[name]})"
+            for name, text in self.settings.items()
+            if self.published and text != self.published[name]
+        ]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a bundle is made from.
+
+    Attributes:
+        model: its row of the table models.
+        cells: its rows of the table cells.
+        results: rows of `RESULTS`.
+        trainings: every training behind the cells.
+        without_value, not_evaluated, planned: what is missing, and why.
+        conventions: rows of the table conventions, those that it was scored by.
+        lineage: the receipts.
+    """
+
+    model: Mapping[str, Any]
+    cells: Rows
+    results: Rows
+    trainings: Sequence[Training]
+    without_value: Rows
+    not_evaluated: Rows
+    planned: Rows
+    conventions: Rows
+    lineage: Lineage
+
+    @property
+    def scales(self) -> list[str]:
+        """The scales of its cells."""
+        return sorted({cell["scale"] for cell in self.cells})
+
+    @property
+    def sources(self) -> list[str]:
+        """Origins of the bytes that it was tested on."""
+        return sorted({cell["source"] for cell in self.cells})
+
+    @property
+    def comparable(self) -> int:
+        """Cells of official bytes under the paper's protocol."""
+        return sum(bool(cell["official_paper_protocol"]) for cell in self.cells)
+
+
+def contents(database: Path, model: str) -> Contents:
+    """Read all that is known of a model.
+
+    Raises:
+        StpError: there is no database, nothing of the model in it, or a receipt is missing.
+    """
+    known = [row["model"] for row in ask(database, "SELECT model FROM models ORDER BY model", [])]
+    cells = ask(database, f"SELECT * FROM cells WHERE model = ? ORDER BY {_KEYS}, scale", [model])
+    if not cells:
+        raise StpError(
+            f"{database} has no scores of a model {model!r}",
+            expected=f"one of {', '.join(known)}" if known else "a store with results",
+            remedy=nearest(model, known) if known else "run the tables first",
+        )
+    (described,) = ask(database, "FROM models WHERE model = ?", [model])
+    behind = lineage(database, model)
+    return Contents(
+        model=described,
+        cells=cells,
+        results=ask(database, RESULTS, [model]),
+        trainings=_trainings(model, cells, behind),
+        without_value=ask(database, WITHOUT_VALUE, [model]),
+        not_evaluated=ask(database, NOT_EVALUATED, [model]),
+        planned=ask(database, PLANNED, [model]),
+        conventions=ask(
+            database,
+            "FROM conventions WHERE convention IN (SELECT convention FROM overall WHERE model = ?)"
+            " ORDER BY convention",
+            [model],
+        ),
+        lineage=behind,
+    )
+
+
+def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
+    """Every training once, beside what the paper prints of it."""
+    by_fingerprint = {cell["model_fingerprint"]: cell for cell in cells}
+    receipts = behind.of_stage("train")
+    if not any((receipt["recipe"] or {}).get("fit") == "sgd" for receipt in receipts):
+        return [
+            Training(cell["trained_on"], cell["train_subset"], receipt, {}, None)
+            for receipt in receipts
+            if (cell := by_fingerprint.get(receipt["fingerprint"]))
+        ]
+    paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+    facts = paper.models.get(model)
+    published = {
+        one.dataset: one.published for one in trainings(paper) if facts and one.model == facts.title
+    }
+    found = []
+    for receipt in receipts:
+        cell = by_fingerprint.get(receipt["fingerprint"])
+        if cell is None:
+            continue
+        dataset = paper.datasets.get(cell["trained_on"])
+        found.append(
+            Training(
+                cell["trained_on"],
+                cell["train_subset"],
+                receipt,
+                {name: setting.ours(receipt["recipe"]) for name, setting in SETTINGS.items()},
+                published.get(dataset.title) if dataset else None,
+            )
+        )
+    return found

@@ -1,0 +1,133 @@
+"""Works to cite, from config/references.yaml, as BibTeX and as text."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from stp.config import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.errors import StpError
+
+FILE = CONFIG_FOLDER / "references.yaml"
+_ACCENTS = {
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0308": '"',
+    "\u030c": "v",
+}
+_SIGNS = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "ß": r"{\ss}", "ø": r"{\o}"}
+_SIGNS |= {"ł": r"{\l}", "–": "--", "—": "---", "’": "'"}
+_NEEDED = {"article": "journal", "inproceedings": "booktitle"}
+
+
+class Reference(Strict):
+    """A work to cite.
+
+    Attributes:
+        of: what it stands for, such as ``dataset kth`` or ``metric crps.fair``.
+        author: ``Family, Given; Family, Given``; an organisation in braces.
+        eprint: number of the preprint on arXiv.
+    """
+
+    of: tuple[str, ...] = ()
+    type: Literal["article", "inproceedings", "misc"]
+    author: str = ""
+    title: str
+    booktitle: str = ""
+    journal: str = ""
+    publisher: str = ""
+    volume: str = ""
+    number: str = ""
+    pages: str = ""
+    year: int | None = None
+    eprint: str = ""
+    note: str = ""
+    url: str = ""
+
+    @property
+    def authors(self) -> list[str]:
+        """All authors, as ``Family, Given``."""
+        return [name.strip() for name in self.author.split(";") if name.strip()]
+
+
+def load(file: Path = FILE) -> dict[str, Reference]:
+    """Read all works: BibTeX key -> reference.
+
+    Raises:
+        StpError: the file is missing or wrong.
+    """
+    found = {}
+    for key, value in (read_yaml(file) or {}).items():
+        reference = check(Reference, value, f"{file}: {key}")
+        needed = _NEEDED.get(reference.type)
+        if needed and not getattr(reference, needed):
+            raise StpError(
+                f"{file}: {key} has no {needed}",
+                expected=f"the {needed} of an {reference.type}",
+                remedy="add it, or make it a misc",
+            )
+        found[str(key)] = reference
+    return found
+
+
+def bibtex(references: Mapping[str, Reference]) -> str:
+    """Write works as BibTeX, in ASCII, which every version of BibTeX sorts and prints."""
+    return "\n".join(_entry(key, reference) for key, reference in references.items())
+
+
+def _entry(key: str, reference: Reference) -> str:
+    fields = {
+        "author": " and ".join(map(_tex, reference.authors)),
+        # The second pair of braces keeps the capitals.
+        "title": f"{{{_tex(reference.title)}}}",
+        **{
+            name: _tex(getattr(reference, name))
+            for name in ("booktitle", "journal", "publisher", "volume", "number", "note")
+        },
+        "pages": reference.pages,
+        "year": str(reference.year or ""),
+        "eprint": reference.eprint,
+        "archiveprefix": "arXiv" if reference.eprint else "",
+        "howpublished": rf"\url{{{reference.url}}}" if reference.url else "",
+    }
+    lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
+    return f"@{reference.type}{{{key},\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _tex(plain: str) -> str:
+    """Write letters with accents as commands, and take their meaning from signs."""
+    found = []
+    for sign in " ".join(plain.split()):
+        parts = unicodedata.normalize("NFD", sign)
+        base, mark = parts[0], parts[1:2]
+        if mark in _ACCENTS:
+            accent = _ACCENTS[mark]
+            inner = f"\\{accent}{{{base}}}" if accent.isalpha() else f"\\{accent}{base}"
+            found.append(f"{{{inner}}}")
+        else:
+            found.append(_SIGNS.get(sign, sign))
+    return "".join(found)
+
+
+def text(reference: Reference) -> str:
+    """Write a work as one line of Markdown."""
+    names = [re.sub(r"[{}]", "", name) for name in reference.authors]
+    if names and names[-1] == "others":
+        names[-1] = "and others"
+    who = "; ".join(names)
+    where = reference.booktitle or reference.journal
+    volume = f" {reference.volume}" if reference.volume else ""
+    number = f"({reference.number})" if reference.number else ""
+    pages = f", {reference.pages.replace('--', '–')}" if reference.pages else ""
+    parts = [
+        f"{who}{f' ({reference.year})' if reference.year else ''}" if who else "",
+        f"*{reference.title}*",
+        f"{where}{volume}{number}{pages}" if where else "",
+        f"arXiv:{reference.eprint}" if reference.eprint else "",
+        reference.note,
+        f"<{reference.url}>" if reference.url else "",
+    ]
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."

@@ -1,0 +1,143 @@
+"""Tables in a terminal: aligned by columns, as plain text or with styles, within its width.
+
+The same columns serve both: plain text keeps every column and every letter, whatever its width, so
+that programs and tests can rely on it; on a terminal, long texts are folded, and what still does
+not fit is set below, in blocks that begin with the first column.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+NARROWEST = 16
+"""Characters to which a column of texts may be folded."""
+NAMES = 40
+"""Characters to which the first column may be folded, which names the rows."""
+GAP = 2
+"""Blanks between columns."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Attributes:
+        heading: its name.
+        right: whether its cells are aligned at the right.
+        cells: from top to bottom; styles count on terminals only.
+        joined: whether it belongs to the column before it, and stays beside it.
+    """
+
+    heading: str
+    right: bool
+    cells: Sequence[Text]
+    joined: bool = False
+
+    @property
+    def width(self) -> int:
+        """Characters of the widest cell."""
+        return max(Text(self.heading).cell_len, *(cell.cell_len for cell in self.cells), 0)
+
+    def narrowest(self, place: int) -> int:
+        """Characters that it needs in a place of a table: numbers are never broken."""
+        return self.width if self.right else min(self.width, NARROWEST if place else NAMES)
+
+
+def plain(columns: Sequence[Column]) -> str:
+    """Write a table without styles: one line per row, nothing folded, nothing left out."""
+    widths = [column.width for column in columns]
+    lines = [_line([Text(column.heading) for column in columns], columns, widths)]
+    lines.append((" " * GAP).join("-" * width for width in widths))
+    for row in zip(*(column.cells for column in columns), strict=True):
+        lines.append(_line(row, columns, widths))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _line(cells: Sequence[Text], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    shown = []
+    for cell, column, width in zip(cells, columns, widths, strict=True):
+        blanks = " " * (width - cell.cell_len)
+        shown.append(blanks + cell.plain if column.right else cell.plain + blanks)
+    return (" " * GAP).join(shown)
+
+
+def styled(columns: Sequence[Column], width: int) -> RenderableType:
+    """Make a table for a terminal of so many characters."""
+    parts: list[RenderableType] = []
+    for block in blocks(columns, width):
+        parts += ["", _block(block)] if parts else [_block(block)]
+    return Group(*parts)
+
+
+def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
+    """Deal columns into tables that fit; each begins with the first column.
+
+    One column that is wider than the terminal alone has a table of its own.
+    """
+    units: list[list[Column]] = []
+    for column in columns[1:]:
+        if column.joined and units:
+            units[-1].append(column)
+        else:
+            units.append([column])
+    first = list(columns[:1])
+    found = [list(first)]
+    for unit in units:
+        if len(found[-1]) > 1 and _needed([*found[-1], *unit]) > width:
+            found.append(list(first))
+        found[-1] += unit
+    return found
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    return sum(column.narrowest(place) + GAP for place, column in enumerate(columns))
+
+
+def _block(columns: Sequence[Column]) -> Table:
+    # Of the gap, one blank is the line between columns that this box does not draw.
+    table = Table(
+        box=_RULE, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
+    )
+    for place, column in enumerate(columns):
+        table.add_column(
+            Text(column.heading),
+            justify="right" if column.right else "left",
+            no_wrap=column.right,
+            overflow="fold",
+            min_width=column.narrowest(place),
+        )
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+_RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
+"""A line below the headings, and no other."""
+
+
+def answer(columns: Sequence[Column], width: int) -> RenderableType:
+    """Make a table of an answer whose first column need not tell rows apart.
+
+    What does not fit is dealt to several tables, whose rows are numbered then; a few rows are
+    written as records, one line per column.
+    """
+    if _needed(columns) <= width:
+        return styled(columns, width)
+    rows = len(columns[0].cells)
+    if 0 < rows <= FEW:
+        names = [Text(column.heading) for column in columns]
+        records = [
+            Column(f"row {i + 1}", False, [column.cells[i] for column in columns])
+            for i in range(rows)
+        ]
+        return styled([Column("column", False, names), *records], width)
+    numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
+    return styled([Column("#", True, numbers), *columns], width)
+
+
+FEW = 2
+"""Rows that are written as records where they do not fit."""

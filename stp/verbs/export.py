@@ -1,0 +1,179 @@
+"""Verbs for what leaves the project: artefacts, submission bundles, citations."""
+
+import functools
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from stp.verbs.app import DEMO, ConfigFile, app, examples, say
+
+DATABASE = Path("results/results.duckdb")
+
+
+@functools.partial(app.command, rich_help_panel="Store")(
+    epilog=examples(
+        "stp export --model simvpv2 --out simvpv2.zip",
+        "stp export --model simvpv2 --samples --with-checkpoints",
+        "stp export --check simvpv2.zip",
+        "stp export ../simvpv2-kth simvpv2 kth",
+        "stp export ../scores.tar --scores-only",
+    )
+)
+def export(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[OUT]", help="Artefacts: a new folder, or a new file that ends with .tar."
+        ),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    scores_only: Annotated[
+        bool,
+        typer.Option(
+            "--scores-only", help="Scores, and only the receipts of what they are made from."
+        ),
+    ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="Instead: a submission bundle of this model.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The bundle: a new folder, or a new file that ends with .zip; "
+            "results/submissions/MODEL.zip unless given."
+        ),
+    ] = None,
+    samples: Annotated[
+        bool, typer.Option("--samples", help="The bundle has the scores of every test sample.")
+    ] = False,
+    with_checkpoints: Annotated[
+        bool, typer.Option("--with-checkpoints", help="The bundle has the trained models.")
+    ] = False,
+    database: Annotated[Path, typer.Option(help="The DuckDB file behind a bundle.")] = DATABASE,
+    check: Annotated[
+        Path | None, typer.Option(help="Instead: verify this bundle and say what it holds.")
+    ] = None,
+) -> None:
+    """Pack artefacts for another store, or all scores of a model for other people.
+
+    OUT packs artefacts with all that they are made from, for `stp import`. `--model` makes a bundle
+    that explains itself: scores, receipts, checksums of raw files, versions, a model card,
+    citations. The same store gives the same bytes. `--check` refuses what is damaged.
+    """
+    from stp.errors import StpError
+
+    modes = [folder is not None, model is not None, check is not None]
+    if sum(modes) != 1:
+        raise StpError(
+            "it is not clear what to export",
+            expected="OUT for artefacts, or --model NAME for a bundle, or --check BUNDLE",
+            remedy="give exactly one of them; the file of a bundle is named by --out",
+        )
+    if folder is not None:
+        _artefacts(folder, words or [], configfile, scores_only)
+    elif model is not None:
+        _bundle(model, out, database, samples, with_checkpoints)
+    elif check is not None:
+        from stp.export.checking import check as verify
+
+        print("\n".join(_told(check, verify(check))))
+
+
+def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool) -> None:
+    from stp.upkeep.inventory import size_text
+    from stp.upkeep.meter import Meter
+    from stp.upkeep.sharing import export as pack
+    from stp.verbs.app import load_plan
+
+    meter = Meter("export")
+    packed = pack(load_plan(configfile), words, out, scores_only, meter)
+    meter.clear()
+    receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
+    print(f"{out}: artefacts: {len(packed.whole)}{receipts}, {size_text(packed.bytes)}")
+    if packed.absent:
+        print(f"left out, because they are not there: {len(packed.absent)}")
+        for artefact in packed.absent:
+            print(f"  {artefact.stage} of {artefact.label}")
+
+
+def _bundle(
+    model: str, out: Path | None, database: Path, samples: bool, with_checkpoints: bool
+) -> None:
+    from stp.export.bundle import Options
+    from stp.export.bundle import export as write
+    from stp.upkeep.meter import Meter
+
+    out = out or Path("results/submissions") / f"{model}.zip"
+    meter = Meter("export")
+    held = write(database, model, out, Options(samples, with_checkpoints), meter)
+    meter.clear()
+    print("\n".join(_told(out, held)))
+
+
+def _told(path: Path, held: object) -> list[str]:
+    from stp.export.checking import Held
+    from stp.upkeep.inventory import size_text
+
+    assert isinstance(held, Held)
+    by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())
+    comparable = f"{held.comparable} of {held.cells} comparable with published values"
+    lines = [
+        f"{path}: a whole bundle of {held.title} ({held.model})",
+        f"  evaluations: {held.cells} ({by_dimension}); {comparable}",
+        f"  bytes: {', '.join(held.sources)}; scale {', '.join(held.scales)}",
+        f"  values: {held.rows}"
+        + (f"; of single samples: {held.sample_rows}" if held.sample_rows is not None else ""),
+        f"  checkpoints: {'in it' if held.checkpoints else 'named only'}",
+        f"  {held.files} files, {size_text(held.bytes)}; identity {held.identity}",
+    ]
+    return lines
+
+
+@functools.partial(app.command, rich_help_panel="Results")(
+    epilog=examples(
+        "stp cite",
+        "stp cite --model simvpv2",
+        "stp cite kth tau fvd --format markdown",
+        "stp cite --out results/CITATION.bib --out results/CITATION.md",
+    )
+)
+def cite(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Datasets, models, metrics; all that the results rest on unless given."
+        ),
+    ] = None,
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = DATABASE,
+    model: Annotated[
+        str | None, typer.Option(help="Only what the results of this model rest on.")
+    ] = None,
+    format: Annotated[
+        Literal["bibtex", "markdown"], typer.Option("--format", "-f", help="How to print it.")
+    ] = "bibtex",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files to write instead, which end with .bib or .md; may be repeated."),
+    ] = None,
+    log: Annotated[Path | None, typer.Option("--log", help="A file that gets every line.")] = None,
+) -> None:
+    """Say what to cite: works of the benchmark, datasets, models and metrics of the results."""
+    from stp.errors import StpError
+    from stp.export import cite as citing
+    from stp.render.files import write_all
+
+    formats = {".bib": citing.as_bibtex, ".md": citing.as_markdown}
+    for path in out or []:
+        if path.suffix not in formats:
+            raise StpError(f"{path}: no such format", expected="a name that ends with .bib or .md")
+    found = citing.of_names(names) if names else citing.of_results(database, model)
+    if out:
+        write_all({path: formats[path.suffix](found) for path in out})
+        say(log, f"wrote {', '.join(map(str, out))}")
+    else:
+        print(formats[".bib" if format == "bibtex" else ".md"](found), end="")

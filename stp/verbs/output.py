@@ -1,0 +1,204 @@
+"""How verbs print rows: for people on a terminal, as plain text elsewhere, for machines by flag."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from stp.render.grid import Grid
+
+FormatName = Literal["table", "csv", "json", "markdown", "parquet"]
+
+Format = Annotated[
+    FormatName | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="How to print: table is for people; csv, json and parquet (which needs --out) keep "
+        "all digits.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Write to this file instead; .csv, .json, .md or .parquet tells the format.",
+    ),
+]
+FailIfEmpty = Annotated[
+    bool, typer.Option("--fail-if-empty", help="Exit with 3 if there are no rows.")
+]
+Database = Annotated[Path, typer.Option(help="The DuckDB file.")]
+DATABASE = Path("results/results.duckdb")
+
+EXITS = "Exit codes: 0 answered, 1 an error, 2 wrong usage, 3 nothing found."
+
+_OF_ENDING: dict[str, FormatName] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".txt": "table",
+}
+
+
+def chosen(format: FormatName | None, out: Path | None) -> FormatName:
+    """The format that was asked for, by name or by the ending of the file.
+
+    Raises:
+        typer.BadParameter: Parquet without a file, or a file whose ending tells nothing.
+    """
+    if format == "parquet" and out is None:
+        raise typer.BadParameter(
+            "parquet is no text: name a file with --out", param_hint="--format"
+        )
+    if format is not None:
+        return format
+    if out is None:
+        return "table"
+    if out.suffix not in _OF_ENDING:
+        raise typer.BadParameter(
+            f"{out}: no ending of {', '.join(_OF_ENDING)}; choose with --format "
+            f"({', '.join(get_args(FormatName))})",
+            param_hint="--out",
+        )
+    return _OF_ENDING[out.suffix]
+
+
+def has_styles() -> bool:
+    """Whether people look at a terminal that shows styles; nothing else ever gets any."""
+    from rich.console import Console
+
+    return sys.stdout.isatty() and not Console().is_dumb_terminal
+
+
+def put(
+    text: Callable[[], str],
+    out: Path | None,
+    styled: Callable[[int], "RenderableType"] | None = None,
+) -> None:
+    """Write a text to a file or to the screen.
+
+    Args:
+        styled: what a terminal of so many characters shows instead.
+    """
+    if out is not None:
+        from stp.disk import write_text, writing
+
+        with writing(out):
+            write_text(out, text())
+    elif styled is not None and has_styles():
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        # Long paths and commands are the terminal's to break: they are there to be copied.
+        console.print(styled(console.width), crop=False)
+    else:
+        sys.stdout.write(text())
+
+
+def put_rows(
+    columns: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    format: FormatName,
+    out: Path | None,
+    types: Mapping[str, Any] | None = None,
+) -> None:
+    """Write rows.
+
+    Args:
+        types: of Arrow, of columns that may have no value at all.
+    """
+    from stp.collect.query import save_rows, text_columns, written
+    from stp.render.text_table import answer
+
+    if format == "parquet":
+        assert out is not None
+        save_rows(columns, rows, out, types or {})
+        return
+    put(
+        lambda: written(list(columns), list(rows), format),
+        out,
+        (lambda width: answer(text_columns(columns, rows), width)) if format == "table" else None,
+    )
+
+
+def answers(
+    text: str, width: int, *tables: tuple[Sequence[str], Sequence[tuple[Any, ...]]]
+) -> "RenderableType":
+    """A text and several tables for a terminal of so many characters."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from stp.collect.query import text_columns
+    from stp.render.text_table import answer
+
+    parts: list[RenderableType] = [Text(text)]
+    for columns, rows in tables:
+        parts += [answer(text_columns(columns, rows), width), ""]
+    return Group(*parts)
+
+
+def put_answer(
+    database: Path,
+    sql: str,
+    format: FormatName,
+    out: Path | None,
+    values: Sequence[Any] = (),
+) -> int:
+    """Ask a database and write the answer; return the number of rows."""
+    from stp.collect.query import answer, save
+
+    if format == "parquet":
+        assert out is not None
+        return save(database, sql, out, values)
+    columns, rows = answer(database, sql, values)
+    put_rows(columns, rows, format, out)
+    return len(rows)
+
+
+def put_json(value: Any, out: Path | None) -> None:
+    """Write what is more than rows as JSON."""
+    import json
+
+    from stp.collect.query import for_json
+
+    put(lambda: json.dumps(for_json(value), indent=2, ensure_ascii=False) + "\n", out)
+
+
+def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
+    """Write a page of Markdown as it is; on a terminal, as it is meant."""
+    if format == "markdown":
+        put(lambda: text, out)
+        return
+
+    def styled(width: int) -> "RenderableType":
+        from rich.markdown import Markdown
+
+        return Markdown(text)
+
+    put(lambda: text, out, styled)
+
+
+def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
+    """Write a grid for people: as Markdown, as plain text, or with styles on a terminal."""
+    from stp.render.formats import markdown, terminal
+
+    if format == "markdown":
+        put(lambda: markdown.text(grid), out)
+    else:
+        put(lambda: terminal.text(grid), out, lambda width: terminal.renderable(grid, width))
+
+
+def end_if_empty(rows: int, fail: bool) -> None:
+    """Exit with the code of an empty answer, where the script asked for it."""
+    from stp import exits
+
+    if fail and not rows:
+        raise typer.Exit(exits.NOTHING)

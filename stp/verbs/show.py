@@ -1,0 +1,226 @@
+"""The verb that shows one thing: a cell of the results, an artefact, or a prepared dataset."""
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from stp.verbs import output
+from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+
+if TYPE_CHECKING:
+    from stp.collect.cell import Artefact, Missing
+
+command = functools.partial(app.command, rich_help_panel="Results")
+
+OF_DATASET = ("split", "clips", "variable", "level")
+OF_CELL = ("format",)
+
+
+@command(
+    epilog=examples(
+        "stp show simvpv2/kth",
+        "stp show short_term/convlstm/moving_mnist/seed-0",
+        "stp show 4afec1",
+        "stp show simvpv2/kth -f json",
+        "stp show kth",
+        "stp show moving_mnist --split train --clips 6 --out results/show/digits.gif",
+        "stp show weatherbench --variable z --level 500",
+    )
+)
+def show(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A cell: words of its key with / between them; or the beginning of a fingerprint; "
+            "or a dataset that is prepared."
+        ),
+    ],
+    kind: Annotated[
+        Literal["cell", "dataset"] | None,
+        typer.Option("--as", help="What is meant, where a word could be both."),
+    ] = None,
+    database: output.Database = output.DATABASE,
+    format: output.Format = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Of a cell: .csv, .json, .md, .parquet. Of a dataset: .png (all frames), .gif or "
+            ".mp4; results/show/<name>.png unless given.",
+        ),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    split: Annotated[
+        str, typer.Option(help="Of a dataset: train, val, test or another of its splits.")
+    ] = "test",
+    clips: Annotated[
+        int, typer.Option(help="Of a dataset: how many, spread over the split.", min=1)
+    ] = 4,
+    variable: Annotated[
+        str | None,
+        typer.Option(help="Of a dataset: the only one to draw, where there are several."),
+    ] = None,
+    level: Annotated[str | None, typer.Option(help="Of the variable, such as 500.")] = None,
+) -> None:
+    """Show a cell of the results with all that is known of it, or a few clips of a dataset.
+
+    Of a cell: whose bytes, all overall scores with their intervals, what is
+    missing and why, what it cost, artefacts, logs, and the command that makes
+    it again. As csv and parquet: its scores; as json: everything. One
+    word that is the name of a dataset draws the dataset.
+
+    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong
+    usage, 3 no such cell, or none of its scores.
+    """
+    if _is_dataset(what, kind, database, configfile):
+        _only_for("a cell", OF_CELL, context)
+        _draw(what, out, configfile, split, clips, variable, level)
+        return
+    _only_for("a dataset", OF_DATASET, context)
+    chosen = output.chosen(format, out)
+    from stp.collect import cell
+    from stp.render import cell_page
+
+    found = cell.find(database, what)
+    if isinstance(found, cell.Missing):
+        _show_missing(found, chosen, out)
+    elif isinstance(found, cell.Artefact):
+        _show_artefact(database, found, chosen, out)
+    elif chosen in ("csv", "parquet"):
+        output.put_answer(database, cell.OVERALL, chosen, out, cell.key_of(found))
+    elif chosen == "json":
+        output.put_json(cell.about(database, found), out)
+    else:
+        page = cell_page.of_cell(database, cell.about(database, found))
+        output.put_grid(page, chosen, out)
+
+
+def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
+    """Show why a cell has no scores; there being none is what the exit code says."""
+    from stp import exits
+    from stp.render import cell_page
+
+    if format == "json":
+        output.put_json(found._asdict(), out)
+    elif format in ("csv", "parquet"):
+        output.put_rows(list(found.row), [tuple(found.row.values())], format, out)
+    else:
+        output.put_grid(cell_page.of_missing(found), format, out)
+    raise typer.Exit(exits.NOTHING)
+
+
+def _show_artefact(
+    database: Path, found: "Artefact", format: output.FormatName, out: Path | None
+) -> None:
+    from stp.collect import cell
+    from stp.render import cell_page
+
+    if format == "json":
+        output.put_json(found._asdict(), out)
+    elif format in ("csv", "parquet"):
+        marks = " OR ".join(f"{stage}_fingerprint = ?" for stage in cell.STAGES)
+        values = [found.row["fingerprint"]] * len(cell.STAGES)
+        output.put_answer(database, f"FROM cells WHERE {marks}", format, out, values)
+    else:
+        steps = [
+            step
+            for step in cell.lineage(database, found.cells)
+            if step["fingerprint"] == found.row["fingerprint"]
+        ]
+        output.put_grid(cell_page.of_artefact(database, found, steps), format, out)
+
+
+def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -> bool:
+    """Whether a word means a dataset.
+
+    Raises:
+        StpError: it could as well be a model or a fingerprint.
+        NothingFoundError: it is nothing.
+    """
+    if kind is not None:
+        return kind == "dataset"
+    if "/" in what:
+        return False
+    from stp import config
+    from stp.errors import StpError, nearest
+    from stp.exits import NothingFoundError
+
+    of_results = _meanings(what, database)
+    datasets = {path.stem for path in (config.CONFIG_FOLDER / "datasets").glob("*.yaml")}
+    if what not in datasets and not of_results:  # it may be one that the scale file brings
+        datasets = set(config.load(configfile).datasets)
+        if what not in datasets:
+            raise NothingFoundError(
+                f"{what!r} is no dataset, no cell of {database} and no fingerprint",
+                expected="a dataset, words of a cell's key, or letters of a fingerprint",
+                remedy=nearest(what, datasets),
+            )
+    others = [meaning for meaning in of_results if meaning != TESTED]
+    if what in datasets and others:
+        raise StpError(
+            f"{what!r} is a dataset and {others[0]}",
+            expected="one meaning",
+            remedy=f"`stp show {what} --as dataset`, or `stp show {what} --as cell`",
+        )
+    return what in datasets
+
+
+TESTED = "a dataset of cells"
+
+
+def _meanings(what: str, database: Path) -> list[str]:
+    """What a word is in the results."""
+    if not database.is_file():
+        return []
+    from stp.collect import cell
+
+    cells = cell.every(database)
+    found = []
+    if cell.is_fingerprint(what) and cell.has_fingerprint(cells, what):
+        found.append("the beginning of a fingerprint")
+    if any(row["model"] == what for row in cells):
+        found.append("a model")
+    if not found and cell.matching(cells, [what]):
+        found.append(TESTED)
+    return found
+
+
+def _only_for(what: str, names: tuple[str, ...], context: typer.Context) -> None:
+    """Refuse options of the other kind.
+
+    Raises:
+        typer.BadParameter: one was given.
+    """
+    for name in names:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"it is for {what} only", param_hint=f"--{name}")
+
+
+def _draw(
+    name: str,
+    out: Path | None,
+    configfile: Path,
+    split: str,
+    clips: int,
+    variable: str | None,
+    level: str | None,
+) -> None:
+    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures."""
+    from stp.datasets.show import show as draw
+
+    target = out or Path("results/show") / f"{name}.png"
+    draw(
+        load_plan(configfile),
+        name,
+        target,
+        split=split,
+        clips=clips,
+        variable=variable,
+        level=level,
+    )
+    print(target)

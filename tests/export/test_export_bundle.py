@@ -1,0 +1,298 @@
+"""A submission bundle: whole, the same every time, without secrets; what is damaged is refused."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from conftest import LOCK, make_results
+
+from stp.errors import StpError
+from stp.export.bundle import Options, export
+from stp.export.checking import MANIFEST, check
+
+EVERYTHING = Options(samples=True, checkpoints=True)
+DOCS = Path(__file__).parents[2] / "docs" / "export.md"
+
+
+@pytest.fixture(scope="module")
+def made(database) -> Path:
+    """A bundle as a folder."""
+    export(database, "convlstm", database.parent / "bundle", EVERYTHING)
+    return database.parent / "bundle"
+
+
+@pytest.fixture
+def bundle(made, tmp_path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(made, tmp_path / "bundle"))
+
+
+def test_scores_are_those_of_the_score_artefacts(made, database):
+    """Compared with the files that `score` wrote, without the database between."""
+    rows = pq.read_table(made / "scores.parquet").to_pylist()
+    found = {
+        (row["seed"], row["convention"], row["lead"], name): row[name]
+        for row in rows
+        for name in ("value", "ci95_low", "ci95_high", "n")
+    }
+    statistics = {"mean": "value", "ci95_low": "ci95_low", "ci95_high": "ci95_high"}
+    compared = 0
+    for path in (database.parent / "store" / "scores").glob("**/convlstm/**/scores.parquet"):
+        for score in pq.read_table(path).to_pylist():
+            key = (score["seed"], score["convention"], score["lead"])
+            assert found[*key, statistics[score["statistic"]]] == score["value"]
+            if score["statistic"] == "mean":
+                assert found[*key, "n"] == score["n"]
+            compared += 1
+    assert compared == 2 * (2 + 2 + 2)  # seeds; means, leads and ends of the interval
+    assert {row["model"] for row in rows} == {"convlstm"}
+    with duckdb.connect() as plain:
+        same = plain.execute(
+            f"SELECT count(*) FROM '{made}/scores.csv' c JOIN '{made}/scores.parquet' p "
+            "ON c.seed = p.seed AND c.convention = p.convention AND c.value = p.value "
+            "AND c.lead IS NOT DISTINCT FROM p.lead"
+        ).fetchone()
+    assert same == (6,)
+
+
+def test_the_same_store_gives_the_same_bytes_wherever_it_lies(tmp_path):
+    digests = set()
+    for place in ("here", "somewhere/else"):
+        database = make_results(tmp_path / place, "no weights")
+        for name in ("first", "again"):
+            out = tmp_path / place / name / "convlstm.zip"
+            export(database, "convlstm", out, EVERYTHING)
+            digests.add(hashlib.sha256(out.read_bytes()).hexdigest())
+    assert len(digests) == 1
+
+
+def test_nothing_of_the_machine_or_the_person_is_in_it(made, database):
+    secrets = [str(database.parent), "node-of-mine", "erika", "4711"]
+    texts = {path.name: path.read_bytes() for path in made.rglob("*") if path.is_file()}
+    table = pq.read_table(made / "scores.parquet")
+    texts["rows"] = json.dumps(table.to_pylist()).encode()
+    for name, text in texts.items():
+        assert not [secret for secret in secrets if secret.encode() in text], name
+    reasons = pc.unique(table["reason"]).to_pylist()
+    assert "cannot read alexnet.pt" in reasons, "the reason is kept, without the folders"
+
+
+def test_the_card_says_what_must_be_known(made):
+    card = (made / "README.md").read_text()
+    assert card.startswith("# ConvLSTM\n\n> **NOT COMPARABLE with published values: synthetic")
+    assert "12,345 parameters" in card
+    # the mean of the seeds, the sd of .50 and .54, the mean of both intervals
+    row = next(line for line in card.splitlines() if "`ssim.range2`" in line)
+    assert "| 0.5200 (sd 0.02828 of 2 seeds) | [0.5000, 0.5400] | 200 | 1 of 2 |" in row
+    assert "synthetic, demo protocol, NOT COMPARABLE" in row
+    assert "batch size 4 (paper: 16)" in card and "epochs 2 (paper: 200)" in card
+    assert "learning rate" not in card, "it is as printed"
+    assert "`lpips.alex`: cannot read alexnet.pt" in card
+    assert "short_term: CityScapes" in card, "the paper has more than the store"
+    assert "MNIST: CC BY-SA 3.0" in card and "Shi, X." in card
+    assert "commit `4b2fd97`" in card
+    (command, *_) = re.findall(r"snakemake --profile local .*artefact.json", card)
+    receipts = json.loads((made / "receipts.json").read_text())
+    paths = [receipt["path"] for receipt in receipts if receipt["stage"] == "score"]
+    assert any(f"results/store/{path}/artefact.json" in command for path in paths)
+
+
+def test_what_is_behind_the_scores_is_named(made):
+    receipts = json.loads((made / "receipts.json").read_text())
+    assert [one["stage"] for one in receipts].count("train") == 2
+    assert f"{LOCK},moving_mnist,synthetic,synthetic,mnist/train.gz,3,{'f' * 64}" in (
+        made / "raw_files.csv"
+    ).read_text().replace("\r", "")
+    recipes = yaml.safe_load((made / "configuration.yaml").read_text())["recipes"]
+    trained = next(one for one in receipts if one["stage"] == "train")
+    assert recipes[trained["path"]]["train"]["epochs"] == 2
+    # The checkpoint is the file of the store, and listed as such.
+    copy = made / "checkpoints" / trained["path"] / "model.pt"
+    digest = hashlib.sha256(copy.read_bytes()).hexdigest()
+    assert digest in (made / "checkpoints.csv").read_text()
+    assert "SHA-256" in (made / "README.md").read_text()
+
+
+def test_a_model_without_a_training_has_a_bundle_too(database, tmp_path):
+    held = export(database, "persistence", tmp_path / "p.zip", EVERYTHING)
+    assert (held.cells, held.checkpoints) == (1, False)
+    with zipfile.ZipFile(tmp_path / "p.zip") as archive:
+        card = archive.read("p/README.md").decode()
+    assert "Nothing is trained." in card and "The stp developers" in card
+
+
+def relist(bundle: Path) -> None:
+    """Write the list of files anew, as somebody would who changes numbers."""
+    path = bundle / MANIFEST
+    described = json.loads(path.read_text())
+    for name, entry in described["files"].items():
+        data = (bundle / name).read_bytes()
+        entry.update(bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+    path.write_text(json.dumps(described))
+
+
+def change_scores(bundle: Path, column: str, values: list, kind: pa.DataType) -> None:
+    path = bundle / "scores.parquet"
+    table = pq.read_table(path)
+    array = pa.array((values + table[column].to_pylist()[len(values) :])[: len(table)], kind)
+    index = table.schema.get_field_index(column)
+    pq.write_table(table.set_column(index, column, array), path)
+    relist(bundle)
+
+
+def double(bundle: Path) -> None:
+    for name in ("scores.parquet", "scores.csv"):
+        path = bundle / name
+        if name.endswith("csv"):
+            header, first, *rest = path.read_text().splitlines(keepends=True)
+            path.write_text("".join([header, first, first, *rest]))
+        else:
+            table = pq.read_table(path)
+            pq.write_table(pa.concat_tables([table.slice(0, 1), table]), path)
+    described = json.loads((bundle / MANIFEST).read_text())
+    (bundle / MANIFEST).write_text(json.dumps({**described, "rows": described["rows"] + 1}))
+    relist(bundle)
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def edit_manifest(bundle: Path, **keys) -> None:
+    described = json.loads((bundle / MANIFEST).read_text())
+    (bundle / MANIFEST).write_text(json.dumps({**described, **keys}))
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda b: flip(b / "scores.parquet"), "scores.parquet is damaged, SHA-256"),
+        (lambda b: (b / "receipts.json").write_text("{}"), "receipts.json is damaged, 2 bytes"),
+        (lambda b: (b / "cells.csv").unlink(), "cells.csv is missing"),
+        (lambda b: (b / "more.txt").write_text("?"), "more.txt is not in MANIFEST.json"),
+        (lambda b: (b / "link").symlink_to("/etc/hostname"), "link is a link"),
+        (lambda b: (b / MANIFEST).unlink(), "has no MANIFEST.json"),
+        (lambda b: (b / MANIFEST).write_text("{"), "MANIFEST.json is damaged"),
+        (lambda b: edit_manifest(b, files={}), "does not list README.md"),
+        (lambda b: edit_manifest(b, version=2), "is of version 2 of its format"),
+        (lambda b: edit_manifest(b, format="other"), "is a 'other'"),
+        (lambda b: edit_manifest(b, rows=7), "has 8 rows, scores.csv 8"),
+        (
+            lambda b: change_scores(b, "value", [float("nan")], pa.float64()),
+            "1 values that are no finite numbers",
+        ),
+        (
+            lambda b: change_scores(b, "ci95_low", [float("inf")], pa.float64()),
+            "1 values that are no finite numbers",
+        ),
+        (
+            lambda b: change_scores(b, "reason", [None] * 9, pa.string()),
+            "2 missing values without a reason",
+        ),
+        (lambda b: change_scores(b, "model", ["tau"], pa.string()), "1 rows of another model"),
+        (lambda b: change_scores(b, "n", [], pa.int32()), "has other columns: n"),
+        (double, "one value 2 times"),
+    ],
+)  # fmt: skip
+def test_what_is_not_whole_is_refused_with_one_error(bundle, damage, complaint):
+    check(bundle)
+    damage(bundle)
+    with pytest.raises(StpError, match=re.escape(complaint)) as refused:
+        check(bundle)
+    assert str(bundle) in str(refused.value) and "stp export" in str(refused.value)
+
+
+def test_a_zip_file_that_is_cut_short_or_changed_is_refused(database, tmp_path):
+    whole = tmp_path / "whole.zip"
+    export(database, "convlstm", whole)
+    data = whole.read_bytes()
+    assert check(whole).model == "convlstm"
+    step = len(data) // 23
+    for place in range(0, len(data) - 1, step):
+        cut = tmp_path / "cut.zip"
+        cut.write_bytes(data[:place])
+        with pytest.raises(StpError):
+            check(cut)
+        changed = bytearray(data)
+        changed[place] ^= 0xFF
+        cut.write_bytes(changed)
+        try:
+            assert check(cut).identity == check(whole).identity  # a byte that nobody reads
+        except StpError:
+            continue
+
+
+def test_only_whole_checkpoints_are_handed_on_and_nothing_half_written_stays(tmp_path):
+    database = make_results(tmp_path / "results", "no weights")
+    checkpoint = next((tmp_path / "results" / "store" / "models").rglob("model.pt"))
+    flip(checkpoint)
+    out = tmp_path / "out" / "bundle.zip"
+    with pytest.raises(StpError, match=re.escape(f"{checkpoint}: damaged")):
+        export(database, "convlstm", out, EVERYTHING)
+    assert list(out.parent.iterdir()) == []
+    export(database, "convlstm", out)  # without it, nobody reads it
+
+
+def test_wrong_names_are_answered(database, tmp_path):
+    with pytest.raises(StpError, match="did you mean convlstm"):
+        export(database, "convlst", tmp_path / "b")
+    (tmp_path / "b").mkdir()
+    with pytest.raises(StpError, match="b exists"):
+        export(database, "convlstm", tmp_path / "b")
+    with pytest.raises(StpError, match="no such file or folder"):
+        check(tmp_path / "c.zip")
+    (tmp_path / "text.zip").write_text("no zip file")
+    with pytest.raises(StpError, match="is damaged"):
+        check(tmp_path / "text.zip")
+
+
+def stp(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from stp.cli import main; main()", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
+    """The commands and queries of docs/export.md, as they stand there."""
+    theirs = Path(shutil.copytree(database.parent, tmp_path / "elsewhere")) / database.name
+    done = stp(theirs.parent, "export", "--model", "convlstm", "--out", "simvpv2.zip",
+               "--database", str(theirs))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "0 of 2 comparable" in done.stdout and "named only" in done.stdout
+    folder = Path(shutil.copytree(database.parent, tmp_path / "results"))
+    assert stp(folder, "export", "--check", str(theirs.parent / "simvpv2.zip")).returncode == 0
+    with zipfile.ZipFile(theirs.parent / "simvpv2.zip") as archive:
+        archive.extractall(folder / "theirs")
+    queries = re.findall(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    side_by_side, same_test = (
+        json.loads(stp(folder, "query", sql, "-f", "json", "--database", "results.duckdb").stdout)
+        for sql in queries
+    )
+    told = {(row["whose"], row["model"], row["value"]) for row in side_by_side}
+    assert told == {
+        ("ours", "convlstm", 0.50), ("ours", "convlstm", 0.54), ("ours", "persistence", 0.4),
+        ("theirs", "convlstm", 0.50), ("theirs", "convlstm", 0.54),
+    }  # fmt: skip
+    assert [row["same_clips"] for row in same_test] == [True]
+
+
+def test_it_must_be_clear_what_to_export(tmp_path):
+    for words in ([], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]):
+        done = stp(tmp_path, "export", *words)
+        assert done.returncode == 1 and "give exactly one of them" in done.stderr

@@ -1,0 +1,75 @@
+"""Every LaTeX snippet can be pasted as it is: packages, captions, labels, and whose bytes."""
+
+import re
+
+import pytest
+from small_store import SmallStore
+from test_render_formats import latex_problems
+
+from stp import config as configuration
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.render import training_protocol
+from stp.render.reliability import render_reliability
+from stp.render.table import render_table
+
+SYNTHETIC = "NOT COMPARABLE with the published"
+DEMO = configuration.CONFIG_FOLDER / "demo.yaml"
+
+
+@pytest.fixture(scope="module")
+def snippets(tmp_path_factory) -> dict[str, str]:
+    """The snippets of several tables, by their names."""
+    folder = tmp_path_factory.mktemp("snippets")
+    store = SmallStore(folder)
+    for seed, value in enumerate([0.5, 0.75, 0.5, 0.25]):
+        store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value, "n": 4}}, seed=seed)
+    manifest, rows = store.write(), folder / "short_term.parquet"
+    collect(manifest, rows)
+    database = folder / "results.duckdb"
+    build([manifest], [rows], database)
+    render_table(manifest, database, folder / "short_term.csv")
+    render_reliability(manifest, rows, folder / "reliability.csv")
+    training_protocol.write(configuration.load(DEMO), folder / "training_protocol.csv")
+    return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
+
+
+@pytest.mark.parametrize("name", ["short_term", "reliability", "training_protocol"])
+def test_a_snippet_stops_no_compiler_and_says_what_it_needs(snippets, name):
+    source = snippets[name]
+    assert latex_problems(source) == []
+    head = [line for line in source.splitlines()[:4] if line.startswith("%")]
+    assert r"% Needs \usepackage{booktabs,graphicx}." in head
+    used = set(re.findall(r"\\(toprule|midrule|bottomrule|resizebox|usepackage)", source))
+    assert "toprule" in used and used <= {
+        "toprule",
+        "midrule",
+        "bottomrule",
+        "resizebox",
+        "usepackage",
+    }
+    # No package but these two is asked for, and nothing of a preamble is in it.
+    assert not re.search(r"^\\(documentclass|usepackage|begin\{document\})", source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["short_term", "reliability", "training_protocol"])
+def test_every_float_has_one_caption_and_one_label_of_its_own(snippets, name):
+    floats = re.findall(r"\\begin\{table\}.*?\\end\{table\}", snippets[name], re.DOTALL)
+    assert floats
+    labels = [label for one in floats for label in re.findall(r"\\label\{([^}]*)\}", one)]
+    assert len(labels) == len(floats) == len(set(labels))
+    assert all(one.count(r"\caption{") == 1 for one in floats)
+    assert all(one.index(r"\caption{") < one.index(r"\label{") for one in floats), (
+        "or \\ref is wrong"
+    )
+    assert all(re.fullmatch(r"tab:[a-z0-9-]+", label) for label in labels)
+
+
+@pytest.mark.parametrize("name", ["short_term", "reliability"])
+def test_captions_say_whose_bytes_they_are(snippets, name):
+    for caption in re.findall(r"\\caption\{(.*)\}\n", snippets[name]):
+        assert SYNTHETIC in caption and "synthetic bytes, demo protocol" in caption
+
+
+def test_a_protocol_is_of_no_bytes_but_of_a_scale(snippets):
+    assert "The scale demo trains" in snippets["training_protocol"]

@@ -1,0 +1,114 @@
+"""Snakemake's own report: every table and figure has a caption that says whose bytes it shows."""
+
+import json
+import re
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from checkout import ROOT, Checkout
+
+TINY = "tests/workflow/tiny.yaml"
+OFFLINE = dict.fromkeys(
+    ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"
+)
+"""Whatever goes through a proxy fails; the report must not need it."""
+NO_SCORES = {"training_protocol", "model_size", "model_speed"}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Checkout:
+    """A checkout."""
+    folder = tmp_path_factory.mktemp("snakemake-report")
+    return Checkout.create(folder / "checkout", folder / "shared")
+
+
+@pytest.fixture(scope="module")
+def annotations(copy) -> dict:
+    """Rule -> output -> caption, category and subcategory, or None; and the workflow's text."""
+    done = copy.run(sys.executable, str(ROOT / "tests/workflow/annotations.py"), TINY)
+    assert done.returncode == 0, done.stdout
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert isinstance(found, dict)
+    return found
+
+
+def test_every_table_and_figure_is_in_the_report(annotations):
+    workflow = annotations.pop("workflow")
+    assert workflow.endswith("workflow/report/workflow.rst")
+    made = {
+        rule: outputs
+        for rule, outputs in annotations.items()
+        if any(re.match(r"results/(tables/.*csv|figures/.*(png|gif))$", path) for path in outputs)
+    }
+    assert len(made) >= 15
+    for rule, outputs in made.items():
+        shown = {path: said for path, said in outputs.items() if said}
+        tables = [path for path in outputs if re.fullmatch(r"results/tables/[^/]*\.html", path)]
+        assert shown and set(tables) <= shown.keys(), f"{rule}: the page of a table is missing"
+        for path, said in shown.items():
+            assert Path(said["caption"]).is_file(), (path, said["caption"])
+            wanted = {"tables": "Tables", "figures": None}[path.split("/")[1]]
+            assert said["category"] == (wanted or said["category"])
+            assert said["category"] in ("Tables", "Figures", "Pictures of forecasts")
+            assert (said["subcategory"] == "{dimension}") == (wanted is None), path
+    page = annotations["report"]["results/report/index.html"]
+    assert page["category"] == "Report" and page["caption"].endswith("report/report.rst")
+
+
+def test_captions_say_whose_bytes_they_are_about(annotations):
+    used = {
+        Path(said["caption"]).stem
+        for rule, outputs in annotations.items()
+        if rule != "workflow"
+        for said in outputs.values()
+        if said
+    }
+    there = {path.stem: path.read_text() for path in (ROOT / "workflow/report").glob("*.rst")}
+    assert used == there.keys() - {"workflow"}, "every caption is used"
+    for name, text in there.items():
+        told = 'snakemake.config["whose_bytes"]' in text
+        assert told != (name in NO_SCORES), name
+        assert told or "**No data" in text
+        assert (
+            name in NO_SCORES
+            or "onvention" in text
+            or name in ("dataset_statistics", "citation", "human_preferences")
+        ), name
+
+
+@pytest.mark.slow
+def test_a_report_is_made_offline_with_captions_and_labels(copy):
+    scale = copy.folder / "config" / "one.yaml"
+    text = (ROOT / TINY).read_text()
+    text = text.replace("[moving_mnist, enso]", "[moving_mnist]").replace(
+        "scale: tiny", "scale: one"
+    )
+    scale.write_text(text.replace("[persistence, climatology, convlstm, simvpv2]", "[persistence]"))
+    targets = ["results/tables/short_term.csv", "results/figures/short_term/leads/moving_mnist.png",
+               "results/CITATION.bib"]  # fmt: skip
+    command = ["snakemake", "--profile", "local", "--cores", "2", "--configfile", "config/one.yaml"]
+    done = copy.run(*command, "--", *targets, **OFFLINE)
+    assert done.returncode == 0, done.stdout
+    page = "results/snakemake-report.html"
+    done = copy.run(*command, "--report", page, "--", *targets, **OFFLINE)
+    assert done.returncode == 0, done.stdout
+    html = (copy.folder / page).read_text()
+    for told in (
+        '"labels": {"table": "short_term", "format": "page", "bytes": "synthetic, scale one"}',
+        '"labels": {"figure": "leads", "test": "moving_mnist", "bytes": "synthetic, scale one"}',
+        "Short-term prediction: every model on the datasets that it was trained on",
+        "Scores over the lead time, one panel for each column of the paper.",
+        "Bytes behind all numbers of this",
+        '"labels": {"page": "what to cite", "bytes": "synthetic, scale one"}',
+    ):
+        assert told in html, told
+    assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', html)
+
+    done = copy.run(*command, "--report", "results/r.zip", "--", *targets, **OFFLINE)
+    assert done.returncode == 0, done.stdout
+    with zipfile.ZipFile(copy.folder / "results/r.zip") as archive:
+        held = {Path(name).name: archive.read(name) for name in archive.namelist()}
+    assert held["short_term.html"] == (copy.folder / "results/tables/short_term.html").read_bytes()
+    assert {"report.html", "moving_mnist.png", "short_term.csv", "CITATION.md"} <= held.keys()

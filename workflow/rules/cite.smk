@@ -1,0 +1,34 @@
+# results.duckdb -> what to cite: the works behind all results; on demand
+
+
+localrules:
+    cite,
+
+
+rule cite:
+    input:
+        # Their text changes only together with the rows.
+        ancient(list(MANIFESTS.values())),
+        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        references="config/references.yaml",
+    output:
+        bibtex="results/CITATION.bib",
+        markdown=in_report(
+            "results/CITATION.md",
+            "citation",
+            "Citations",
+            page="what to cite",
+            bytes=WHOSE_BYTES["all"],
+        ),
+    log:
+        "results/logs/render/citation.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        database="results/results.duckdb",
+    shell:
+        "stp cite --database {params.database} --out {output.bibtex} --out {output.markdown}"
+        " --log {log}"
