@@ -16,12 +16,15 @@ const stp = (() => {
 
   /** The rows of a columnar answer (stp/report/columns.py), as objects. */
   function rows(columnar) {
-    const made = Array.from({length: columnar.count}, () => ({}));
+    // All rows have all properties from the beginning: adding them one by one takes ten times as long.
+    const empty = Object.fromEntries(Object.keys(columnar.columns).map((name) => [name, null]));
+    const made = Array.from({length: columnar.count}, () => ({...empty}));
     for (const [name, column] of Object.entries(columnar.columns)) {
       if (Array.isArray(column)) {
-        made.forEach((row, i) => { row[name] = readable(column[i]); });
+        for (let i = 0; i < made.length; i++) made[i][name] = readable(column[i]);
       } else {
-        made.forEach((row, i) => { row[name] = column.codes[i] < 0 ? null : column.words[column.codes[i]]; });
+        const {words, codes} = column;
+        for (let i = 0; i < made.length; i++) made[i][name] = codes[i] < 0 ? null : words[codes[i]];
       }
     }
     return made;
