@@ -22,7 +22,8 @@ from stp.export.bundle import Options, export
 from stp.export.checking import MANIFEST, check
 
 EVERYTHING = Options(samples=True, checkpoints=True)
-DOCS = Path(__file__).parents[2] / "docs" / "export.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "export.md"
 
 
 @pytest.fixture(scope="module")
@@ -290,6 +291,11 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
         ("theirs", "convlstm", 0.50), ("theirs", "convlstm", 0.54),
     }  # fmt: skip
     assert [row["same_clips"] for row in same_test] == [True]
+
+
+def test_a_bundle_is_not_taken_for_artefacts(made, tmp_path):
+    done = stp(ROOT, "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
+    assert done.returncode == 1 and "docs/export.md what can be done with it" in done.stderr
 
 
 def test_it_must_be_clear_what_to_export(tmp_path):
