@@ -125,6 +125,18 @@ def test_what_is_behind_the_scores_is_named(made):
     assert "SHA-256" in (made / "README.md").read_text()
 
 
+def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, tmp_path):
+    database = make_results(tmp_path / "results", "no weights", official=True)
+    held = export(database, "convlstm", tmp_path / "official")
+    assert (held.comparable, held.sources) == (2, ("official",))
+    card = (tmp_path / "official" / "README.md").read_text()
+    assert "NOT COMPARABLE" not in card
+    assert "Official bytes under the paper's protocol throughout." in card
+    # The paper prints 0.9290; ours is the mean of 0.50 and 0.54.
+    assert "| 0.9290 (difference -0.409) |" in card
+    assert "| 0.9290 |" in (made / "README.md").read_text(), "synthetic bytes have none"
+
+
 def test_a_model_without_a_training_has_a_bundle_too(database, tmp_path):
     held = export(database, "persistence", tmp_path / "p.zip", EVERYTHING)
     assert (held.cells, held.checkpoints) == (1, False)
