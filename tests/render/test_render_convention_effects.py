@@ -92,6 +92,20 @@ def test_untested_winners_are_said_to_be(database: Path) -> None:
     assert sum("the two are not tested" in note for note in notes) == 1
 
 
+def test_a_store_without_rankings_makes_an_empty_table(tmp_path: Path) -> None:
+    store = SmallStore(tmp_path)
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}})
+    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
+    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
+    render_convention_effects(tmp_path / "results.duckdb", tmp_path / "out.csv")
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 1
+    for kind in ("md", "tex", "html"):
+        assert (
+            "No metric was computed in several conventions"
+            in (tmp_path / f"out.{kind}").read_text()
+        )
+
+
 def test_without_a_store_there_is_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(StpError, match="no such database") as error:
         render_convention_effects(tmp_path / "none.duckdb", tmp_path / "out.csv")

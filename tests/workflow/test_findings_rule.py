@@ -1,4 +1,4 @@
-"""The findings are judged by a rule, on whatever dimensions the scale has."""
+"""Findings and the effect of conventions are made by rules, of whatever dimensions there are."""
 
 import csv
 from pathlib import Path
@@ -9,6 +9,7 @@ from checkout import Checkout
 
 pytestmark = pytest.mark.slow
 FINDINGS = "results/tables/findings.csv"
+EFFECTS = "results/tables/convention_effects.csv"
 SCALE = "tests/workflow/tiny.yaml"
 
 
@@ -27,7 +28,8 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def make(checkout: Checkout) -> str:
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", FINDINGS)
+    targets = [FINDINGS, EFFECTS]
+    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", *targets)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -45,6 +47,11 @@ def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(ch
     assert (checkout.folder / "results/collected/long_term.parquet").is_file()
     for kind in ("md", "tex", "html"):
         assert table.with_suffix(f".{kind}").is_file()
+        assert (checkout.folder / EFFECTS).with_suffix(f".{kind}").is_file()
+    with (checkout.folder / EFFECTS).open(newline="") as file:
+        effects = list(csv.DictReader(file))
+    assert {"nino34", "rmse"} <= {row["metric"] for row in effects}
+    assert {row["models"] for row in effects} == {"2"}  # one model alone is no ranking
 
     before = table.stat().st_mtime_ns
     make(checkout)
