@@ -111,7 +111,6 @@ def standings(
             report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} that are new")
         made[evaluation.key] = _computed(evaluation, rows)
     found = [made.get(one.key) or known[one.key] for one in evaluations]
-    # A manifest has cells, so there is an evaluation.
     ranks = pa.concat_tables([one for one, _ in found])
     comparisons = pa.concat_tables([one for _, one in found])
     if cache is not None and (new or known.keys() - {one.key for one in evaluations}):
@@ -314,7 +313,8 @@ def _kept(folder: Path | None) -> dict[str, Both]:
     if [ranks.schema, comparisons.schema] != wanted or not of_one_time:
         return {}
     compared = _by_key(comparisons)
-    none = comparisons.drop_columns("key").slice(0, 0)  # of a model that is alone
+    none = comparisons.slice(0, 0).drop_columns("key")  # making an empty table imports pandas
+    none = none.replace_schema_metadata(None)
     return {key: (rows, compared.get(key, none)) for key, rows in _by_key(ranks).items()}
 
 

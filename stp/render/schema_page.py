@@ -25,6 +25,8 @@ stp trace 0.8248 --model simvpv2            # from a printed number to artefacts
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
 
+In a script or a notebook, an answer becomes a data frame (`.df()` for pandas, `.pl()` for Polars):
+
 ```python
 import duckdb
 
@@ -32,15 +34,37 @@ store = duckdb.connect("results/results.duckdb", read_only=True)
 store.sql("FROM leaderboard WHERE tested_on = 'kth'").df()
 ```
 
+A notebook keeps what it has opened, however often the store is rebuilt meanwhile; connect again to
+see the new one. In R, with the packages DBI and duckdb:
+
 ```r
 store <- DBI::dbConnect(duckdb::duckdb(), "results/results.duckdb", read_only = TRUE)
 DBI::dbGetQuery(store, "FROM leaderboard WHERE tested_on = 'kth'")
 ```
 
-For tools that read no DuckDB, a table or the answer to a query becomes Parquet:
+For tools that read no DuckDB, a table or the answer to a query becomes Parquet, or all tables do:
 
 ```sql
 COPY (FROM overall) TO 'overall.parquet';
+```
+
+```sql
+EXPORT DATABASE 'exported' (FORMAT parquet);
+```
+
+The same score artefacts give the same content, whatever was made first and with any number of
+threads: `stp schema --checksum` prints the SHA-256 of the sorted rows of each table and view. (The
+bytes of two database files may differ: DuckDB lays out its pages as its threads please.) Scores
+with other columns, duplicate keys, NaN or infinite values, conventions that the plan does not know,
+and two artefacts that claim one cell are refused with their file and row: the last good store stays
+where it is.
+
+After a run that failed, `results/partial/results.duckdb` holds whatever is scored, with table
+`missing` filled; `--database` names it to any verb:
+
+```sh
+stp query --database results/partial/results.duckdb "FROM missing"
+stp report --database results/partial/results.duckdb --out results/partial/report/index.html
 ```
 
 ## For scripts
@@ -70,50 +94,76 @@ stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.
 
 ## Five questions
 
-Who wins on KTH in SSIM, and is it significant? In 95 % of the resamples of clips, the rank is
-between `rank_low` and `rank_high`; `p_corrected` is of the difference to the winner. (LPIPS, where
-its weights are at hand, is `lpips.alex`.)
+**Who wins on KTH in LPIPS, and is it significant?** (In SSIM, where LPIPS has no weights.) In 95 %
+of the resamples of clips, the rank is between `rank_low` and `rank_high`; `p_corrected` is of the
+difference to the winner, and `better` is the model that is significantly better, if one is.
 
 ```sql
-SELECT r.rank, r.rank_low, r.rank_high, r.model, l.value, c.p_corrected, c.better, r.reason,
-    l.source
-FROM ranks r
-JOIN leaderboard l USING (dimension, tested_on, setting, model, variant, convention)
+WITH chosen AS (
+    SELECT CASE WHEN count(value) > 0 THEN 'lpips.alex' ELSE 'ssim.range2' END AS convention
+    FROM overall
+    WHERE dimension = 'short_term' AND tested_on = 'kth' AND convention = 'lpips.alex'
+)
+SELECT convention, r.rank, r.rank_low, r.rank_high, r.model, l.value, c.p_corrected, c.better,
+    r.reason, l.source
+FROM chosen
+JOIN ranks r USING (convention)
+JOIN leaderboard l USING (dimension, trained_on, tested_on, setting, model, variant, convention)
 LEFT JOIN comparisons c
     ON c.dimension = r.dimension AND c.tested_on = r.tested_on AND c.convention = r.convention
     AND (c.model, c.other) IN ((r.model, l.best_model), (l.best_model, r.model))
-WHERE r.dimension = 'short_term' AND r.tested_on = 'kth' AND r.convention = 'ssim.range2'
+WHERE r.dimension = 'short_term' AND r.trained_on = 'kth' AND r.tested_on = 'kth'
 ORDER BY r.rank;
 ```
 
-Which models degrade most at three times the frame interval?
+**Which models degrade most at three times the frame interval?** `decline` is how much worse the
+value is than at the interval of training, as a part of it: 0.5 is half again as bad.
 
 ```sql
-SELECT model, tested, metric, base_value, value, decline FROM paper_changes
+SELECT model, tested, metric, base_value, value, decline, bytes FROM paper_changes
 WHERE side = 'ours' AND comparison = 'robustness' AND frame_interval = 3 AND base_interval = 1
-ORDER BY decline DESC NULLS LAST LIMIT 10;
+    AND decline IS NOT NULL
+ORDER BY decline DESC LIMIT 10;
 ```
 
-What did a model cost?
+**What did TAU on nuScenes cost?** Every attempt counts, also those that failed, and each once: a
+trained model serves several tests. Without the last line of the condition, all models are listed.
 
 ```sql
-SELECT model, tested_on, dimension, seed, train_seconds, predict_seconds, train_device FROM cost
-WHERE model = 'simvpv2' ORDER BY ALL;
+SELECT model, stage, count(*) AS attempts, sum(seconds) / 3600 AS hours,
+    sum(gpu_hours) AS gpu_hours, string_agg(DISTINCT device, ', ' ORDER BY device) AS device
+FROM (
+    SELECT DISTINCT l.model, r.*
+    FROM lineage l JOIN runs r USING (path)
+    WHERE l.trained_on = 'nuscenes' AND l.tested_on = 'nuscenes'
+        AND l.model = 'tau'
+)
+GROUP BY ALL ORDER BY ALL;
 ```
 
-Where does a number come from, down to the raw files?
+**Where does this number come from,** down to the raw files?
 
 ```sql
-SELECT step, l.stage, l.path, l.commit, l.host, r.file, r.sha256
-FROM lineage l LEFT JOIN raw_files r ON r.lock = l.raw_lock
-WHERE l.model = 'convlstm' AND l.tested_on = 'kth' ORDER BY ALL LIMIT 10;
+SELECT s.value, l.step, l.stage, l.path, l.commit, l.code_fingerprint, l.host,
+    count(r.file) AS raw_files, min(r.file || ' sha256 ' || r.sha256) AS first_raw_file
+FROM overall s
+JOIN lineage l USING (suite, dimension, model, variant, trained_on, train_subset, tested_on, subset)
+LEFT JOIN raw_files r ON r.lock = l.raw_lock
+WHERE s.model = 'convlstm' AND s.dimension = 'short_term' AND s.tested_on = 'kth'
+    AND s.convention = 'ssim.range2' AND s.setting = l.setting
+    AND s.seed IS NOT DISTINCT FROM l.seed
+GROUP BY ALL ORDER BY s.value, l.step;
 ```
 
-What is missing, and why?
+**What is missing?** Cells that are planned and not scored (table `missing` has a row for each, with
+its log), and conventions without a value (`overall` has the reason of each).
 
 ```sql
-SELECT DISTINCT dimension, tested_on, convention, reason FROM overall
-WHERE value IS NULL ORDER BY ALL;
+SELECT dimension, trained_on, tested_on, subset, setting, model, cells, missing, why_missing,
+    without_value
+FROM coverage
+WHERE missing > 0 OR len(without_value) > 0
+ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;
 ```
 
 ## How it hangs together
@@ -124,6 +174,7 @@ erDiagram
     cells ||--o{ sample_scores : "key of the cell"
     cells }o--o{ artefacts : "folders"
     artefacts ||--o{ attempts : "path"
+    missing }o--o{ attempts : "path"
     artefacts }o--o{ raw_files : "inputs.raw = lock"
     conventions ||--o{ scores : "convention"
     paper_columns }o--|| conventions : "convention"

@@ -161,14 +161,52 @@ def test_the_page_is_what_the_database_says() -> None:
     )
 
 
-def test_the_questions_of_the_page_have_answers(store: SmallStore) -> None:
+def test_every_sql_block_of_the_page_runs(
+    store: SmallStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
     ask = built(store)
     queries = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), flags=re.S)
-    assert len(queries) == 6
+    assert len(queries) == 7, "five questions, COPY and EXPORT"
+    monkeypatch.chdir(store.folder)
     for query in queries:
-        if not query.startswith("COPY"):
-            ask(query)
+        ask(query)
+    copied = duckdb.sql("SELECT count(*) FROM 'overall.parquet'").fetchall()
+    assert copied == ask("SELECT count(*) FROM overall")
+    exported = {path.stem for path in (store.folder / "exported").glob("*.parquet")}
+    assert exported >= {"cells", "scores", "missing", "artefacts"}
+
+
+def test_the_five_questions_have_answers(store: SmallStore) -> None:
+    """The page asks for KTH, nuScenes and TAU; here these words stand for what the store has."""
+    columns = store.manifest["tables"]["short_term"]["columns"]
+    columns["nuscenes"] = columns["kth"] = {"SSIM": "ssim.range2", "LPIPS": "lpips.alex"}
+    store.add("persistence", "kth", ssim(0.5))
+    store.add("convlstm", "kth", ssim(0.75), seed=1)
+    store.add("tau", "nuscenes", ssim(0.9), seed=1)
+    ask = built(store)
+    blocks = re.findall(r"\*\*(.*?)\*\*.*?```sql\n(.*?)```", PAGE.read_text(), flags=re.S)
+    wins, degrades, cost, comes_from, missing = (ask(query) for _, query in blocks)
+    # LPIPS has no weights here; each of these has one cluster, so there is a rank and no interval.
+    assert [row[:2] + row[4:6] for row in wins] == [
+        ("ssim.range2", 1, "convlstm", 0.75),
+        ("ssim.range2", 2, "persistence", 0.5),
+    ]
+    assert degrades == []  # a store of one dimension
+    # Four artefacts of 90 s each.
+    stages = ["model", "predictions", "prepare", "score"]
+    assert [row[:4] for row in cost] == [("tau", stage, 1, 0.025) for stage in stages]
+    assert [row[:3] for row in comes_from] == [
+        (0.75, 1, "prepare"),
+        (0.75, 2, "model"),
+        (0.75, 3, "predictions"),
+        (0.75, 4, "score"),
+    ]
+    assert [row[2:3] + row[5:] for row in missing] == [
+        ("kth", "convlstm", 1, 0, [], ["lpips.alex"]),
+        ("kth", "persistence", 1, 0, [], ["lpips.alex"]),
+        ("nuscenes", "tau", 1, 0, [], ["lpips.alex"]),
+    ]
 
 
 def test_the_verb_explains_a_table(store: SmallStore) -> None:

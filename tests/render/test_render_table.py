@@ -305,7 +305,7 @@ def test_rows_of_older_scores_do_not_count(store: SmallStore) -> None:
 
 def test_table_without_a_column_is_refused(store: SmallStore) -> None:
     store.add("persistence", "moving_mnist", {"mse.pixel_sum": {"mean": 1.0}})
-    with pytest.raises(StpError, match=r"no overall value of SSIM \(ssim\.range2\)"):
+    with pytest.raises(StpError, match=r"scores\.parquet: no row of ssim\.range2"):
         render(store)
 
 
