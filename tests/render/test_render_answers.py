@@ -441,4 +441,4 @@ def test_exit_codes_are_those_of_the_help(
 def test_a_script_sees_that_there_is_no_answer(results: Path, arguments: list[str]) -> None:
     done = subprocess_of(results, *arguments)
     assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr and "error" not in done.stderr
