@@ -1,6 +1,5 @@
 """docs/results_store.md: every table, view and column of results.duckdb."""
 
-import re
 from collections.abc import Iterator
 
 import duckdb
@@ -187,14 +186,6 @@ erDiagram
 The key of a cell is `suite, dimension, model, variant, trained_on, train_subset, tested_on, subset,
 setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT DISTINCT FROM`.
 """
-
-
-def questions() -> list[tuple[str, str]]:
-    """The page's everyday questions, each with the SQL that answers it; notes are left out."""
-    section = re.search(r"\n## Five questions\n(.*?)\n## ", _HEAD, re.DOTALL)
-    assert section
-    found = re.findall(r"\n([^\n`][^`]*?\?).*?```sql\n(.*?)\n```", section[1], re.DOTALL)
-    return [(" ".join(about.split()), sql) for about, sql in found]
 
 
 def page() -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from stp.render.schema_page import questions
+from stp.report.ask import questions
 
 LARGEST = 64_000_000
 """Bytes of per-sample scores in the store that still go into a page."""
@@ -125,7 +125,7 @@ def write_data(
             *(create_table(r) if r["file"] else r["sql"].rstrip("; \n") for r in made),
             *(comment for relation in made for comment in _comments(relation)),
         ],
-        "questions": [{"question": about, "sql": sql} for about, sql in questions()],
+        "questions": [{"question": about, "sql": sql} for about, _, sql in questions()],
         "relations": [{k: v for k, v in r.items() if k != "sql"} for r in described],
     }
     text = json.dumps(store, ensure_ascii=False, indent=1) + "\n"

@@ -19,9 +19,10 @@ import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from console_store import console_store
 
+from stp.collect.views import VIEWS
 from stp.errors import StpError
-from stp.render.schema_page import questions
 from stp.report import npm, sql_data
+from stp.report.ask import questions
 from stp.report.build import write_report
 from stp.report.sql import PARTS, write_console
 from stp.report.sql_data import Understood, relations, write_data
@@ -36,8 +37,8 @@ needs_browser = pytest.mark.skipif(
 )
 READY = "['ready', 'failed'].includes(document.documentElement.dataset.state)"
 STATUS = "document.getElementById('status').textContent"
-QUESTIONS = [pytest.param(sql, id=about) for about, sql in questions()]
-# A second engine of the page's own module, to ask many things at once.
+QUESTIONS = [pytest.param(about, sql, id=about) for about, _, sql in questions()]
+# Many things asked at once of the page's own engine.
 ASK_ALL = """
 const engine = await import(new URL('engine.js', document.baseURI).href);
 const store = await engine.open(() => {});
@@ -64,19 +65,12 @@ def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
 # The data: neither npm nor a browser
 
 
-def understood(database: Path) -> Understood:
-    """An engine that refuses one view."""
-    views = [name for (name,) in ask(database, "SELECT view_name FROM duckdb_views()")]
-    asked = ("paper_values", "paper_changes", "overall", "by_lead", "leaderboard")
-    others = [name for name in views if name not in (*asked, "lineage", "sample_scores")]
-    own = {name for (name,) in ask(database, "SELECT view_name FROM duckdb_views() WHERE internal")}
-    made = [name for name in (*asked, *others) if name not in own]
-    return Understood("v0", made, {"lineage": "no JSON"})
+REFUSING = Understood("v0", [v.name for v in VIEWS if v.name != "lineage"], {"lineage": "no JSON"})
 
 
 def written(database: Path, folder: Path) -> dict[str, Any]:
     with duckdb.connect(str(database), read_only=True) as connection:
-        write_data(connection, relations(connection), understood(database), folder)
+        write_data(connection, relations(connection), REFUSING, folder)
     return json.loads((folder / "store.json").read_text())
 
 
@@ -142,14 +136,15 @@ def test_scores_of_samples_that_are_gone_are_left_out(tmp_path: Path) -> None:
     next((tmp_path / "short").rglob("sample_scores.parquet")).unlink()
     store = written(database, tmp_path / "data")
     (samples,) = [r for r in store["relations"] if r["name"] == "sample_scores"]
-    assert samples["note"] == "Not in the page: 1 of 7 files of it are gone."
+    assert samples["note"] == "Not in the page: 1 of 8 files of it are gone."
 
 
-def test_the_questions_are_those_of_the_documentation() -> None:
-    found = questions()
-    assert all(about.endswith("?") and sql.endswith(";") for about, sql in found)
+def test_the_questions_are_those_of_the_documentation(database: Path, tmp_path: Path) -> None:
+    found = written(database, tmp_path / "data")["questions"]
     page = (PARTS.parents[2] / "docs" / "results_store.md").read_text()
-    assert len(found) == 5 and all(about in page and sql in page for about, sql in found)
+    assert len(found) == 5
+    words = " ".join(page.replace("*", "").split())
+    assert all(one["question"] in words and one["sql"] in page for one in found)
 
 
 # Packages of npm
@@ -272,7 +267,7 @@ def run(browser: Browser, sql: str) -> None:
         "document.getElementById('ask').requestSubmit();",
         sql,
     )
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
 
 
 def shown(browser: Browser) -> list[list[str]]:
@@ -319,15 +314,16 @@ def in_any_order(rows: list[Any]) -> list[str]:
 
 @needs_npm
 @needs_browser
-@pytest.mark.parametrize("sql", QUESTIONS)
-def test_questions_are_answered_as_by_the_store(browser: Browser, database: Path, sql: str) -> None:
-    button = next(about for about, query in questions() if query == sql)
+@pytest.mark.parametrize(("question", "sql"), QUESTIONS)
+def test_questions_are_answered_as_by_the_store(
+    browser: Browser, database: Path, question: str, sql: str
+) -> None:
     browser.run(
         "[...document.querySelectorAll('#questions button')]"
         ".find((button) => button.textContent === arguments[0]).click()",
-        button,
+        question,
     )
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     expected = [[plain(value) for value in row] for row in ask(database, sql)]
     found = [list(row.values()) for row in json.loads(saved(browser, "json").read_text())]
     assert expected and in_any_order(found) == in_any_order(expected)
@@ -442,7 +438,7 @@ def test_the_address_holds_the_query(browser: Browser, address: str) -> None:
     assert browser.run("return location.hash") == "#sql=SELECT%202%20AS%20two"
     browser.run("history.back()")
     browser.wait_for("document.getElementById('query').value.includes('a&b')")
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     assert shown(browser)[0] == ["50 %"]
     kept = browser.run(
         "return [...document.querySelectorAll('#history option')].map((o) => o.text)"
@@ -466,7 +462,7 @@ def test_a_query_runs_by_keyboard_and_an_endless_one_stops(browser: Browser) -> 
     )
     browser.wait_for("!document.getElementById('stop').hidden")
     browser.click("#stop")
-    browser.wait_for(READY)
+    browser.wait_for(READY, 60)
     assert browser.run(f"return {STATUS}") == "Stopped."
     run(browser, "SELECT 4 AS four")
     assert shown(browser) == [["four"], ["4"]]

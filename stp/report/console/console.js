@@ -30,7 +30,9 @@
 
   function address(sql) {
     const hash = `#sql=${encodeURIComponent(sql)}`;
-    if (addressed() !== sql) history.pushState(null, "", hash);
+    if (addressed() === sql) return;
+    if (location.hash) history.pushState(null, "", hash);
+    else history.replaceState(null, "", hash);
   }
 
   function earlier() {

@@ -12,8 +12,15 @@ async function bytes(name) {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** Start the engine and load the store; `said` is told what is being done. */
-export async function open(said) {
+let opened = null;
+
+/** The engine with the store, of which a page has one; `said` is told what is being done. */
+export function open(said) {
+  opened ??= start(said);
+  return opened;
+}
+
+async function start(said) {
   said("Loading the engine …");
   const store = JSON.parse(new TextDecoder().decode(await bytes("data/store.json")));
   // A worker of a blob has the page's content security policy: it reaches no other host.
