@@ -6,8 +6,9 @@ dimension, and the database is built from these, with all its tables, views, com
 The alternatives, in the same run, only bring the same rows into one table of the same columns,
 without any check, from the score artefacts: DuckDB, a file and a commit at a time; pandas, all
 files read and concatenated, then one insert; and rows one by one (executemany; a sample of them,
-since all would take many minutes). Every measurement is a process of its own, so imports count;
-the fastest of several turns.
+since all would take many minutes). Every measurement is a process of its own, so imports count; the
+fastest of several turns. CPU time is what it takes on a machine that is not busy and has one core;
+the ratio is of CPU times, which other processes disturb least.
 
     python benchmarks/collect.py
     python benchmarks/collect.py --cells 60 --turns 1
@@ -82,14 +83,14 @@ def measure(folder: Path, turns: int) -> None:
     seconds: dict[str, float] = {}
     rows = count(folder)
     print(f"{rows:,} rows on {len(os.sched_getaffinity(0))} cores")
-    print(f"{'':<34} {'wall':>7} {'CPU':>7}  wall against 'build'")
+    print(f"{'':<36} {'wall':>8} {'CPU':>8}  CPU against 'build'")
     for name in WAYS:
         costs = [process(folder, name) for _ in range(turns)]
-        seconds[name] = min(wall for wall, _ in costs)
+        seconds[name] = min(cpu for _, cpu in costs)
         scale = rows / ONE_BY_ONE if name == "rows one by one" else 1
-        wall, cpu = seconds[name] * scale, min(cpu for _, cpu in costs) * scale
-        about = f"{wall / seconds['build']:.1f}x" + (" (extrapolated)" if scale > 1 else "")
-        print(f"{name:<34} {wall:>5.2f} s {cpu:>5.2f} s  {about}")
+        wall, cpu = min(wall for wall, _ in costs) * scale, seconds[name] * scale
+        about = f"{cpu / seconds['build']:.2f}x" + (" (extrapolated)" if scale > 1 else "")
+        print(f"{name:<36} {wall:>6.1f} s {cpu:>6.2f} s  {about}", flush=True)
     ask(folder, turns)
 
 
@@ -189,15 +190,16 @@ def ask(folder: Path, turns: int) -> None:
     """Time questions on the database, each to its last row."""
     import duckdb
 
-    print(f"\n{'question':<34} {'wall':>7} {'rows':>9}")
+    print(f"\n{'question':<36} {'wall':>6} {'CPU':>7} {'rows':>9}")
     with duckdb.connect(str(folder / "results.duckdb"), read_only=True) as database:
         for name, sql in QUESTIONS.items():
             taken = []
             for _ in range(turns):
-                begun = time.perf_counter()
-                found = database.execute(sql).to_arrow_table()
-                taken.append(time.perf_counter() - begun)
-            print(f"{name:<34} {min(taken):>5.2f} s {len(found):>9,}", flush=True)
+                begun = time.perf_counter(), time.process_time()
+                found = database.sql(sql).to_arrow_table()
+                taken.append((time.perf_counter() - begun[0], time.process_time() - begun[1]))
+            wall, cpu = map(min, zip(*taken, strict=True))
+            print(f"{name:<36} {wall:>4.2f} s {cpu:>5.2f} s {len(found):>9,}", flush=True)
 
 
 def make(folder: Path, cells: int) -> None:

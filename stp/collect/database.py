@@ -7,6 +7,7 @@ The database is built beside and renamed, so that readers are never in the way o
 import csv
 import json
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.collected import check, fill
 from stp.collect.manifest import Manifest, load_manifest, title_of
-from stp.collect.matched import Report, matched_distances
+from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.standings import standings
 from stp.collect.views import VIEWS, View, comment_of
@@ -27,6 +28,8 @@ from stp.errors import StpError
 from stp.receipts import again, require_receipt
 from stp.score.options import CELL_KEYS
 from stp.setting import case_name
+
+Rows = Iterable[dict[str, Any]]
 
 STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
@@ -72,55 +75,90 @@ def build(
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
-    conventions = _conventions(plans)
-    gaps = gaps or Gaps([], [], [])
-    receipts = _receipts(plans, gaps.finished)
-    with beside(out) as temporary, duckdb.connect(str(temporary)) as database:
+    with (
+        beside(out) as temporary,
+        duckdb.connect(str(temporary)) as database,
+        ThreadPoolExecutor(max_workers=1) as beside_duckdb,
+    ):
+        reading = beside_duckdb.submit(_described, plans, gaps or Gaps([], [], []))
         samples = _sample_files(database, plans)
         database.begin()  # one commit, not one for each of hundreds of comments
         _create(database, layout.SCORES)
         fill(database, collected)
         check(database, plans, manifests, collected)
-        overall = database.sql("FROM scores WHERE lead IS NULL").to_arrow_table()
-        matched = matched_distances(plans, overall, cache, report)
-        ranks, comparisons = standings(plans, overall, cache and cache.parent, report)
-        _create(database, layout.CELLS, _rows(_cells(plans)))
-        _create(database, layout.ARTEFACTS, _rows(map(_artefact, receipts)))
-        _create(database, layout.ATTEMPTS, _rows(_attempts(receipts + gaps.tried)))
-        _create(database, layout.MISSING, _rows(gaps.rows))
-        _create(database, layout.RAW_FILES, _rows(_raw_files(plans, receipts)))
-        for table in (layout.MODELS, layout.DATASETS):
-            _create(database, table, _rows(_named(plans, table.name)))
-        _create(database, layout.PUBLISHED, _rows(_published(plans)))
-        _create(database, layout.CONVENTIONS, _rows(conventions))
-        _create(database, layout.MATCHED_DISTANCES, matched)
-        _create(database, layout.RANKS, ranks)
-        _create(database, layout.COMPARISONS, comparisons)
-        _create(database, layout.PAPER_COLUMNS, _rows(paper_columns(plans)))
+        overall = "FROM scores WHERE lead IS NULL AND statistic = 'mean'"
+        distances = database.sql(f"{overall} AND metric = '{METRIC}'").to_arrow_table()
+        matched = matched_distances(plans, distances, cache, report)
+        ranks, comparisons = standings(
+            plans, database.sql(overall).to_arrow_table(), cache and cache.parent, report
+        )
+        rows: dict[str, Rows | pa.Table] = {
+            **reading.result(),
+            layout.MATCHED_DISTANCES.name: matched,
+            layout.RANKS.name: ranks,
+            layout.COMPARISONS.name: comparisons,
+        }
+        for table in layout.TABLES:
+            if table is not layout.SCORES:
+                _create(database, table, rows[table.name])
         for view in VIEWS:
             _create_view(database, view)
-        _create_sample_view(database, samples, conventions)
+        _create_sample_view(database, samples, _conventions(plans))
         database.commit()
 
 
-def _rows(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows))
+def _described(plans: list[Manifest], gaps: Gaps) -> dict[str, list[dict[str, Any]]]:
+    """The rows of all tables that say what the scores are, from manifests and receipts."""
+    receipts = _receipts(plans, gaps.finished)
+    return {
+        layout.CELLS.name: list(_cells(plans)),
+        layout.ARTEFACTS.name: [_artefact(receipt) for receipt in receipts],
+        layout.ATTEMPTS.name: list(_attempts(receipts + gaps.tried)),
+        layout.MISSING.name: gaps.rows,
+        layout.RAW_FILES.name: list(_raw_files(plans, receipts)),
+        layout.MODELS.name: list(_named(plans, layout.MODELS.name)),
+        layout.DATASETS.name: list(_named(plans, layout.DATASETS.name)),
+        layout.PUBLISHED.name: list(_published(plans)),
+        layout.CONVENTIONS.name: _conventions(plans),
+        layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
+    }
 
 
 def _create(
-    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | None = None
+    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | Rows | None = None
 ) -> None:
     """Create one table with its comments, and fill it in the order of ``rows``."""
     name = _identifier(table.name)
     columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
     database.execute(f"CREATE TABLE {name} ({columns})")
-    if rows is not None and len(rows):
+    if isinstance(rows, pa.Table):
         database.register("new_rows", rows)
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
         database.unregister("new_rows")
+    elif rows is not None:
+        _insert(database, table, rows)
     database.execute(f"COMMENT ON TABLE {name} IS {_text(table.comment)}")
     for column, _, comment in table.columns:
         _comment(database, name, column, comment)
+
+
+def _insert(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: Rows) -> None:
+    """Insert a few thousand rows as one text of JSON.
+
+    Arrow, which is faster for millions, imports pandas to read a list.
+    """
+    text = json.dumps(list(rows), allow_nan=False, default=datetime.isoformat)
+    as_text = ("JSON", "TIMESTAMP")  # read by the column's own type
+    kinds = {name: "VARCHAR" if kind in as_text else kind for name, kind, _ in table.columns}
+    structure = {
+        name: [kind.removesuffix("[]")] if kind.endswith("[]") else kind
+        for name, kind in kinds.items()
+    }
+    database.execute(
+        f"INSERT INTO {_identifier(table.name)} BY NAME "
+        "SELECT one.* FROM (SELECT unnest(from_json(?, ?)) AS one)",
+        [text, json.dumps([structure])],
+    )
 
 
 def _comment(database: duckdb.DuckDBPyConnection, name: str, column: str, comment: str) -> None:
@@ -151,7 +189,7 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             for stage in STAGES:
                 folder = cell.get(stage)
                 row[f"{stage}_folder"] = folder
-                row[f"{stage}_fingerprint"] = Path(folder).name if folder else None
+                row[f"{stage}_fingerprint"] = folder.rpartition("/")[2] if folder else None
             yield row
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.manifest import Cell, Manifest, cell_key
@@ -36,22 +35,6 @@ COMPARED = {"generalization": ("generalization",), "robustness": ("robustness",)
 
 Long-term predictions are not among them: their clips have other lengths."""
 
-KEY = [(name, pa.int64() if name == "seed" else pa.string()) for name in CELL_KEYS]
-SCHEMA = pa.schema(
-    [
-        ("comparison", pa.string()),
-        *KEY,
-        ("metric", pa.string()),
-        ("convention", pa.string()),
-        ("n", pa.int64()),
-        ("clips", pa.int64()),
-        ("value", pa.float64()),
-        ("sd", pa.float64()),
-        ("repeats", pa.int64()),
-        ("reason", pa.string()),
-        ("scores_fingerprint", pa.string()),
-    ]
-)
 _CACHE = pa.schema(
     [
         ("scores_fingerprint", pa.string()),
@@ -78,19 +61,19 @@ class _Scored(NamedTuple):
 
 def matched_distances(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
-) -> pa.Table:
+) -> list[dict[str, Any]]:
     """Compute the distances of all comparisons at the smallest number of clips in each.
 
     Args:
         plans: manifests of all dimensions that were collected.
-        scores: their collected rows.
+        scores: their collected rows of this metric, all lead times together.
         cache: Parquet file of values that were drawn before; brought up to date.
         report: is told about the work, a line at a time.
 
     Returns:
-        schema `SCHEMA`: a row for each comparison, cell and convention, in a fixed order. Where all
-        clips are taken, the value is that of the scores, and ``repeats`` is 0. A value that does
-        not exist has a ``reason``.
+        a row for each comparison, cell and convention, in a fixed order. Where all clips are
+        taken, the value is that of the scores, and ``repeats`` is 0. A value that does not exist
+        has a ``reason``.
 
     Raises:
         StpError: features are damaged.
@@ -116,17 +99,13 @@ def matched_distances(
             rows.append(_row(comparison, member, n, found, reason))
     if cache is not None and (used or cache.exists()):
         _write_cache(cache, used)
-    return pa.Table.from_pylist(rows, SCHEMA)
+    return rows
 
 
 def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     """Find the distances of all cells, in the order of the manifests."""
-    overall = pc.and_(
-        pc.and_(pc.is_null(scores["lead"]), pc.equal(scores["statistic"], "mean")),
-        pc.equal(scores["metric"], METRIC),
-    )
     by_cell: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in scores.filter(overall).to_pylist():
+    for row in scores.to_pylist():
         by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
     return [
         _Scored(cell, row, plan["code"])

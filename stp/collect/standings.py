@@ -37,6 +37,8 @@ _TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
 _TYPES["BOOLEAN"] = pa.bool_()
 
 Report = Callable[[str], None]
+Both = tuple[pa.Table, pa.Table]
+"""Rows of ``ranks``, and of ``comparisons``."""
 
 
 def schema(table: layout.Table) -> pa.Schema:
@@ -82,7 +84,7 @@ class _Run(NamedTuple):
 
 def standings(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
-) -> tuple[pa.Table, pa.Table]:
+) -> Both:
     """Compute the tables ``ranks`` and ``comparisons`` of all that was collected.
 
     Args:
@@ -100,18 +102,18 @@ def standings(
         StpError: a file of sums is damaged.
     """
     evaluations = [evaluation for plan in plans for evaluation in _evaluations(plan)]
-    known = _Kept.read(cache)
-    new = [evaluation for evaluation in evaluations if evaluation.key not in known.keys]
+    known = _kept(cache)
+    new = [evaluation for evaluation in evaluations if evaluation.key not in known]
     rows = _overall_rows(scores) if new else {}
     made = {}
     for number, evaluation in enumerate(new):
         if report and number % 10 == 0:
             report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} that are new")
         made[evaluation.key] = _computed(evaluation, rows)
-    found = [made.get(one.key) or known.of(one.key) for one in evaluations]
-    ranks = pa.concat_tables([RANKS.empty_table(), *(one for one, _ in found)])
-    comparisons = pa.concat_tables([COMPARISONS.empty_table(), *(one for _, one in found)])
-    if cache is not None and (new or known.keys - {one.key for one in evaluations}):
+    found = [made.get(one.key) or known[one.key] for one in evaluations]
+    ranks = pa.concat_tables([one for one, _ in found])
+    comparisons = pa.concat_tables([one for _, one in found])
+    if cache is not None and (new or known.keys() - {one.key for one in evaluations}):
         keys = [one.key for one in evaluations]
         _keep(cache / RANKS_FILE, ranks, keys, [len(one) for one, _ in found])
         _keep(cache / COMPARISONS_FILE, comparisons, keys, [len(one) for _, one in found])
@@ -161,7 +163,7 @@ def _overall_rows(scores: pa.Table) -> Rows:
     return by_cell
 
 
-def _computed(evaluation: _Evaluation, rows: Rows) -> tuple[pa.Table, pa.Table]:
+def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
     """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
     ranked: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
@@ -296,35 +298,34 @@ def _why_not(runs: list[_Run]) -> str | None:
     return why if set(reasons) == {why} else f"{model}: {why}"
 
 
-class _Kept(NamedTuple):
-    """What was computed before."""
+def _kept(folder: Path | None) -> dict[str, Both]:
+    """What was computed before, by key; files that are damaged or of another time are worth
+    nothing."""
+    if folder is None:
+        return {}
+    try:
+        ranks = read_parquet(folder / RANKS_FILE)
+        comparisons = read_parquet(folder / COMPARISONS_FILE)
+    except (OSError, pa.ArrowException):
+        return {}
+    wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
+    of_one_time = ranks.schema.metadata == comparisons.schema.metadata
+    if [ranks.schema, comparisons.schema] != wanted or not of_one_time:
+        return {}
+    compared = _by_key(comparisons)
+    none = comparisons.slice(0, 0).drop_columns("key")  # making an empty table imports pandas
+    none = none.replace_schema_metadata(None)
+    return {key: (rows, compared.get(key, none)) for key, rows in _by_key(ranks).items()}
 
-    ranks: pa.Table
-    comparisons: pa.Table
-    keys: set[str]
 
-    @classmethod
-    def read(cls, folder: Path | None) -> "_Kept":
-        """Read it; files that are damaged or of another time are worth nothing."""
-        try:
-            if folder is not None:
-                ranks = read_parquet(folder / RANKS_FILE)
-                comparisons = read_parquet(folder / COMPARISONS_FILE)
-                wanted = [RANKS.insert(0, _KEY), COMPARISONS.insert(0, _KEY)]
-                of_one_time = ranks.schema.metadata == comparisons.schema.metadata
-                if [ranks.schema, comparisons.schema] == wanted and of_one_time:
-                    return cls(ranks, comparisons, set(ranks["key"].unique().to_pylist()))
-        except (OSError, pa.ArrowException):
-            pass
-        return cls(RANKS.empty_table(), COMPARISONS.empty_table(), set())
-
-    def of(self, key: str) -> tuple[pa.Table, pa.Table]:
-        """The rows of an evaluation."""
-        ranks, comparisons = (
-            table.filter(pc.equal(table["key"], key)).drop_columns("key")
-            for table in (self.ranks, self.comparisons)
-        )
-        return ranks, comparisons
+def _by_key(table: pa.Table) -> dict[str, pa.Table]:
+    """The rows of each key, which lie together."""
+    rows = table.drop_columns("key").replace_schema_metadata(None)
+    start, found = 0, {}
+    for counted in pc.value_counts(table["key"]).to_pylist():
+        found[counted["values"]] = rows.slice(start, counted["counts"])
+        start += counted["counts"]
+    return found
 
 
 def _keep(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:

@@ -1,10 +1,11 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
 Both are resampled over the same clusters of clips (`stp.collect.significance`), so that the
-interval of their difference knows that they saw the same clips. The numbers are those of table
-``comparisons``, but for Holm's correction: it covers all comparisons of the answer, there all pairs
-of models of one evaluation and convention. A difference that could hardly have been found, because
-there are few clips, is told by the smallest one that would be found in four of five such tests.
+interval of their difference knows that they saw the same clips: the numbers are those of table
+``comparisons``, but for Holm's correction, which here covers all comparisons of the answer, there
+all pairs of models of one evaluation and convention. A difference that could hardly have been
+found, because there are few clips, is told by the smallest one that would be found in four of five
+such tests.
 """
 
 import math

@@ -56,7 +56,8 @@ The same score artefacts give the same content, whatever was made first and with
 threads: `stp schema --checksum` prints the SHA-256 of the sorted rows of each table and view. (The
 bytes of two database files may differ: DuckDB lays out its pages as its threads please.) Scores
 with other columns, duplicate keys, NaN or infinite values, conventions that the plan does not know,
-and two artefacts that claim one cell are refused with their file and row; the last good store stays.
+and two artefacts that claim one cell are refused with their file and row: the last good store stays
+where it is.
 
 After a run that failed, `results/partial/results.duckdb` holds whatever is scored, with table
 `missing` filled; `--database` names it to any verb:
