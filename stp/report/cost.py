@@ -47,6 +47,31 @@ FROM artefacts a LEFT JOIN made m USING (path)
 GROUP BY ALL
 ORDER BY min(array_position(['prepare', 'train', 'predict', 'score'], stage)), device"""
 
+# What is behind several cells, such as a training, is one artefact.
+MODELS = """
+WITH behind AS (
+    SELECT DISTINCT
+        model, variant, trained_on,
+        CASE step WHEN 2 THEN 'train' WHEN 3 THEN 'predict' ELSE 'score' END AS work,
+        path, device, seconds
+    FROM lineage WHERE step > 1
+),
+made AS (
+    SELECT path, gpus FROM attempts WHERE how = 'done'
+    QUALIFY row_number() OVER (PARTITION BY path ORDER BY attempt DESC) = 1
+)
+SELECT
+    model, variant, trained_on,
+    count(*) FILTER (WHERE work = 'train') AS trainings,
+    count(*) FILTER (WHERE work = 'predict') AS predictions,
+    sum(seconds) FILTER (WHERE work = 'train') AS train_seconds,
+    sum(seconds) FILTER (WHERE work = 'predict') AS predict_seconds,
+    sum(seconds) FILTER (WHERE work = 'score') AS score_seconds,
+    sum(seconds) AS seconds, sum(seconds * gpus) AS gpu_seconds,
+    string_agg(DISTINCT device, ', ' ORDER BY device) AS devices
+FROM behind LEFT JOIN made USING (path)
+GROUP BY ALL ORDER BY trained_on, seconds DESC"""
+
 LOST = """
 SELECT
     stage, how, count(*) AS attempts, sum(seconds) AS seconds,
@@ -60,8 +85,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     Returns:
         ``cells``: one row per cell, seconds of its stages, the most memory in MB, bytes of the
         trained model, test clips; a training that serves several cells stands beside each, with
-        its ``model_fingerprint``. ``totals``: by stage and device, each artefact once. ``lost``:
-        attempts that made nothing, by stage and end.
+        its ``model_fingerprint``. ``models``: by model and dataset of the training, over all its
+        tests, each artefact once; without the data. ``totals``: by stage and device, each artefact
+        once. ``lost``: attempts that made nothing, by stage and end.
 
     Raises:
         StpError: the store is older than the code.
@@ -75,6 +101,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     counted = [(*row[:at], *row[at + 1 :], known[row[at]]) for row in rows]
     return {
         "cells": by_columns([*names[:at], *names[at + 1 :], "parameters"], counted),
+        "models": columnar(database, MODELS),
         "totals": columnar(database, TOTALS),
         "lost": columnar(database, LOST),
     }

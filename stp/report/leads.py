@@ -9,8 +9,8 @@ from stp.render.figures.time_step import seconds_per_step
 from stp.report.columns import asked, columnar
 from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
 
-MOST = 600_000
-"""Numbers in the page, about 7 bytes each; with more, only the conventions of the tables are in."""
+MOST = 400_000
+"""Numbers in the page, about 12 bytes each; with more, only conventions of the tables are in."""
 
 DIGITS = 5
 """Significant digits: a chart shows no more."""

@@ -5,11 +5,14 @@ from typing import Any
 
 import duckdb
 
-from stp.report.columns import asked, columnar
+from stp.report.columns import Columnar, asked, by_columns
 from stp.report.numbered import IN_TABLES, PART
 
-MOST = 40_000
-"""Pairs in the page; with more, only the conventions of the tables of results are in."""
+MOST = 20_000
+"""Pairs in the page, about 100 bytes each; with more, only conventions of the tables are in."""
+
+DIGITS = 4
+"""Significant digits: more than a matrix shows; the store has all."""
 
 WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 
@@ -29,16 +32,27 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     which = "true" if complete else IN_TABLES
     return {
         "complete": complete,
-        "comparisons": columnar(
+        "comparisons": _short(
             database,
             f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, other, other_variant, "
             "difference, ci95_low, ci95_high, p, p_corrected, better, detectable, clusters, reason "
             f"FROM comparisons s WHERE {which} ORDER BY rowid",
         ),
-        "ranks": columnar(
+        "ranks": _short(
             database,
             f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, rank, rank_low, "
             "rank_high, best_share, models, clusters, reason "
             f"FROM ranks s WHERE {which} ORDER BY rowid",
         ),
     }
+
+
+def _short(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
+    names, rows = asked(database, sql)
+    return by_columns(
+        names,
+        [
+            tuple(float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in row)
+            for row in rows
+        ],
+    )

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / name) for name in ("collect", "score", "render")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "render"))
 
 
 @pytest.fixture(scope="session")

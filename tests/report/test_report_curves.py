@@ -208,6 +208,7 @@ def test_printed_values_are_drawn_only_where_they_compare(page: Browser, ask: As
         "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY frame_interval"
     )
     assert official["SimVPv2, printed"]["y"] == pytest.approx([None, *[v for (v,) in found]])
+    assert "Open markers are the printed values" in text(page, "figcaption")
     synthetic = at(page, "robustness", tested="bridge")
     assert not any("printed" in name for name in synthetic)
 
@@ -274,6 +275,8 @@ def test_a_pair_shows_its_difference_with_a_sign_and_its_test_on_focus(page: Bro
     assert "SimVPv2 minus ConvLSTM: +0.150, 95 % interval 0.1300 to 0.1700" in said
     assert "p 0.0030 (corrected; 0.0010 alone); smallest detectable difference 0.01000" in said
     assert said.endswith("SimVPv2 is significantly better.")
+    page.press("Down")  # over the empty diagonal
+    assert text(page, "#pair").startswith("Persistence minus ConvLSTM: −0.150")
 
 
 def test_the_table_of_pairs_and_the_ranks_are_those_of_the_store(page: Browser, ask: Ask) -> None:
@@ -317,6 +320,16 @@ def test_costs_are_marked_where_nothing_is_better_and_cheaper(page: Browser, ask
     assert "Persistence (0 has no place on this axis)" in text(page, "main .note")
 
 
+def test_times_of_different_devices_have_fronts_of_their_own(page: Browser) -> None:
+    traces = at(page, "cost", tested="kitti", cost="predict_per_clip")
+    assert {name for name in traces if name.startswith("Pareto front")} == {
+        "Pareto front, cpu", "Pareto front, NVIDIA H200",
+    }  # fmt: skip
+    assert "Measured on cpu and NVIDIA H200" in text(page, "main .note")
+    assert "Several machines (of-convlstm, of-simvpv2)" in text(page, "main .note")
+    assert "different devices does not compare" in text(page, "figcaption")
+
+
 def test_totals_count_each_artefact_once(page: Browser, ask: Ask) -> None:
     at(page, "cost")
     ((artefacts, seconds),) = ask("SELECT count(*), sum(seconds) FROM artefacts")
@@ -329,6 +342,22 @@ def test_totals_count_each_artefact_once(page: Browser, ask: Ask) -> None:
     )
     assert float(said.split(" GPU hours")[0].split()[-1]) == pytest.approx(gpu / 3600, rel=1e-2)
     assert "out of memory" in text(page, "main table")
+
+
+def test_a_training_that_serves_several_tests_counts_once(page: Browser, ask: Ask) -> None:
+    at(page, "cost")
+    rows = page.run(
+        "const table = [...document.querySelectorAll('main table')]"
+        ".find((t) => t.caption.textContent.startsWith('Time by model'));"
+        "return [...table.tBodies[0].rows].map((row) =>"
+        "[...row.cells].slice(0, 4).map((cell) => cell.textContent))"
+    )
+    # The same two trainings on KTH, of 90 s each, whatever was tested with them.
+    assert ["ConvLSTM", "KTH", "2", "3 min"] in [
+        [*row[:3], row[3].replace(".0", "")] for row in rows
+    ]
+    ((cells,),) = ask("SELECT count(DISTINCT (model, variant, trained_on)) FROM cells")
+    assert len(rows) == cells
 
 
 def test_a_store_of_one_dimension_says_that_others_were_not_evaluated(

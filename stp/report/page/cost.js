@@ -46,7 +46,7 @@
       score_seconds: mean(rows, (row) => row.score_seconds),
       train_device: devices(rows, "train_device"),
       predict_device: devices(rows, "predict_device"),
-      train_hosts: devices(rows, "train_host"),
+      hosts: {train_device: devices(rows, "train_host"), predict_device: devices(rows, "predict_host")},
       seeds: rows.length, clips: rows[0]?.clips ?? null,
       stored: rows.every((row) => row.predict_seconds !== null),
     };
@@ -84,14 +84,14 @@
       ...made.map(({device, lines: best}, i) => ({
         name: device ? `Pareto front, ${device}` : "Pareto front", mode: "lines", hoverinfo: "skip",
         x: best.map((line) => line[axis] / size), y: best.map((line) => line.value),
-        line: {color: ink, width: 1.5, dash: dashes[i % dashes.length]},
+        line: {color: ink, width: 1.5, shape: "hv", dash: dashes[i % dashes.length]},
       })),
       ...lines.map((line) => {
         const {marker} = evaluations.style(line.model);
         const best = made.some((one) => one.lines.includes(line));
         return {
           name: line.label, mode: several ? "markers+text" : "markers", x: [line[axis] / size], cliponaxis: false, y: [line.value],
-          text: several ? [line[several] || "nothing trained"] : undefined, textposition: "top center",
+          text: several ? [line[several] || "nothing trained"] : undefined, textposition: "middle right",
           visible: hidden.has(line.label) ? "legendonly" : true,
           marker: {...marker, size: 12, line: best ? {color: ink, width: 2} : {width: 0}},
           error_y: {...evaluations.errorBars([line]), color: marker.color},
@@ -136,6 +136,36 @@
     {key: "seeds", title: "Seeds", numeric: true},
     {key: "note", title: "Note"},
   ];
+
+  /** By model and dataset of the training, over all tests of it: each artefact once. */
+  function models(root) {
+    const time = (key, title) => ({key, title, numeric: true, cell: (row) => stp.duration(row[key])});
+    const rows = stp.rows(stp.data("cost").models);
+    const most = rows.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+    root.append(h("h3", {}, "By model and dataset of the training"), h("p", {},
+      "Training, predictions and scores of all tests together, without the preparation of data, which "
+      + `models share. The most was spent on ${evaluations.named(most.model, most.variant)} on `
+      + `${stp.datasetTitle(most.trained_on)}: ${stp.duration(most.seconds)} (${most.devices}).`));
+    stp.table(root, {
+      name: "cost-datasets",
+      caption: "Time by model and dataset; each artefact counts once, however many cells it serves",
+      columns: [
+        {key: "model", title: "Model", head: true, value: (row) => evaluations.named(row.model, row.variant),
+          cell: (row) => evaluations.named(row.model, row.variant)},
+        {key: "trained_on", title: "Trained on", cell: (row) => stp.datasetTitle(row.trained_on)},
+        {key: "trainings", title: "Trainings", numeric: true},
+        time("train_seconds", "Training"),
+        {key: "predictions", title: "Tests predicted", numeric: true},
+        time("predict_seconds", "Predictions"),
+        time("score_seconds", "Scores"),
+        time("seconds", "Together"),
+        {key: "gpu_seconds", title: "GPU hours", numeric: true,
+          cell: (row) => number(row.gpu_seconds === null ? null : row.gpu_seconds / 3600, 3)},
+        {key: "devices", title: "Devices"},
+      ],
+      rows,
+    });
+  }
 
   /** Totals: each artefact once, by stage and device; and what was lost. */
   function totals(root) {
@@ -211,7 +241,9 @@
         : line[axis] === 0 ? "0 has no place on this axis"
         : line.stored || !axis.startsWith("predict") ? "not known"
           : "forecasts were scored while they were made, so their time is part of the scores'");
+      const hosts = [...new Set(lines.map((line) => line.hosts[deviceKey]).filter((host) => host))];
       const note = `${named.length ? `Measured on ${evaluations.joined(named)}. ` : ""}`
+        + (hosts.length > 1 ? `Several machines (${hosts.join(", ")}): equal devices may differ in speed. ` : "")
         + (left.length ? `Not drawn: ${left.map((line) => `${line.label} (${why(line)})`).join("; ")}.` : "");
       if (note) root.append(h("p", {class: "note"}, note));
       const rows = all.map((line) => ({...line, part: row, front: made.some((f) => f.lines.includes(line)),
@@ -228,6 +260,7 @@
           description: description(lines, axis, title, made, row.convention, name),
           traces: traces(lines, axis, size, made, hidden, made.length > 1 ? deviceKey : null),
           layout: {
+            height: evaluations.height(lines.length),
             xaxis: {title: {text: unit ? `${title} [${unit}]` : title}, type: chosen.axis},
             yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
           },
@@ -235,6 +268,7 @@
       }
       stp.table(root, {name: "cost-models", caption: `Costs on ${one.label}, means over seeds; value: ${name}`,
         columns: COLUMNS, rows});
+      models(root);
       totals(root);
     },
   });

@@ -206,11 +206,17 @@ const evaluations = (() => {
   }
 
   /** The colour of a model, see-through, for bands. */
-  function faint(model, alpha = 0.16) {
+  function faint(model, alpha) {
     const colour = stp.style(model).color;
     const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return `rgba(${r},${g},${b},${alpha})`;
   }
+
+  /** Whether the page is as narrow as a phone. */
+  const narrow = () => innerWidth < 600;
+
+  /** Height of a chart: its legend, below it, takes more lines the more models there are. */
+  const height = (models) => 370 + 20 * Math.ceil(models / (narrow() ? 2 : 8));
 
   /** Checkboxes that hide models; a legend needs a mouse, these do not. Returns the hidden ones. */
   function switches(root, labels) {
@@ -247,5 +253,5 @@ const evaluations = (() => {
 
   return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
     axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse, value,
-    printed: () => tables().printed, style, faint, switches, absent, whose, reasons, joined};
+    printed: () => tables().printed, style, faint, narrow, height, switches, absent, whose, reasons, joined};
 })();

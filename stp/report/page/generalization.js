@@ -57,6 +57,7 @@
   /** Names of other tests without what all of them repeat, broken into short lines for an axis. */
   function tick(one) {
     const text = one.label.split(/, | -> /).slice(1).join(", ") || one.label;
+    if (evaluations.narrow()) return text;
     return text.split(" ").reduce((lines, word) => (
       lines.at(-1).length + word.length < 12 ? [...lines.slice(0, -1), `${lines.at(-1)} ${word}`.trim()]
         : [...lines, word]), [""]).join("<br>");
@@ -152,9 +153,10 @@
         description: description(one, held, row.convention, name),
         traces: traces(held, hidden),
         layout: {
+          height: evaluations.height(held.length),
           xaxis: {
-            tickvals: one.tests.flatMap((_, i) => [i * GAP, i * GAP + 1]), tickangle: 0,
-            ticktext: one.tests.flatMap((test) => ["in<br>domain", tick(test)]),
+            tickvals: one.tests.flatMap((_, i) => [i * GAP, i * GAP + 1]), tickangle: evaluations.narrow() ? -90 : 0,
+            ticktext: one.tests.flatMap((test) => [evaluations.narrow() ? "in domain" : "in<br>domain", tick(test)]),
             range: [-0.5, (one.tests.length - 1) * GAP + 1.5],
           },
           yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},

@@ -10,6 +10,9 @@
     if (!byCell) {
       byCell = new Map();
       for (const row of stp.rows(stp.data("leads").lines)) {
+        for (const key of ["values", "low", "high"]) {
+          row[key] = row[key]?.map((v) => (typeof v === "string" ? Number(v) : v)) ?? null;  // "Infinity"
+        }
         if (typeof row.leads === "number") row.leads = row.values.map((_, i) => row.leads + i);
         if (!byCell.has(row.cell)) byCell.set(row.cell, []);
         byCell.get(row.cell).push(row);
@@ -26,7 +29,7 @@
   /** Ticks of the lead axis: steps, and below them the time where the data say how much it is. */
   function axis(leads, step) {
     const [first, last] = [leads[0], leads.at(-1)];
-    const every = [1, 2, 5, 10, 20, 50, 100].find((n) => (last - first) / n <= 8) ?? 200;
+    const every = [1, 2, 5, 10, 20, 50, 100].find((n) => (last - first) / n <= (evaluations.narrow() ? 4 : 8)) ?? 200;
     const ticks = leads.filter((lead) => lead === first || lead % every === 0);
     const [unit, size] = unitOf((step ?? 0) * last);
     return {
@@ -61,7 +64,7 @@
       if (line.low) {
         const held = line.leads.map((_, i) => i).filter((i) => line.low[i] !== null && line.high[i] !== null);
         made.push({...shared, name: `${line.label}, 95 % band`, showlegend: false, hoverinfo: "skip",
-          mode: "lines", line: {width: 0}, fill: "toself", fillcolor: evaluations.faint(line.model),
+          mode: "lines", line: {width: 0}, fill: "toself", fillcolor: evaluations.faint(line.model, lines.length > 6 ? 0.08 : 0.16),
           x: [...held, ...[...held].reverse()].map((i) => line.leads[i]),
           y: [...held.map((i) => line.low[i]), ...[...held].reverse().map((i) => line.high[i])]});
       }
@@ -121,7 +124,7 @@
   stp.section({
     id: "lead-time",
     title: "Lead time",
-    about: "How scores change with the lead time. A model is shown or hidden by its name in the legend.",
+    about: "How scores change with the lead time. A model is shown or hidden by its name in the legend, or by the boxes above the chart.",
     draw(root) {
       const valued = (row) => row.values !== null;
       const chosen = stp.filters(root, [
@@ -160,6 +163,7 @@
         description: description(lines, convention, name),
         traces: traces(lines, hidden),
         layout: {
+          height: evaluations.height(lines.length),
           xaxis: axis(leads, stp.data("leads").steps[lines[0].cells[0]]),
           yaxis: {title: {text: evaluations.axisTitle(name, convention)}},
         },

@@ -60,11 +60,11 @@
       if (!printed.some((row) => typeof row.published === "number")) return [ours];
       return [ours, {...shared, name: `${line.label}, printed`, mode: "markers",
         y: printed.map((row) => row.published ?? null),
-        marker: {...marker, symbol: `${marker.symbol}-open`, size: 11}}];
+        marker: {...marker, symbol: `${marker.symbol}-open`, size: 11, line: {width: 2}}}];
     });
   }
 
-  function description(chosen, lines, convention, name, show) {
+  function description(chosen, lines, convention, name, show, printed) {
     const last = chosen.points.length - 1;
     const at = (i) => evaluations.best(lines, convention, (line) => line.points[i].value);
     const best = (i) => `${at(i).label} (${number(at(i).points[i].value)})`;
@@ -85,6 +85,7 @@
     if (equal.length) text += `. Distances between sets of ${evaluations.joined(equal.map(String))} clips at every interval`;
     const bars = show === "decline" ? "" : points.some((p) => p.low !== null) ? "95 % intervals over clusters of test samples"
       : points.some((p) => p.sd !== null) ? "standard deviations" : "";
+    if (printed && show === "value") text += ". Open markers are the printed values";
     return `${text}.${bars ? ` Bars are ${bars}.` : ""}`;
   }
 
@@ -164,9 +165,11 @@
       stp.plot(root, {
         name: "robustness",
         title: `${one.label}: ${name}`,
-        description: description(one, held, convention, name, drawn),
+        description: description(one, held, convention, name, drawn,
+          printed.some((r) => typeof r.published === "number")),
         traces: traces(held, hidden, drawn, chosen.metric, column),
         layout: {
+          height: evaluations.height(held.length),
           xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,
             ticktext: intervals.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
           yaxis: decline

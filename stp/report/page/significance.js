@@ -60,7 +60,7 @@
 
   function matrix(root, lines, rows, name) {
     const told = h("p", {class: "told", id: "pair", "aria-live": "polite"},
-      "Point at a pair, or move to it with the tab key, to read its test.");
+      "Point at a pair, or move to it with the tab and arrow keys, to read its test.");
     const between = (a, b) => rows.find((row) =>
       (row.model === a.model && row.variant === a.variant && row.other === b.model && row.other_variant === b.variant)
       || (row.model === b.model && row.variant === b.variant && row.other === a.model && row.other_variant === a.variant));
@@ -71,18 +71,41 @@
         : {verdict: "unknown", one: a.label, two: b.label, difference: null, reason: "not compared"};
       const tell = () => { told.textContent = sentence(pair); };
       return h("td", {class: `pair ${pair.verdict}`},
-        h("button", {type: "button", title: sentence(pair), "aria-label": sentence(pair), onfocus: tell,
+        h("button", {type: "button", tabindex: "-1", title: sentence(pair), "aria-label": sentence(pair), onfocus: tell,
           onmouseenter: tell, onclick: tell}, h("span", {class: "sign"}, VERDICTS[pair.verdict].sign), " ",
         signed(pair.difference)));
     };
     const caption = `${name}: the model of the row minus that of the column`;
-    root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
-      h("table", {class: "pairs"}, h("caption", {}, caption),
+    root.append(h("div", {class: "scroll", role: "region", "aria-label": caption},
+      h("table", {class: "pairs", onkeydown: walk}, h("caption", {}, caption),
         h("thead", {}, h("tr", {}, h("td"), lines.map((line) => h("th", {scope: "col"}, line.label)))),
         h("tbody", {}, lines.map((a) =>
           h("tr", {}, h("th", {scope: "row"}, a.label), lines.map((b) => cell(a, b))))))));
+    root.querySelector(".pairs button")?.setAttribute("tabindex", "0");
     root.append(h("p", {class: "note"}, Object.entries(VERDICTS).map(([verdict, {sign, text}]) =>
       h("span", {class: `key pair ${verdict}`}, h("span", {class: "sign"}, sign), ` ${text}`))), told);
+  }
+
+  const STEPS = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
+
+  /** Arrow keys lead from pair to pair, over the empty diagonal; the tab key leads out of the matrix. */
+  function walk(event) {
+    const step = STEPS[event.key];
+    const here = event.target.closest("td");
+    if (!step || !here) return;
+    event.preventDefault();
+    const rows = [...event.currentTarget.tBodies[0].rows];
+    let [row, column] = [rows.indexOf(here.parentElement), here.cellIndex];
+    let button = null;
+    do {
+      row += step[0];
+      column += step[1];
+      button = rows[row]?.cells[column]?.querySelector("button") ?? null;
+    } while (!button && rows[row]?.cells[column]?.matches(".self"));
+    if (!button) return;
+    event.target.setAttribute("tabindex", "-1");
+    button.setAttribute("tabindex", "0");
+    button.focus();
   }
 
   function pairTable(root, rows, name) {
@@ -210,13 +233,13 @@
       const lines = [...one.models.values()].sort((a, b) => place(a) - place(b));
       if (tested) {
         root.append(h("p", {}, summary(pairs, ranked)));
-        const both = h("div", {class: "beside"});
+        const both = h("div", {class: lines.length > 7 ? null : "beside"});
         const [left, right] = [h("div"), h("div")];
         both.append(left, right);
         root.append(both);
         matrix(left, lines, pairs, name);
-        pairTable(left, pairs, name);
         ranks(right, ranked, name);
+        pairTable(root, pairs, name);
       } else {
         evaluations.absent(root, `No pair of models can be tested: ${evaluations.reasons(pairs, "there is no second model with a value")}.`);
         ranks(root, ranked, name);

@@ -3,6 +3,9 @@
 (() => {
   const {h, number} = stp;
 
+  const RATIOS = {exponentformat: "none",
+    tickvals: [-4, -3, -2, -1, 0, 1, 2].flatMap((power) => [1, 2, 5].map((n) => Number(`${n}e${power}`)))};
+
   function linesOf(one) {
     const {lines} = stp.data("spectra");
     return [...one.models.values()]
@@ -102,9 +105,10 @@
         description: description(one, lines, at),
         traces: traces(lines, hidden, at, chosen.show),
         layout: {
+          height: evaluations.height(lines.length),
           xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"}, 
             tickvals: [1, 2, 5, 10, 20, 50, 100, 200, 500]},
-          yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? {} : {dtick: 1}),
+          yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? RATIOS : {dtick: 1}),
             title: {text: chosen.show === "ratio" ? "power / that of the truth" : "power"}},
         },
         numbers: numbers(lines, at, chosen.show),
