@@ -298,10 +298,10 @@ def _reproduce(found: Contents) -> Iterable[str]:
     devices = sorted({str(one["device"]) for one in environments(found.lineage)})
     yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
     yield ""
-    yield "In a checkout of that code, with `STP_STORE_DIR` unset, each of these makes the scores"
-    yield "of one evaluation (a line of `cells.csv`) from the raw bytes (`raw_files.csv`). The path"
-    yield "ends with the fingerprint of code, recipe and bytes: where one of them is another,"
-    yield "Snakemake knows no such file, and `stp why` tells what differs."
+    yield "In a checkout of that code, each of these makes the scores of one evaluation (a line"
+    yield "of `cells.csv`) from the raw bytes (`raw_files.csv`). The path ends with the"
+    yield "fingerprint of code, recipe and bytes: where one of them is another, Snakemake has no"
+    yield "rule for it, and `stp why` tells what differs."
     yield ""
     yield "```sh"
     for cell in found.cells:
@@ -319,7 +319,7 @@ def _reproduce(found: Contents) -> Iterable[str]:
             for path in paths:
                 yield (
                     f"snakemake --profile local --configfile {file} -- "
-                    f"results/store/{path}/artefact.json"
+                    f'"${{STP_STORE_DIR:-$PWD/results/store}}/{path}/artefact.json"'
                 )
     yield "```"
     if any(not (CONFIG_FOLDER / f"{scale}.yaml").is_file() for scale in found.scales):

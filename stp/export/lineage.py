@@ -13,6 +13,7 @@ from stp.receipts import Json, require_receipt
 PARTS = ("data", "model", "predictions", "scores", "perceptual")
 """What a cell is made from, as its columns ``<part>_folder`` name it."""
 STAGES = ("prepare", "train", "predict", "score")
+"""In this order."""
 KEPT = ("stage", "path", "fingerprint", "label", "recipe", "inputs", "extras", "files")
 PRIVATE = ("host", "user", "slurm_job", "visible_gpus")
 """What a receipt tells of the machine and the person, and nobody else needs."""
@@ -64,7 +65,10 @@ def lineage(database: Path, model: str) -> Lineage:
                 locks[path] = _lock(store / path)
             elif store / path not in receipts:
                 waiting.append(receipts.setdefault(store / path, require_receipt(store / path)))
-    ordered = sorted(receipts.values(), key=lambda one: (STAGES.index(one["stage"]), one["path"]))
+    order = {stage: number for number, stage in enumerate(STAGES)}
+    ordered = sorted(
+        receipts.values(), key=lambda one: (order.get(one["stage"], len(order)), one["path"])
+    )
     return Lineage(store, {one["path"]: one for one in ordered}, dict(sorted(locks.items())))
 
 

@@ -55,6 +55,13 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Received:
     Raises:
         StpError: there are no artefacts, or their raw bytes are not those of this store.
     """
+    if source.suffix == ".zip" or (source / "MANIFEST.json").is_file():
+        raise StpError(
+            f"{source} is no store",
+            expected="artefacts: a folder or tar file of `stp export OUT`, or a store",
+            remedy="a submission bundle is for reading: `stp export --check` says what it holds, "
+            "docs/export.md what can be done with it",
+        )
     scratch = plan.store / "state" / f".import.{uuid.uuid4().hex[:8]}.partial"
     with writing(plan.store), store.lease(scratch):
         try:

@@ -22,7 +22,8 @@ from stp.export.bundle import Options, export
 from stp.export.checking import MANIFEST, check
 
 EVERYTHING = Options(samples=True, checkpoints=True)
-DOCS = Path(__file__).parents[2] / "docs" / "export.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "export.md"
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_the_card_says_what_must_be_known(made):
     (command, *_) = re.findall(r"snakemake --profile local .*artefact.json", card)
     receipts = json.loads((made / "receipts.json").read_text())
     paths = [receipt["path"] for receipt in receipts if receipt["stage"] == "score"]
-    assert any(f"results/store/{path}/artefact.json" in command for path in paths)
+    assert any(f"results/store}}/{path}/artefact.json" in command for path in paths)
 
 
 def test_what_is_behind_the_scores_is_named(made):
@@ -122,6 +123,18 @@ def test_what_is_behind_the_scores_is_named(made):
     digest = hashlib.sha256(copy.read_bytes()).hexdigest()
     assert digest in (made / "checkpoints.csv").read_text()
     assert "SHA-256" in (made / "README.md").read_text()
+
+
+def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, tmp_path):
+    database = make_results(tmp_path / "results", "no weights", official=True)
+    held = export(database, "convlstm", tmp_path / "official")
+    assert (held.comparable, held.sources) == (2, ("official",))
+    card = (tmp_path / "official" / "README.md").read_text()
+    assert "NOT COMPARABLE" not in card
+    assert "Official bytes under the paper's protocol throughout." in card
+    # The paper prints 0.9290; ours is the mean of 0.50 and 0.54.
+    assert "| 0.9290 (difference -0.409) |" in card
+    assert "| 0.9290 |" in (made / "README.md").read_text(), "synthetic bytes have none"
 
 
 def test_a_model_without_a_training_has_a_bundle_too(database, tmp_path):
@@ -290,6 +303,11 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
         ("theirs", "convlstm", 0.50), ("theirs", "convlstm", 0.54),
     }  # fmt: skip
     assert [row["same_clips"] for row in same_test] == [True]
+
+
+def test_a_bundle_is_not_taken_for_artefacts(made, tmp_path):
+    done = stp(ROOT, "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
+    assert done.returncode == 1 and "docs/export.md what can be done with it" in done.stderr
 
 
 def test_it_must_be_clear_what_to_export(tmp_path):

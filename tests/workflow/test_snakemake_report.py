@@ -112,3 +112,11 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
         held = {Path(name).name: archive.read(name) for name in archive.namelist()}
     assert held["short_term.html"] == (copy.folder / "results/tables/short_term.html").read_bytes()
     assert {"report.html", "moving_mnist.png", "short_term.csv", "CITATION.md"} <= held.keys()
+
+    # The card of a bundle says how to make its numbers again: Snakemake knows that they are there.
+    done = copy.run("stp", "export", "--model", "persistence", "--out", "bundle")
+    assert done.returncode == 0, done.stdout
+    card = (copy.folder / "bundle" / "README.md").read_text()
+    (again,) = re.findall(r"^snakemake .*artefact.json.*$", card, re.MULTILINE)
+    done = copy.run("bash", "-c", again.replace("snakemake ", "snakemake -n ", 1))
+    assert done.returncode == 0 and "Nothing to be done" in done.stdout, done.stdout
