@@ -56,6 +56,9 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
         StpError: a file is missing, damaged, or has other columns.
     """
     columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
+    # One thread writes whole row groups as it goes: two take longer together, compress at the end,
+    # and make a file that is half as large again. Receipts are read meanwhile.
+    database.execute("SET threads = 1")
     for path in files:
         check_schema(path)
         try:
@@ -64,6 +67,7 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
             raise StpError(
                 f"{path}: cannot be read ({error})", expected=EXPECTED, remedy=_again(path)
             ) from None
+    database.execute("RESET threads")
 
 
 def check_schema(path: Path) -> None:

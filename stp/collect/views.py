@@ -274,11 +274,17 @@ SELECT
     p.device AS predict_device, p.host AS predict_host,
     coalesce(t.bytes, 0) AS model_bytes, coalesce(p.bytes, 0) AS predictions_bytes
 FROM cells c
-LEFT JOIN artefacts d ON ends_with(c.data_folder, '/' || d.path)
-LEFT JOIN artefacts t ON ends_with(c.model_folder, '/' || t.path)
-LEFT JOIN artefacts p ON ends_with(c.predictions_folder, '/' || p.path)
-LEFT JOIN artefacts s ON ends_with(c.scores_folder, '/' || s.path)
-LEFT JOIN artefacts v ON ends_with(c.perceptual_folder, '/' || v.path)""",
+LEFT JOIN artefacts d
+    ON d.fingerprint = c.data_fingerprint AND ends_with(c.data_folder, '/' || d.path)
+LEFT JOIN artefacts t
+    ON t.fingerprint = c.model_fingerprint AND ends_with(c.model_folder, '/' || t.path)
+LEFT JOIN artefacts p
+    ON p.fingerprint = c.predictions_fingerprint AND ends_with(c.predictions_folder, '/' || p.path)
+LEFT JOIN artefacts s
+    ON s.fingerprint = c.scores_fingerprint AND ends_with(c.scores_folder, '/' || s.path)
+LEFT JOIN artefacts v
+    ON v.fingerprint = c.perceptual_fingerprint
+    AND ends_with(c.perceptual_folder, '/' || v.path)""",
     {
         "prepare_seconds": "Preparation of the data of the test.",
         "train_seconds": "Training; NULL where nothing is trained.",
@@ -317,7 +323,9 @@ SELECT
         WHEN 'scores' THEN 4 ELSE 5
     END AS step,
     a.*, a.inputs->>'$.raw' AS raw_lock
-FROM behind b JOIN artefacts a ON ends_with(b.folder, '/' || a.path)""",
+FROM behind b
+JOIN artefacts a
+    ON a.fingerprint = split_part(b.folder, '/', -1) AND ends_with(b.folder, '/' || a.path)""",
     {
         "step": "1 data, 2 trained model, 3 predictions, 4 scores, 5 perceptual scores.",
         "raw_lock": "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
