@@ -361,10 +361,13 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[Pieces]] | None:
     """The looks and numbers of samples are tried from the best; the first that fits is taken."""
     fewer = range(len(shown), 0, -1)
+    guessed: dict[Look, float] = {}
     candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]
     for samples, look in [*candidates, *((1, look) for look in LOOKS[GOOD:])]:
         # Two sheets show that a look is far too large.
-        if samples * _guess(shown[0], look) > 1.3 * share:
+        if look not in guessed:
+            guessed[look] = _guess(shown[0], look)
+        if samples * guessed[look] > 1.3 * share:
             continue
         made: list[Pieces] = []
         size = 0

@@ -303,6 +303,18 @@ def test_damage_of_a_single_sample_is_its_gap_alone(tmp_path: Path) -> None:
     assert "sample 3 is clip 'another'" in gaps["hardest"]
 
 
+def test_a_model_that_was_tested_on_other_data_is_not_beside_their_truth(tmp_path: Path) -> None:
+    store = ForecastStore(tmp_path)
+    store.forecast("persistence", "moving_mnist")
+    cell = store.forecast("convlstm", "moving_mnist", seed=0)
+    shutil.copytree(cell["data"], other := tmp_path / "store/data/moving_mnist/d000000000000001")
+    receipt = json.loads((other / "artefact.json").read_text())
+    (other / "artefact.json").write_text(json.dumps(receipt | {"fingerprint": other.name}))
+    cell["data"] = str(other)
+    gaps = [sample["gaps"] for sample in evaluation(made(store), "moving_mnist")["samples"]]
+    assert gaps == [["", "its test data were prepared in another way"]] * 3
+
+
 def test_what_cannot_be_wanted_is_refused(store: ForecastStore) -> None:
     for wanted in ({"samples": 4}, {"samples": -1}, {"megabytes": -1}, {"megabytes": np.nan}):
         with pytest.raises(StpError, match="expected"):

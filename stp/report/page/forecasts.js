@@ -119,12 +119,19 @@ stp.section((() => {
     const view = {...chosen, evaluation, sample, piece: stp.data(sample.piece).variables[number],
       scales: sample.scales[number], variable: evaluation.variables[number]};
     root.append(
-      h("p", {}, `Sample ${sample.number}, ${sample.clip}: ${sample.why}.`),
+      h("p", {}, `Sample ${sample.number}, ${sample.clip}: ${sample.why}.`, board(evaluation)),
       ...legends(view));
     const grid = h("div", {class: `panels ${view.size}`, style: `--side: ${SIZES[view.size]}`});
     const panels = view.view === "pair" ? pair(view, grid) : everything(view, grid);
     root.append(wiper(view), grid, controls(view, panels), small(view, report));
     start(root, view, panels, shown);
+  }
+
+  /** Where the numbers of all samples are. */
+  function board({dimension, case: name, origin}) {
+    if (!stp.hasSection("leaderboards") || origin.length > 1) return null;
+    const href = stp.link("leaderboards", {tested: `${dimension}:${name}`});
+    return [" ", h("a", {href}, "Leaderboard of all samples")];
   }
 
   function small({evaluation, sample}, report) {
@@ -138,9 +145,10 @@ stp.section((() => {
         + `Pictures take ${stp.number(report.used, 3)} MB of this page, of ${report.megabytes} MB that `
         + "they may; every evaluation may take an equal part, and all of its models are stored alike. "
         + "Errors were computed from the predictions, not from pictures."),
-      evaluation.is_picture ? null : h("p", {}, "The scale of values leaves out the outermost percent of "
-        + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
-        + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
+      evaluation.is_picture ? h("p", {}, "Values from 0 to 1 are shown as they are; what lies outside is clipped.")
+        : h("p", {}, "The scale of values leaves out the outermost percent of "
+          + "context and truth; values beyond a scale have the colours of its ends. Hatched is what is no number. "
+          + `${evaluation.variables.length} of ${evaluation.channels} variables can be chosen.`),
       h("p", {}, "Scores are of this sample alone: the mean over lead times (* is the best of these models), "
         + "and that of the frame that is shown."),
       h("p", {}, "Keys: space plays and pauses, ← and → step, Home and End go to the ends."));
@@ -157,9 +165,6 @@ stp.section((() => {
       const signed = scales[1][0] < 0;
       made.push(bar(signed ? "Error: forecast − truth" : "Error: mean |forecast − truth| of red, green, blue",
         scales[1], unit));
-    }
-    if (evaluation.is_picture && view !== "errors") {
-      made.push(h("p", {class: "note"}, "Values from 0 to 1 are shown as they are; what lies outside is clipped."));
     }
     return made;
   }
@@ -218,6 +223,7 @@ stp.section((() => {
     evaluation.models.forEach((model, i) => {
       const gap = sample.gaps[i];
       const caption = h("figcaption", {}, h("b", {}, model.label),
+        evaluation.origin.length > 1 ? [" ", stp.badge(model)] : null,
         sample.remarks[i] ? h("span", {class: "step"}, ` ${sample.remarks[i]}`) : null);
       if (gap) {
         grid.append(h("figure", {class: "panel"},
@@ -289,7 +295,7 @@ stp.section((() => {
         && value === Math[higher ? "max" : "min"](...means);
       const cell = h("td", {class: "numeric"}, "–");
       now.push((lead) => { cell.textContent = lead < 0 || !leads ? "–" : score(leads[lead]); });
-      const arrow = typeof higher !== "boolean" ? "" : higher ? " ↑" : " ↓";
+      const arrow = ` ${stp.direction(metric.convention)}`.trimEnd();
       rows.push(h("tr", {}, h("th", {scope: "row", title: metric.convention}, metric.title + arrow),
         h("td", {class: `numeric${best ? " best" : ""}`}, score(value) + (best ? "*" : "")), cell));
     });
@@ -327,7 +333,8 @@ stp.section((() => {
         disabled: !panels.length, oninput: (event) => go(Number(event.target.value))}),
       h("output", {class: "lead"}),
       h("label", {}, h("span", {class: "hidden"}, "Frames per second"),
-        h("select", {"data-key": "forecasts-speed", onchange: (event) => { player.speed = Number(event.target.value); }},
+        h("select", {"data-key": "forecasts-speed",
+          onchange: (event) => { player.speed = Number(event.target.value); }},
           SPEEDS.map((s) => h("option", {value: s, selected: s === player.speed}, `${s} per s`)))));
   }
 
