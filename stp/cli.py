@@ -60,7 +60,8 @@ def _guarded(command: Callable[[], Any]) -> None:
 
 def _complain(error: StpError) -> NoReturn:
     first, *rest = str(error).splitlines()
-    print(f"stp: error: {first}", file=sys.stderr)
+    kind = "" if isinstance(error, exits.NothingFoundError) else "error: "
+    print(f"stp: {kind}{first}", file=sys.stderr)
     for line in rest:
         print(f"  {line}", file=sys.stderr)
     sys.exit(exits.of(error))

@@ -2,8 +2,8 @@
 
 The tables of the dimensions, the findings and the effects of conventions are made from the results
 store, as their files are (`stp.render.table`, `stp.render.findings`), so that they can be narrowed
-and are never older than the store. What other tables say comes from configuration, from measurements and from raters; they
-are read from the files that a run has made.
+and are never older than the store. What other tables say comes from configuration, measurements and
+raters; they are read from the files that a run has made.
 """
 
 from collections.abc import Iterable

@@ -9,7 +9,7 @@ from stp.render.cell_page import made_of
 from stp.render.grid import Grid, Item, Section
 
 FEW = 3
-"""Values whose artefacts are listed, at most."""
+"""Values that are told with their artefacts, at most."""
 
 
 def page(database: Path, number: str, found: Sequence[Json]) -> Grid:
@@ -65,6 +65,13 @@ def _values(found: Sequence[Json], notes: list[str]) -> Section:
         for match in found
     ]
     columns = [name for name in lines[0] if any(line[name] for line in lines)]
+    if len(lines) <= FEW:  # a few values are read from top to bottom
+        first, *others = columns
+        turned: list[list[str | Item]] = [
+            [name, *(line[name] for line in lines)] for name in others
+        ]
+        headings = [first, *(line[first] for line in lines)]
+        return Section("", headings, turned, [False] * len(headings), notes=notes)
     rows_: list[list[str | Item]] = [[line[name] for name in columns] for line in lines]
     return Section(
         "", columns, rows_, [name in ("seed", "lead", "value") for name in columns], notes=notes

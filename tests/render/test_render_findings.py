@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from small_store import PUBLISHED, SmallStore
 from typer.testing import CliRunner
@@ -505,3 +506,20 @@ def test_verb_prints_all_or_one(ask: Ask, tmp_path: Path) -> None:
     assert ask("9", "--format", "markdown").count("| --") <= 2
     assert "wrote" not in ask("--out", str(tmp_path / "findings.csv"))
     assert (tmp_path / "findings.html").is_file()
+
+
+def test_a_finding_is_written_in_every_format(base: Path, tmp_path: Path) -> None:
+    paths = {end: tmp_path / f"finding.{end}" for end in ("csv", "json", "md", "parquet")}
+    for path in paths.values():
+        asked = ["findings", "8", "--database", str(base), "--out", str(path)]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 0 and done.stdout == ""
+    rows = json.loads(paths["json"].read_text())
+    assert [row["model"] for row in csv.DictReader(paths["csv"].open())] == [
+        row["model"] for row in rows
+    ]
+    table = pq.read_table(paths["parquet"])
+    assert table.column_names == list(findings.COLUMNS)
+    # A query without an order at its end may answer in any.
+    assert sorted(map(str, table.to_pylist())) == sorted(map(str, rows))
+    assert paths["md"].read_text().startswith("Finding 8: ")
