@@ -289,7 +289,7 @@ def test_the_dialog_holds_the_focus_closes_and_has_an_address(browser: Browser) 
         assert browser.run(f"return {inside} || document.activeElement === document.body")
     browser.press("Escape")
     browser.wait_for("!document.getElementById('dialog').open")
-    assert "cell=" not in address(browser)
+    browser.wait_for("!location.hash.includes('cell=')")
     assert browser.run("return document.activeElement.className") == "number"
     go(browser, "overview")
     go(browser, sent[1:])
