@@ -112,6 +112,13 @@ def go(browser: Browser, to: str) -> None:
     )
 
 
+def close(browser: Browser) -> None:
+    """Close the dialog; its address follows a little later."""
+    browser.press("Escape")
+    browser.wait_for("!document.getElementById('dialog').open")
+    browser.wait_for("!location.hash.includes('cell=')")
+
+
 def sections(browser: Browser) -> list[str]:
     found = browser.run(
         "return [...document.querySelectorAll('#sections a')].map((a) => a.hash.slice(1))"
@@ -167,7 +174,7 @@ def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browse
     assert browser.run("return document.querySelectorAll('.grid tbody tr:not(.group)').length") == 1
     browser.click(".sign-button.waiting.number")
     assert "score: not run" in text(browser, "#dialog")
-    browser.press("Escape")
+    close(browser)
 
 
 def test_a_leaderboard_ranks_and_says_how_sure_it_is(browser: Browser, database: Path) -> None:
@@ -273,7 +280,7 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
     # The other seed is one button away.
     browser.click("#dialog tbody .number")
     assert repr(float(SSIM["convlstm"][1].mean())) in text(browser, "#dialog")
-    browser.press("Escape")
+    close(browser)
 
 
 def test_the_dialog_holds_the_focus_closes_and_has_an_address(browser: Browser) -> None:
@@ -287,18 +294,16 @@ def test_the_dialog_holds_the_focus_closes_and_has_an_address(browser: Browser) 
     for _ in range(25):
         browser.press("Tab")
         assert browser.run(f"return {inside} || document.activeElement === document.body")
-    browser.press("Escape")
-    browser.wait_for("!document.getElementById('dialog').open")
-    browser.wait_for("!location.hash.includes('cell=')")
+    close(browser)
     assert browser.run("return document.activeElement.className") == "number"
     go(browser, "overview")
     go(browser, sent[1:])
     assert browser.run("return document.getElementById('dialog').open")
     assert "ConvLSTM on Moving-MNIST" in text(browser, "#dialog-title")
-    browser.press("Escape")
+    close(browser)
     go(browser, "overview?cell=ffff")
     assert "another report" in text(browser, "#dialog")
-    browser.press("Escape")
+    close(browser)
     assert browser.complaints() == []
 
 
@@ -361,7 +366,7 @@ def test_everything_can_be_read(browser: Browser, theme: str) -> None:
     go(browser, BOARD)
     browser.click("tbody .number")
     assert browser.run(DIM) == []
-    browser.press("Escape")
+    close(browser)
 
 
 def test_everything_can_be_heard(browser: Browser) -> None:
@@ -381,7 +386,7 @@ def test_a_phone_scrolls_nothing_sideways_but_tables(browser: Browser) -> None:
     browser.run("document.querySelector('tbody .number').click()")
     dialog = "document.getElementById('dialog')"
     assert browser.run(f"return {dialog}.scrollWidth <= {dialog}.clientWidth")
-    browser.press("Escape")
+    close(browser)
 
 
 def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> None:

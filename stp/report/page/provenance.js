@@ -86,7 +86,10 @@
 
   function closing(dialog) {
     dialog.dataset.of = "cell";
-    dialog.onclose = () => stp.remember({cell: null});
+    const opened = stp.get("cell");
+    dialog.onclose = () => {  // comes late: somebody may have followed a link to another cell by then
+      if (stp.get("cell") === opened) stp.remember({cell: null});
+    };
   }
 
   /** The value itself. */
