@@ -236,6 +236,7 @@ def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> Non
     """Build the store of what is scored, and a report of it, and say how to look at them."""
     from stp.collect.partial import DATABASE, build_partial
     from stp.report.build import write_report
+    from stp.report.forecasts import Pictures
 
     held = build_partial(manifests, folder, Path("results/logs"), lambda line: say(log, line))
     if not held.scored:
@@ -245,5 +246,5 @@ def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> Non
     database, page = folder / DATABASE, folder / "report" / "index.html"
     say(log, f"wrote {database}: {held.scored} cells are scored, {held.missing} missing")
     say(log, f'what is missing: stp query --database {database} "FROM missing"')
-    write_report(database, page)
-    say(log, f"wrote {page}, a report of what is there")
+    write_report(database, page, pictures=Pictures(samples=0))  # at the end of a run, so quick
+    say(log, f"wrote {page}, a report of what is there, without pictures")
