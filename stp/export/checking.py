@@ -4,6 +4,8 @@ import csv
 import hashlib
 import io
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -76,6 +78,20 @@ class Held:
     dimensions: Mapping[str, int]
 
 
+# All that zipfile raises where a byte of a file is another: offsets before its beginning, names
+# that are no text, compression and encryption that nobody asked for.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+
+
 @dataclass(frozen=True)
 class _Bundle:
     """The files of a bundle: their sizes by name, and how to open one."""
@@ -104,7 +120,7 @@ def check(path: Path) -> Held:
             _check_files(bundle, described["files"])
             dimensions = _check_scores(bundle, described)
             identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except _DAMAGED as error:
         _refuse(path, f"is damaged ({error})", "a zip file as stp export writes it")
     return Held(
         model=described["model"],
