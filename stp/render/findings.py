@@ -28,6 +28,9 @@ SIDES = {OURS: "data at hand", PUBLISHED: "published numbers"}
 NEVER = "NOT COMPARABLE WITH THE PAPER"
 """What the queries say of other bytes or another protocol."""
 
+NOTHING = "nothing to compare"
+"""Verdict on a side that has no place of the paper's tables, as on datasets of other papers."""
+
 COLUMNS = (
     "side",
     "verdict",
@@ -194,8 +197,8 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
     return Finding(
         question=question,
         evidence=rows,
-        verdicts={row["side"]: row["verdict"] for row in rows},
-        about={row["side"]: row["about"] for row in rows},
+        verdicts=dict.fromkeys(SIDES, NOTHING) | {row["side"]: row["verdict"] for row in rows},
+        about=dict.fromkeys(SIDES, NOTHING) | {row["side"]: row["about"] for row in rows},
         parts=parts,
     )
 

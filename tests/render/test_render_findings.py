@@ -415,6 +415,19 @@ def test_models_with_unequal_numbers_have_no_ranks_in_fvd(store: Store) -> None:
 # The files
 
 
+def test_a_store_without_any_dataset_of_the_paper_has_nothing_to_compare(tmp_path: Path) -> None:
+    store = SmallStore(tmp_path)
+    store.manifest["published_names"] = {"models": {}, "datasets": {}}
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
+    manifest, database = store.write(), tmp_path / "results.duckdb"
+    collect(manifest, tmp_path / "rows.parquet")
+    build([manifest], [tmp_path / "rows.parquet"], database)
+    said = {
+        f.question.number: findings.said(f, "ours") for f in judge(database, QUESTIONS.values())
+    }
+    assert set(said.values()) == {"nothing to compare"}, said
+
+
 def test_there_are_eleven_and_each_runs_alone(base: Path) -> None:
     """As in the shell: ``duckdb results.duckdb < config/findings/08_....sql``."""
     files = sorted(FOLDER.glob("*.sql"))
