@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from conftest import LOCK, make_results
+from exported_store import LOCK, make_results
 
 from stp.errors import StpError
 from stp.export.bundle import Options, export
