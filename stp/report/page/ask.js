@@ -7,8 +7,10 @@
   const places = [
     ["leaderboards", "Leaderboards", () => board("kth", "lpips", "short_term"),
       "The column “Against the best” says whether a model is significantly worse than the best."],
-    ["robustness", "Robustness", () => ({}), "Choose what was tested; each line is a model."],
-    ["cost", "Cost", () => ({}), "Time, machines and memory of every model."],
+    ["robustness", "Robustness", () => ({show: "decline"}), "How much worse each model is than at the first frame "
+      + "interval; choose what was tested."],
+    ["cost", "Cost", () => ({dimension: "short_term", tested: "nuscenes"}), "Time, machines and memory of every "
+      + "model; on what comes first where nuScenes was not tested."],
     ["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens data, training, "
       + "predictions and scores behind it, down to raw files and their checksums."],
     ["overview", "Overview", () => ({show: "missing"}), "The grid shows what failed (✕) and what is not run yet (○)."],
