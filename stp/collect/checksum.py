@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.errors import StpError
+from stp.collect.opened import opened
 
 Sums = dict[str, str]
 
@@ -26,27 +26,12 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
     Raises:
         StpError: there is no store, or it cannot be read.
     """
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="make a table first, such as results/tables/short_term.csv",
-        )
-    try:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            if threads is not None:
-                connection.execute(f"SET threads = {int(threads)}")
-            names = connection.execute(
-                "SELECT table_name FROM duckdb_tables() UNION ALL "
-                "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"
-            ).fetchall()
-            return {name: _of(connection, name) for (name,) in names}
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: cannot be read ({error})",
-            expected="a results store, and the artefacts that it names where they were",
-            remedy=f"run `stp collect --database {database}`",
-        ) from None
+    with opened(database, threads=threads) as connection:
+        names = connection.execute(
+            "SELECT table_name FROM duckdb_tables() UNION ALL "
+            "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"
+        ).fetchall()
+        return {name: _of(connection, name) for (name,) in names}
 
 
 def _of(connection: duckdb.DuckDBPyConnection, name: str) -> str:

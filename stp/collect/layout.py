@@ -24,6 +24,9 @@ KEY_COLUMNS = (
     ("seed", "BIGINT", "Seed of the training; NULL for deterministic models."),
 )
 
+EVALUATION = tuple(name for name, *_ in KEY_COLUMNS if name not in ("model", "variant", "seed"))
+"""Key columns that say what was tested: models of one evaluation are compared with each other."""
+
 _SOURCE = (
     ("source", "VARCHAR", "Origin of the raw bytes: official, sample or synthetic."),
     ("release", "VARCHAR", "Release of the dataset, as named in its configuration."),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.text import Text
 
+from stp.collect.opened import opened
 from stp.disk import beside, writing
 from stp.errors import StpError
 from stp.render.text_table import Column, plain
@@ -83,22 +84,16 @@ def save(database: Path, sql: str, path: Path, values: Sequence[Any] = ()) -> in
 @contextmanager
 def _reading(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database for reading; what DuckDB refuses is said in its words."""
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="run the table command first: it builds the database; one that was deleted "
-            f"comes back with `stp collect --database {database}`",
-        )
-    try:
-        with duckdb.connect(str(database), read_only=True) as connection:
+    with opened(database) as connection:
+        try:
             yield connection
-    except duckdb.Error as error:
-        raise StpError(
-            f"DuckDB: {error}",
-            expected="one SQL statement that reads",
-            remedy="'SHOW ALL TABLES' lists tables and columns; 'FROM duckdb_columns()' explains",
-        ) from None
+        except duckdb.Error as error:
+            raise StpError(
+                f"DuckDB: {error}",
+                expected="one SQL statement that reads",
+                remedy="'SHOW ALL TABLES' lists tables and columns; "
+                "'FROM duckdb_columns()' explains",
+            ) from None
 
 
 def _no_rows(sql: str) -> StpError:

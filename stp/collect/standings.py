@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
+from stp.collect.layout import EVALUATION
 from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
 from stp.collect.scores import read_parquet
 from stp.disk import beside
@@ -27,7 +28,6 @@ from stp.score.options import CELL_KEYS
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
-EVALUATION = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
 PLACE = ("convention", "variable", "level", "threshold")
 
 NO_DIRECTION = "neither value is better than the other"

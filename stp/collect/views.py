@@ -8,6 +8,7 @@ aggregate), and no `any_value` is taken: the answer does not depend on the numbe
 from typing import NamedTuple
 
 from stp.collect import layout
+from stp.collect.layout import EVALUATION
 from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
 from stp.score.options import CELL_KEYS
 
@@ -22,8 +23,7 @@ class View(NamedTuple):
 
 
 _KEYS = ", ".join(CELL_KEYS)
-_CASE_KEYS = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
-_CASE = ", ".join(_CASE_KEYS)
+_CASE = ", ".join(EVALUATION)
 _PART = "convention, variable, level, threshold"
 Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
@@ -403,7 +403,7 @@ CONVENTION_EFFECTS = View(
     "metric (of the same variable and threshold), over the models that both rank.",
     f"""
 SELECT
-    {", ".join(f"a.{key}" for key in _CASE_KEYS)}, a.metric,
+    {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
     a.convention, b.convention AS other, a.variable, a.level, a.threshold,
     a.source, a.scale, a.leaky, count(*) AS models,
     corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
@@ -416,7 +416,7 @@ FROM leaderboard a
 JOIN leaderboard b
     ON a.metric = b.metric AND a.convention < b.convention
     AND a.model = b.model AND a.variant = b.variant
-    AND {" AND ".join(f"a.{key} = b.{key}" for key in _CASE_KEYS)}
+    AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
     AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
     AND a.threshold IS NOT DISTINCT FROM b.threshold
     AND a.source = b.source AND a.scale = b.scale AND a.leaky = b.leaky

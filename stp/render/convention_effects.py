@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from stp.errors import StpError
+from stp.collect.opened import opened
 from stp.render.digits import number
 from stp.render.files import write_all
 from stp.render.formats import html, latex, markdown
@@ -111,23 +111,10 @@ def read(database: Path) -> tuple[Rows, Rows]:
     Raises:
         StpError: there is no store, or it is an older one.
     """
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="run the table command first: it builds the database",
-        )
-    try:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            rows = _asked(connection, _SQL)
-            _test(rows, _asked(connection, _TESTS))
-            return rows, _asked(connection, _BYTES)
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: {error}",
-            expected="a results store with the view convention_effects",
-            remedy=f"build it again: stp collect --database {database}",
-        ) from None
+    with opened(database, "a results store with the view convention_effects") as connection:
+        rows = _asked(connection, _SQL)
+        _test(rows, _asked(connection, _TESTS))
+        return rows, _asked(connection, _BYTES)
 
 
 def _test(rows: Rows, tests: Rows) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import duckdb
 import yaml
 
+from stp.collect.opened import opened
 from stp.errors import StpError, nearest
 from stp.render.files import write_all
 from stp.render.formats import html, latex, markdown
@@ -162,21 +163,9 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
     Raises:
         StpError: there is no store, it is an older one, or a query is wrong.
     """
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="run the table command first: it builds the database",
-        )
-    try:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            return [_finding(connection, question) for question in questions]
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: {error}",
-            expected="a results store with the views paper_values and paper_changes",
-            remedy=f"build it again: stp collect --database {database}",
-        ) from None
+    wanted = "a results store with the views paper_values and paper_changes"
+    with opened(database, wanted) as connection:
+        return [_finding(connection, question) for question in questions]
 
 
 def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Finding:

@@ -10,11 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import duckdb
 from plotly.offline import get_plotlyjs
 
+from stp.collect.opened import opened
 from stp.disk import beside, writing
-from stp.errors import StpError
 from stp.job import Report, silent
 from stp.report import (
     ask,
@@ -87,23 +86,8 @@ def write_report(
     Raises:
         StpError: there is no store, it holds no cells, or it is damaged.
     """
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="make a table first, such as results/tables/short_term.csv",
-        )
-    try:
-        # With one thread rows that share a place in an order come in the same order every time.
-        connection = duckdb.connect(str(database), read_only=True, config={"threads": 1})
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: cannot be read ({error})",
-            expected="the results store",
-            remedy=f"delete it and run `stp collect --database {database}`",
-        ) from None
     pieces = {}
-    with connection:
+    with opened(database, threads=1) as connection:
         for number, part in enumerate(DATA, start=1):
             name = part.__name__.rpartition(".")[2]
             report(name, number, len(DATA))

@@ -8,11 +8,10 @@ from typing import Any
 
 import duckdb
 
+from stp.collect.layout import EVALUATION
 from stp.report.columns import Columnar, asked, by_columns
 from stp.score.options import CELL_KEYS
 
-EVALUATION = tuple(key for key in CELL_KEYS if key not in ("model", "variant", "seed"))
-"""Keys of a cell that say what was tested."""
 ALIKE = (*EVALUATION, "source", "scale", "leaky")
 """Models are ranked among those that share these; see the view leaderboard."""
 PART = ("convention", "variable", "level", "threshold")

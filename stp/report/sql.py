@@ -10,8 +10,7 @@ import shutil
 from pathlib import Path
 from uuid import uuid4
 
-import duckdb
-
+from stp.collect.opened import opened
 from stp.disk import writing
 from stp.errors import StpError
 from stp.job import Report, silent
@@ -48,8 +47,8 @@ def write_console(
             expected="a new folder, or the console that it replaces",
             remedy="choose another folder (--out), or remove this one",
         )
-    connection = _open(database)
-    with connection:
+    with opened(database) as connection:
+        connection.execute("FROM cells LIMIT 0")  # another database has none
         report("packages", 1, 3)
         node = installed(PARTS, packages or database.parent / "npm")
         temporary = out.with_name(f".{out.name}.{uuid4().hex[:12]}.tmp")
@@ -68,25 +67,6 @@ def write_console(
                 _replace(temporary, out)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _open(database: Path) -> duckdb.DuckDBPyConnection:
-    if not database.is_file():
-        raise StpError(
-            f"{database}: no such database",
-            expected="the results of a finished run",
-            remedy="make a table first, such as results/tables/short_term.csv",
-        )
-    try:
-        connection = duckdb.connect(str(database), read_only=True)
-        connection.execute("FROM cells LIMIT 0")
-    except duckdb.Error as error:
-        raise StpError(
-            f"{database}: cannot be read ({error})",
-            expected="the results store",
-            remedy=f"delete it and run `stp collect --database {database}`",
-        ) from None
-    return connection
 
 
 def _understood(node: Path, question: str) -> Understood:
