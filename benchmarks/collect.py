@@ -4,11 +4,13 @@ Made-up score artefacts (10 models, 5 datasets, 3 seeds, 4 dimensions: 600 cells
 13 lead times, each with its interval; 64 test samples) are collected, one Parquet file per
 dimension, and the database is built from these, with all its tables, views, comments and checks.
 The alternatives, in the same run, only bring the same rows into one table of the same columns,
-without any check, from the score artefacts: DuckDB, a file and a commit at a time; pandas, all
-files read and concatenated, then one insert; and rows one by one (executemany; a sample of them,
-since all would take many minutes). Every measurement is a process of its own, so imports count; the
-fastest of several turns. CPU time is what it takes on a machine that is not busy and has one core;
-the ratio is of CPU times, which other processes disturb least.
+without any check: DuckDB's bare load of the collected files, one statement on one thread; and from
+the score artefacts DuckDB, a file and a commit at a time; pandas, all files read and concatenated,
+then one insert; and rows one by one (executemany; a sample of them, since all would take many
+minutes). Every measurement is a process of its own, so imports count; the fastest of several turns.
+"Inside" is the wall time without the start of the process and the imports of this script. CPU time
+is what it takes on a machine that is not busy and has one core; the ratio is of CPU times, which
+other processes disturb least.
 
     python benchmarks/collect.py
     python benchmarks/collect.py --cells 60 --turns 1
@@ -69,7 +71,9 @@ def main() -> None:
     parser.add_argument("--only", help="internal: measure one thing in this process")
     options = parser.parse_args()
     if options.only:
+        begun = time.perf_counter()
         WAYS[options.only](options.folder)
+        print(time.perf_counter() - begun)
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
@@ -83,27 +87,31 @@ def measure(folder: Path, turns: int) -> None:
     seconds: dict[str, float] = {}
     rows = count(folder)
     print(f"{rows:,} rows on {len(os.sched_getaffinity(0))} cores")
-    print(f"{'':<36} {'wall':>8} {'CPU':>8}  CPU against 'build'")
+    print(f"{'':<36} {'wall':>8} {'inside':>8} {'CPU':>8}  CPU against 'build'")
     for name in WAYS:
         costs = [process(folder, name) for _ in range(turns)]
-        seconds[name] = min(cpu for _, cpu in costs)
         scale = rows / ONE_BY_ONE if name == "rows one by one" else 1
-        wall, cpu = min(wall for wall, _ in costs) * scale, seconds[name] * scale
+        wall, inside, cpu = (min(cost) * scale for cost in zip(*costs, strict=True))
+        seconds[name] = cpu
         about = f"{cpu / seconds['build']:.2f}x" + (" (extrapolated)" if scale > 1 else "")
-        print(f"{name:<36} {wall:>6.1f} s {cpu:>6.2f} s  {about}", flush=True)
+        print(f"{name:<36} {wall:>6.2f} s {inside:>6.2f} s {cpu:>6.2f} s  {about}", flush=True)
     ask(folder, turns)
 
 
-def process(folder: Path, name: str) -> tuple[float, float]:
-    """Wall and CPU seconds of a process that goes one way."""
+def process(folder: Path, name: str) -> tuple[float, float, float]:
+    """Seconds of a process that goes one way: wall, wall inside, CPU."""
     command = [sys.executable, __file__, "--folder", str(folder), "--only", name]
     begun = time.perf_counter()
-    started = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     _, status, usage = os.wait4(started.pid, 0)
+    wall = time.perf_counter() - begun
+    assert started.stdout is not None
+    printed = started.stdout.read()
     started.returncode = os.waitstatus_to_exitcode(status)
     if started.returncode:
         sys.exit(f"{name} failed")
-    return time.perf_counter() - begun, usage.ru_utime + usage.ru_stime
+    return wall, float(printed.split()[-1]), usage.ru_utime + usage.ru_stime
 
 
 def build(folder: Path) -> None:
@@ -121,6 +129,14 @@ def collect(folder: Path) -> None:
         collect_dimension(
             folder / "plan" / f"{dimension}.json", folder / "collected" / f"{dimension}.parquet"
         )
+
+
+def bare(folder: Path) -> None:
+    """DuckDB loads the collected files as they are; the floor of a table with all columns."""
+    files = [str(folder / "collected" / f"{dimension}.parquet") for dimension in DIMENSIONS]
+    with empty(folder) as database:
+        database.execute("SET threads = 1")
+        database.execute(f"CREATE OR REPLACE TABLE scores AS FROM read_parquet({files})")
 
 
 def file_by_file(folder: Path) -> None:
@@ -153,6 +169,7 @@ def one_by_one(folder: Path) -> None:
 
 WAYS = {
     "build": build,
+    "DuckDB, bare load of collected rows": bare,
     "collect all artefacts before it": collect,
     "DuckDB, a file and commit at a time": file_by_file,
     "pandas, one insert": with_pandas,

@@ -15,10 +15,12 @@ from stp.config import Config, Json, Release, Submission
 from stp.errors import StpError, nearest
 from stp.fetch import weights as network_weights
 from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
+from stp.predict.motion_options import MotionOptions
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
 from stp.recipes import Recipes, check_options
 from stp.setting import ROBUSTNESS, setting_of
+from stp.train.calibration_options import CalibrationOptions, FittingOptions
 from stp.train.named import modules
 from stp.train.options import TrainOptions
 
@@ -27,6 +29,9 @@ ROOTS: dict[str, tuple[str, ...]] = {
     "prepare": ("stp.prepare.{reader}",),
     "train": ("stp.train.run", "stp.models.{model}"),
     "predict": ("stp.predict.run", "stp.models.{model}"),
+    "calibrate": ("stp.train.calibrated", "stp.motion.predictors.{model}"),
+    "people": ("stp.predict.motion", "stp.motion.predictors.{model}"),
+    "score_people": ("stp.score.motion",),
     "imported": ("stp.predict.imported",),
     "score": ("stp.score.run",),
     "rollout": ("stp.score.rollout", "stp.models.{model}"),
@@ -37,11 +42,13 @@ ROOTS: dict[str, tuple[str, ...]] = {
         "stp.render.reliability",
         "stp.render.findings",
         "stp.render.convention_effects",
+        "stp.render.runtime_table",
         "stp.preference.table",
         "stp.render.reproduction",
     ),
 }
-"""The root modules of each stage (rollout: scores of forecasts that are not stored). Modules that
+"""The root modules of each stage (rollout: scores of forecasts that are not stored; people: where
+people are predicted, and not frames). Modules that
 are chosen by name (models, readers, metrics, virtual clips) are invisible to a static walk, so they
 are listed here."""
 
@@ -162,7 +169,16 @@ class Artefact:
         if self.dimension is None:
             return self.stage
         own = [self.stage, PERCEPTUAL] if self.is_perceptual else [self.stage]
-        return "_".join([*own, self.dimension])
+        # Each dimension of PredBench has rules of its own; those of Atlas share theirs.
+        suite = "atlas" if self.dimension.startswith("atlas_") else self.dimension
+        return "_".join([*own, suite])
+
+    @property
+    def is_of_people(self) -> bool:
+        """Are people predicted here, or scored, and not frames?"""
+        made_of = self.inputs.get("predictions")
+        recipe = made_of.recipe if isinstance(made_of, Artefact) else self.recipe
+        return recipe.get("kind") == "tracks"
 
     @property
     def is_rollout(self) -> bool:
@@ -179,7 +195,7 @@ class Artefact:
     def is_resumable(self) -> bool:
         """Can its job be stopped at any time, and go on later from where it was?"""
         rolled = self.is_rollout and not self.is_perceptual
-        return rolled or self.recipe.get("fit") == "sgd"
+        return rolled or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def is_perceptual(self) -> bool:
@@ -262,18 +278,18 @@ def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
         for case in wanted.cases:
             tested_on = case.tested_on or case.trained_on
             name = recipes.setting(case)
-            for model in wanted.models:
+            for model in case.models or wanted.models:
                 fit = config.models[model].fit
                 place = (dimension, case.trained_on, case.train_subset, tested_on, case.subset)
                 if fit == EXTERNAL and not recipes.submission(model, *place, name):
                     continue
-                has_seed = fit == "sgd"
+                has_seed = fit == "sgd" and case.variant == "default"
                 for seed in scale.seeds if has_seed else (None,):
                     cell = Cell(
                         suite=scale.suite,
                         dimension=dimension,
                         model=model,
-                        variant="default",
+                        variant=case.variant,
                         trained_on=case.trained_on,
                         train_subset=case.train_subset,
                         tested_on=tested_on,
@@ -475,6 +491,13 @@ class Plan:
         """Fingerprint what trains a model on a dataset; whatever the seed, it is the same."""
         if (model, name) not in self._training_codes:
             chosen: list[str] = []
+            if self.recipes.is_of_people(name):
+                learns = recipe["fit"] == "sgd"
+                label = f"{'training' if learns else 'calibration'} of {model} on {name}"
+                kind = FittingOptions if learns else CalibrationOptions
+                check_options(kind, recipe["train"], label)
+                self._training_codes[model, name] = self.code("calibrate", model=model)
+                return self._training_codes[model, name]
             if recipe["fit"] == "sgd":
                 check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
                 chosen = modules(recipe["train"])
@@ -482,7 +505,43 @@ class Plan:
             self._training_codes[model, name] = code
         return self._training_codes[model, name]
 
+    def _make_people(self, cell: Cell) -> Made:
+        """A cell in which people are predicted, and not frames."""
+        data, model = self.data(cell.tested_on), None
+        if cell.variant == "default":
+            model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
+        folder, label, setting = (
+            f"{cell.dimension}/{cell.path}",
+            str(cell),
+            setting_of(cell.setting),
+        )
+        recipe = self.recipes.people(
+            cell.model, cell.variant, cell.trained_on, cell.tested_on, cell.subset, setting
+        )
+        check_options(MotionOptions, recipe["predict"], f"prediction of {label}")
+        made_of: dict[str, Artefact | Raw] = {"data": data, **({"model": model} if model else {})}
+        released = None if model else self.given_weights(cell.model, cell.trained_on)
+        made_of |= {WEIGHTS: released} if released else {}
+        code = self.code("people", model=cell.model)
+        own = f"{FOLDERS['predict']}/{folder}"
+        predictions = self._artefact("predict", own, label, recipe, made_of, code)
+        samples = recipe["predict"].get("samples", 1)
+        conventions = self.recipes.scored(cell.tested_on, False, samples)
+        statistic = "mean_of_members" if samples > 1 else None
+        score = self.recipes.score(dict(vars(cell)), {}, conventions, statistic)
+        scores = self._artefact(
+            "score",
+            f"{FOLDERS['score']}/{folder}",
+            label,
+            score,
+            {"data": data, "predictions": predictions},
+            self.code("score_people", *_modules(conventions)),
+        )
+        return Made(cell, data, model, predictions, scores)
+
     def _make(self, cell: Cell, keep: int | None) -> Made:
+        if self.recipes.is_of_people(cell.tested_on):
+            return self._make_people(cell)
         data = self.data(cell.tested_on)
         model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
         folder, label = f"{cell.dimension}/{cell.path}", str(cell)
@@ -639,7 +698,7 @@ class Plan:
 
     def ranks(self, artefact: Artefact) -> int:
         """Processes that share a training: one for each GPU, or what runtime.ranks says."""
-        if artefact.stage != "train" or artefact.recipe["fit"] != "sgd":
+        if artefact.stage != "train" or artefact.recipe["fit"] != "sgd" or artefact.is_of_people:
             return 1
         runtime = self.config.scale.runtime
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
@@ -648,7 +707,7 @@ class Plan:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         needs = artefact.is_perceptual
-        if network is not None:
+        if network is not None and not artefact.is_of_people:  # their networks are small
             needs = needs or self.config.models[network["model"]].fit == "sgd"
         if not needs:
             return 0

@@ -8,16 +8,28 @@ are wanted and overrides numbers. No torch and no look at the data.
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from stp.errors import StpError, nearest
 
 CONFIG_FOLDER = Path(__file__).parent.parent / "config"
 Json = dict[str, Any]
-Dimension = Literal["short_term", "long_term", "generalization", "robustness"]
+Dimension = Literal[
+    "short_term",
+    "long_term",
+    "generalization",
+    "robustness",
+    "atlas_transfer",
+    "atlas_horizons",
+    "atlas_observation",
+    "atlas_noise",
+    "atlas_people",
+    "atlas_synthetic",
+]
 """The dimensions of the evaluation; each has its own rules and its own table."""
 
 
@@ -89,6 +101,8 @@ class Release(Strict):
         source: whose bytes these are; every number made from them says so.
         prepare: options of the reader that this release needs.
         leaky: the training and test splits share a video, person or period.
+        behind_paper: these very files are what the paper's numbers were made from, although they
+            came from elsewhere: differences to these are given.
         raw_gb: size of all its files in 10^9 bytes, where they do not declare it; for estimates
             only, in no recipe.
     """
@@ -101,13 +115,14 @@ class Release(Strict):
     prepare: Json = {}
     leaky: bool = False
     note: str = ""
+    behind_paper: bool = False
     raw_gb: float | None = Field(default=None, gt=0)
 
     @property
     def verified(self) -> bool:
-        """Are these official bytes, known by their checksums?"""
+        """Are these official bytes, or those behind the paper, known by their checksums?"""
         return (
-            self.source == "official"
+            (self.source == "official" or self.behind_paper)
             and bool(self.files)
             and all(file.verified for file in self.files)
         )
@@ -154,14 +169,26 @@ class Subset(Strict):
     clips: int | None = Field(default=None, ge=0)
 
 
+A_PERSON = (2, 1, 1)
+"""Shape of a position: x and y."""
+PROTOCOLS = {
+    "atlas-paper": {"title": "scenarios as the released code of Atlas cuts them"},
+    "strict": {"title": "scenarios whose observation holds no future"},
+    "strict-relaxed": {"title": "as strict, and others may come and go"},
+}
+"""Subsets of all tracks of people: how scenarios are cut."""
+
+
 class Dataset(Strict):
     """What is known about a dataset (config/datasets/<name>.yaml).
 
     Attributes:
-        shape: channels, height and width of a prepared frame.
+        kind: of what is predicted: frames, or tracks of people.
+        shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
         published_name: what the paper calls it; None for your own data.
-        context: number of context frames.
-        horizon: number of frames to predict in training and in the short-term table.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames to predict in training and in the short-term table, or of future
+            positions.
         metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
             config/evaluation has no row for it: your own data.
         reader: module of stp.prepare; the dataset's name unless set.
@@ -176,8 +203,9 @@ class Dataset(Strict):
 
     title: str
     published_name: str | None = None
-    domain: Literal["motion", "robot", "driving", "traffic", "weather", "own"] = "own"
-    shape: tuple[int, int, int]
+    kind: Literal["frames", "tracks"] = "frames"
+    domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "own"] = "own"
+    shape: tuple[int, int, int] = A_PERSON
     context: int = Field(ge=1)
     horizon: int = Field(ge=1)
     units: str = "1"
@@ -196,6 +224,19 @@ class Dataset(Strict):
     problems: tuple[str, ...] = ()
     release: str
     releases: dict[str, Release]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tracks_have_protocols(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") == "tracks":
+            return {"subsets": PROTOCOLS, "train_subsets": PROTOCOLS, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _frames_have_a_shape(self) -> Self:
+        if self.kind == "frames" and "shape" not in self.model_fields_set:
+            raise PydanticCustomError("missing", "a dataset of frames needs a shape")
+        return self
 
 
 class Size(Strict):
@@ -229,9 +270,11 @@ class Weights(Strict):
 
     Attributes:
         file: a URL, or a path: absolute, or below a raw folder.
+        url: of a file with a path below a raw folder.
         sha256: of the file; that is what the trained model is known by.
         use: ``initialise`` a training, or ``replace`` it.
         access: as of a raw file.
+        licence: of the weights.
     """
 
     file: str
@@ -239,6 +282,8 @@ class Weights(Strict):
     use: Literal["initialise", "replace"]
     access: Literal["open", "registration", "manual"] = "open"
     instructions: str = ""
+    licence: str = ""
+    url: str | None = None
 
     @property
     def release(self) -> Release:
@@ -247,10 +292,11 @@ class Weights(Strict):
         path = f"weights/{self.sha256[:16]}-{self.file.rpartition('/')[2]}" if is_url else self.file
         file = RawFile(
             path=path,
-            url=self.file if is_url else None,
+            url=self.file if is_url else self.url,
             sha256=self.sha256,
             access=self.access,
             instructions=self.instructions,
+            licence=self.licence,
         )
         return Release(source="own", files=(file,), raw_gb=0.2)
 
@@ -336,6 +382,20 @@ class ModelSettings(Strict):
     datasets: dict[str, PerDataset] = {}
 
 
+class Variant(Strict):
+    """Named options of a model that somebody else has found.
+
+    Attributes:
+        title: what tables call it.
+        reference: who has found them, and where they are printed.
+        datasets: dataset that they were found on -> options.
+    """
+
+    title: str
+    reference: str
+    datasets: dict[str, Json]
+
+
 class Model(ModelSettings):
     """What is known about a model (config/models/<name>.yaml).
 
@@ -346,7 +406,10 @@ class Model(ModelSettings):
         is_sampled: it draws its forecasts, so that there can be several of a clip
             (``predict: {samples: 10}``).
         datasets: what the paper set for each dataset.
-        training: of an external model: what it was trained on, in the submitter's words.
+        variants: options by name, instead of a training or calibration.
+        kind: of what it predicts: frames, or tracks of people.
+        training: of an external model, or one whose weights are released: what it was trained on,
+            in the words of who did it.
         submissions: of an external model: its predictions.
     """
 
@@ -354,7 +417,9 @@ class Model(ModelSettings):
     reference: str
     published_name: str | None = None
     fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
+    kind: Literal["frames", "tracks"] = "frames"
     is_sampled: bool = False
+    variants: dict[str, Variant] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
 
@@ -387,6 +452,24 @@ class Reproduction(Strict):
     columns: dict[str, ReproducedColumn]
 
 
+class Deviation(Strict):
+    """Something that a paper says and its released code does otherwise.
+
+    Attributes:
+        about: what it is about, in a few words.
+        paper: what the paper says.
+        code: what the released code does, and the protocol named after the paper.
+        strict: what the protocol `strict` does.
+        dimensions: whose tables say so; all unless set.
+    """
+
+    about: str
+    paper: str
+    code: str
+    strict: str
+    dimensions: tuple[Dimension, ...] = ()
+
+
 class Evaluation(Strict):
     """Which scores go into which columns (config/evaluation/predbench.yaml).
 
@@ -396,6 +479,10 @@ class Evaluation(Strict):
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
         reproduction: dataset -> its table of what was reproduced.
+        sampled: group -> further columns of models that draw several forecasts; {K} in a column
+            stands for their number.
+        absent: method of the paper that there are no values of -> why.
+        deviations: what tables say of the paper and its code.
     """
 
     columns: dict[str, dict[str, str]]
@@ -403,6 +490,9 @@ class Evaluation(Strict):
     ensembles: dict[str, tuple[str, ...]] = {}
     datasets: dict[str, str]
     reproduction: dict[str, Reproduction] = {}
+    sampled: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
+    deviations: tuple[Deviation, ...] = ()
 
 
 class Metric(Strict):
@@ -444,10 +534,16 @@ class Setting(Strict):
     Attributes:
         horizon: number of frames to predict; that of the tested dataset unless set.
         interval: frames between consecutive frames, in those of the training.
+        observe: of tracks: observed positions; those of the tested dataset unless set.
+        noise: of tracks: standard deviation of noise on observed positions, in millimetres.
+        people: of tracks: people that a scenario has at least.
     """
 
     horizon: int | None = Field(default=None, ge=1)
     interval: int | None = Field(default=None, ge=1)
+    observe: int | None = Field(default=None, ge=2)
+    noise: int | None = Field(default=None, ge=1)
+    people: int | None = Field(default=None, ge=1)
 
 
 class Case(Strict):
@@ -458,6 +554,8 @@ class Case(Strict):
         tested_on: the dataset of the test; that of training unless set.
         train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
+        variant: of the models: trained or calibrated here, or options by name.
+        models: of those of the dimension, if not all of them.
         keep: store this many forecasts, for pictures, and score all while they are made: for those
             that are too large to be stored. Unless set, all are stored first. Scores are the same.
     """
@@ -467,6 +565,8 @@ class Case(Strict):
     tested_on: str | None = None
     subset: str = "test"
     setting: Setting = Setting()
+    variant: str = "default"
+    models: tuple[str, ...] = ()
     keep: int | None = Field(default=None, ge=1)
 
 
@@ -513,7 +613,7 @@ class Scale(Strict):
     """
 
     scale: str = Field(pattern="^[a-z0-9-]+$")
-    suite: Literal["predbench"] = "predbench"
+    suite: Literal["predbench", "atlas"] = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
     dimensions: dict[Dimension, Wanted]
@@ -642,7 +742,7 @@ def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
 def _check_wanted(
     wanted: Wanted,
     datasets: Mapping[str, Dataset],
-    models: Iterable[str],
+    models: Mapping[str, Model],
     evaluation: Evaluation,
     where: str,
 ) -> None:
@@ -677,12 +777,49 @@ def _check_wanted(
         )
         known = ["test", *datasets[tested_on].subsets]
         check_known(case.subset, known, f"subset of {tested_on}", label)
+        for name in case.models:
+            check_known(name, wanted.models, "model of the dimension", f"{label}.models")
         trained, tested = datasets[case.trained_on].shape, datasets[tested_on].shape
         if trained != tested:
             raise StpError(
                 f"{label}: {tested_on} has frames of C, H, W = {list(tested)}",
                 expected=f"{list(trained)}, those of {case.trained_on}, which trains the models",
                 remedy="test on a dataset with equal frames, or prepare one of the two otherwise",
+            )
+    for case in wanted.cases:
+        for name in case.models or wanted.models:
+            _check_kinds(case, models[name], name, datasets, where)
+
+
+def _check_kinds(
+    case: Case, model: Model, name: str, datasets: Mapping[str, Dataset], where: str
+) -> None:
+    """Refuse a model of frames for tracks, or the reverse, and tracks without a protocol.
+
+    Raises:
+        StpError: what is wrong.
+    """
+    tested_on = case.tested_on or case.trained_on
+    for dataset in (case.trained_on, tested_on):
+        kind = datasets[dataset].kind
+        if kind != model.kind:
+            raise StpError(
+                f"{where}: {name} predicts {model.kind}, and {dataset} has {kind}",
+                expected="a model and datasets of one kind",
+                remedy=f"name another model, or take {dataset} out for this one",
+            )
+    if model.kind == "frames":
+        return
+    fitted = model.fit in ("calibrate", "sgd") and case.variant == "default"
+    for key, value, needed in (
+        ("subset", case.subset, True),
+        ("train_subset", case.train_subset, fitted),
+    ):
+        if needed and value not in PROTOCOLS:
+            raise StpError(
+                f"{where}: {name} on {tested_on} has {key} {value!r}",
+                expected=f"how scenarios are cut: {' or '.join(PROTOCOLS)}",
+                remedy=f"write `{key}: strict` in its line of `cells`",
             )
 
 
@@ -711,7 +848,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
     for name in wanted.prepared:
         check_known(name, datasets, "dataset", f"{where}: prepared")
-    table = folder / "evaluation" / "predbench.yaml"
+    table = folder / "evaluation" / f"{wanted.suite}.yaml"
     evaluation = check(Evaluation, read_yaml(table), str(table))
     for name, dataset in datasets.items():
         if dataset.metrics and name in evaluation.datasets:
@@ -721,6 +858,13 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
                 remedy="take them out, or give your own data another name",
             )
     for dimension, cells in wanted.dimensions.items():
+        suite = "atlas" if dimension.startswith("atlas_") else "predbench"
+        if suite != wanted.suite:
+            raise StpError(
+                f"{where}: {dimension} is a dimension of the suite {suite}",
+                expected=f"dimensions of the suite {wanted.suite}",
+                remedy=f"write `suite: {suite}`, and other suites into scale files of their own",
+            )
         _check_wanted(cells, datasets, models, evaluation, f"{where}: dimensions.{dimension}")
     equivalent = read_yaml(folder / "equivalent.yaml") or []
     return Config(

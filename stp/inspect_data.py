@@ -18,6 +18,7 @@ import yaml
 from PIL import Image
 
 from stp import config as configuration
+from stp import inspect_tracks
 from stp.data.raw_files import RawFiles
 from stp.disk import write_text, writing
 from stp.errors import StpError
@@ -109,20 +110,26 @@ def inspect(path: Path, name: str | None = None) -> Draft:
     names = [member.relative_to(root).as_posix() for member in members]
     raw = Files(root, names)
     draft = Draft(
-        name or re.sub(r"\W+", "_", path.stem.lower()).strip("_") or "own",
+        _named(path, name),
         root,
         list(_patterns(names, path.relative_to(root).as_posix(), path.is_file())),
         kind,
         *LOOKS[kind](raw),
     )
-    if not re.fullmatch("[a-z][a-z0-9_]*", draft.name):
+    _try(draft, raw)
+    return draft
+
+
+def _named(path: Path, name: str | None) -> str:
+    """The name of a dataset, made from the path unless given."""
+    name = name or re.sub(r"\W+", "_", path.stem.lower()).strip("_") or "own"
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
         raise StpError(
-            f"{draft.name!r} cannot be the name of a dataset",
+            f"{name!r} cannot be the name of a dataset",
             expected="small letters, digits and _, beginning with a letter",
             remedy="set --name",
         )
-    _try(draft, raw)
-    return draft
+    return name
 
 
 def _members(path: Path) -> tuple[str, list[Path]]:
@@ -146,7 +153,8 @@ def _members(path: Path) -> tuple[str, list[Path]]:
             )
     if len(found) != 1:
         counts = ", ".join(f"{len(members)} of {kind}" for kind, members in found.items())
-        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in SUFFIXES.items())
+        kinds = {**SUFFIXES, "detections of people": inspect_tracks.SUFFIXES}
+        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
         raise StpError(
             f"{path}: {counts or 'no files that could be read'}",
             expected=f"files of one kind ({known})",
@@ -488,11 +496,51 @@ def new_dataset(path: Path, name: str | None, folder: Path = Path("config")) -> 
     """
     if name and (folder / "datasets" / f"{name}.yaml").exists():
         raise _exists(folder / "datasets" / f"{name}.yaml")
+    if _is_tracks(path):
+        yield from _new_tracks(path.resolve(), name, folder)
+        return
     draft = inspect(path, name)
-    targets = {
-        folder / "datasets" / f"{draft.name}.yaml": dataset_text(draft),
-        folder / f"{draft.name}.yaml": scale_text(draft),
-    }
+    yield from _written(folder, draft.name, dataset_text(draft), scale_text(draft))
+    for split in SPLITS:
+        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
+    yield from _how_to_go_on(folder, draft.name, draft.root, "short_term")
+
+
+def _is_tracks(path: Path) -> bool:
+    """Are these detections of people, and nothing that could be frames?"""
+    inside = [path] if path.is_file() else path.rglob("*")
+    of_frames = any(
+        one.name.lower().endswith(tuple(ends))
+        for one in inside
+        for ends in SUFFIXES.values()
+        if one.name.lower() != "map.png"  # which may lie beside detections
+    )
+    return path.exists() and not of_frames and bool(inspect_tracks.members(path))
+
+
+def _new_tracks(path: Path, name: str | None, folder: Path) -> Iterator[str]:
+    """Write the draft of a dataset of tracks, and of a scale file."""
+    root = _root(path)
+    names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
+    name = _named(path, name)
+    found = inspect_tracks.look(root, names)
+    options, others = inspect_tracks.around(root, path if path.is_dir() else path.parent)
+    found.prepare.update(options)
+    mirror = None if root in _raw_folders() else root
+    text = inspect_tracks.dataset_text(name, root, [*names, *others], found)
+    yield from _written(folder, name, text, inspect_tracks.scale_text(name, mirror, found))
+    yield from inspect_tracks.count_lines(found)
+    episodes = found.scenarios["test"]["episodes"]
+    if episodes < FEWEST_CLUSTERS:
+        yield f"  confidence intervals need {FEWEST_CLUSTERS} episodes in test"
+    yield from _how_to_go_on(folder, name, root, "atlas_transfer")
+
+
+def _written(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:
+    """Write the two files, where there are none yet."""
+    targets = {folder / "datasets" / f"{name}.yaml": dataset, folder / f"{name}.yaml": scale}
     for target in targets:
         if target.exists():
             raise _exists(target)
@@ -501,19 +549,18 @@ def new_dataset(path: Path, name: str | None, folder: Path = Path("config")) -> 
             target.parent.mkdir(parents=True, exist_ok=True)
             write_text(target, text)
         yield f"wrote {target}"
-    for split in SPLITS:
-        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
-    if draft.clusters["test"] < FEWEST_CLUSTERS:
-        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
+
+
+def _how_to_go_on(folder: Path, name: str, root: Path, table: str) -> Iterator[str]:
     mirror = os.environ.get("STP_RAW_MIRROR")
-    if draft.root not in _raw_folders() and mirror:
+    if root not in _raw_folders() and mirror:
         yield f"note: STP_RAW_MIRROR is {mirror} and wins over the scale file; unset it"
-    scale = folder / f"{draft.name}.yaml"
+    scale = folder / f"{name}.yaml"
     yield "read the comments, change what is wrong, and then:"
-    yield f"  stp fetch {draft.name} --configfile {scale}"
-    yield f"  stp prepare {draft.name} --configfile {scale}"
-    yield f"  stp show {draft.name} --configfile {scale}"
-    yield f"  snakemake --profile local --configfile {scale} -- results/tables/short_term.csv"
+    yield f"  stp fetch {name} --configfile {scale}"
+    yield f"  stp prepare {name} --configfile {scale}"
+    yield f"  stp show {name} --configfile {scale}"
+    yield f"  snakemake --profile local --configfile {scale} -- results/tables/{table}.csv"
 
 
 def _exists(path: Path) -> StpError:

@@ -6,6 +6,7 @@ the code of collecting and rendering changes, or the published values do.
 
 import hashlib
 import json
+from collections.abc import Iterator
 
 from stp import config as configuration
 from stp.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
@@ -46,8 +47,9 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     tested = {(made.cell.tested_on, plan.members(made.cell)[0]) for made in cells}
     conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
     described = {convention: _describe(plan, convention) for convention in conventions}
-    published = configuration.CONFIG_FOLDER / "published" / "predbench.csv"
-    entries = _Entries(plan, paper or Paper())
+    published = configuration.CONFIG_FOLDER / "published" / f"{plan.config.scale.suite}.csv"
+    entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
+    sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     return {
         "dimension": dimension,
         "scale": plan.config.scale.scale,
@@ -64,8 +66,10 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                     for row in columns.values()
                     for column, shown in row.items()
                 },
+                **({"sampled": sampled} if sampled else {}),
             }
         },
+        **_of_people(plan, dimension, datasets),
         "reproduction": {
             name: table.model_dump(mode="json")
             for name, table in plan.config.evaluation.reproduction.items()
@@ -99,6 +103,24 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     }
 
 
+def _of_people(plan: Plan, dimension: str, datasets: list[str]) -> Json:
+    """What tables of people say besides: seconds of a step, and how paper and code differ."""
+    steps = {}
+    for name in datasets:
+        if plan.recipes.is_of_people(name):
+            options = plan.recipes.prepare(name)["options"]
+            step = options["dt"] if options.get("dt") else 1 / options["fps"]
+            steps[name] = round(step * options.get("decimate", 1), 6)
+    evaluation = plan.config.evaluation
+    deviations = [
+        one.model_dump(mode="json", exclude={"dimensions"})
+        for one in evaluation.deviations
+        if dimension in one.dimensions or not one.dimensions
+    ]
+    told = {"steps": steps, "absent": evaluation.absent, "deviations": deviations}
+    return {name: value for name, value in told.items() if value}
+
+
 def as_text(described: Json) -> str:
     """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
     lines = [
@@ -110,11 +132,23 @@ def as_text(described: Json) -> str:
     return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
 
 
-class Paper:
-    """The protocol of config/paper.yaml, without any override."""
+PAPERS = {"predbench": "paper.yaml", "atlas": "atlas.yaml"}
+"""Scale files with the protocols of the papers, by suite."""
 
-    def __init__(self) -> None:
-        config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+
+STRICT = "strict"
+"""The protocol of people that is not the paper's, though its scale file has it beside that."""
+
+
+class Paper:
+    """The protocol of a suite's paper, without any override.
+
+    Args:
+        suite: named after the paper.
+    """
+
+    def __init__(self, suite: str = "predbench") -> None:
+        config = configuration.load(configuration.CONFIG_FOLDER / PAPERS[suite])
         self.recipes = Recipes(config)
         self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
@@ -128,6 +162,8 @@ class Paper:
 
         def protocol(of: Recipes) -> list[str]:
             setting = setting_of(cell.setting)
+            if of.is_of_people(cell.tested_on):
+                return list(self._of_people(recipes, of, cell, setting))
             return [
                 _protocol("prepare", of.prepare(cell.tested_on)),
                 _protocol("prepare", of.prepare(cell.trained_on)),
@@ -135,7 +171,30 @@ class Paper:
                 _protocol("predict", of.predict(cell.model, cell.trained_on, cell.subset, setting)),
             ]
 
+        if STRICT in (cell.subset, cell.train_subset):
+            return False
         return _evaluation(cell) in self.evaluations and protocol(recipes) == protocol(self.recipes)
+
+    def _of_people(
+        self, recipes: Recipes, of: Recipes, cell: Cell, setting: dict[str, int]
+    ) -> Iterator[str]:
+        """The protocol of a cell of people; parameters that are given need no data of their own.
+
+        Files that the paper's numbers were made from are the paper's, wherever they came from.
+        """
+
+        def prepared(name: str) -> str:
+            dataset = recipes.config.datasets[name]
+            is_papers = dataset.releases[dataset.release].behind_paper
+            return _protocol("prepare", of.prepare(name, dataset.release if is_papers else None))
+
+        calibrated = of.config.models[cell.model].fit != "none" and cell.variant == "default"
+        yield prepared(cell.tested_on)
+        if calibrated:
+            yield prepared(cell.trained_on)
+            yield _protocol("train", of.train(cell.model, cell.trained_on, None, cell.train_subset))
+        given = (cell.model, cell.variant, cell.trained_on, cell.tested_on, cell.subset)
+        yield _protocol("predict", of.people(*given, setting))
 
 
 def _evaluation(cell: Cell) -> tuple[str, ...]:
@@ -177,7 +236,7 @@ class _Entries:
         cell, plan = made.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
-        key = (cell.model, *_evaluation(cell))
+        key = (cell.model, cell.variant, cell.train_subset, *_evaluation(cell))
         model = plan.config.models[cell.model]
         if model.fit == EXTERNAL:  # nobody here knows its training
             self._follows[key] = False
@@ -185,7 +244,10 @@ class _Entries:
             self._follows[key] = self.paper.is_followed(plan.recipes, cell)
         papers = self._follows[key]
         trained = plan.config.datasets[cell.trained_on]
-        verified = release.verified and trained.releases[trained.release].verified
+        verified = release.verified
+        if cell.variant == "default":  # else its data were somebody else's
+            verified = verified and trained.releases[trained.release].verified
+        official = release.source == "official"
 
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
@@ -196,7 +258,7 @@ class _Entries:
             "release": dataset.release,
             "protocol": "paper" if papers else _other_name(plan.config.scale.scale),
             "verified": verified,
-            "official_paper_protocol": papers and verified,
+            "official_paper_protocol": papers and verified and official,
             "leaky": release.leaky,
             "subset_note": release.note,
             "data": folder(made.data),
@@ -209,6 +271,10 @@ class _Entries:
             entry |= {"samples": samples, "statistic": statistic}
         if made.keep is not None:
             entry |= {"kept": made.keep}
+        if plan.recipes.is_of_people(cell.tested_on):
+            entry |= {"calibrated": self._calibrated(cell)}
+        if papers and verified and not official:
+            entry |= {"behind_paper": True}
         if model.fit == EXTERNAL:
             entry |= {
                 "protocol": EXTERNAL,
@@ -217,6 +283,14 @@ class _Entries:
                 "training": model.training,
             }
         return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+
+    def _calibrated(self, cell: Cell) -> str:
+        """On what a predictor of people was calibrated, and by whom; empty if it needs none."""
+        model = self.plan.config.models[cell.model]
+        if model.fit != "calibrate":
+            return ""
+        own = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
+        return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
 
 
 def _model_facts(model: Model) -> Json:
@@ -236,4 +310,4 @@ def _title(model: Model) -> str:
 
 def _other_name(scale: str) -> str:
     """Name a protocol that is not the paper's, even where its scale file has that name."""
-    return "changed paper" if scale == "paper" else scale
+    return "changed paper" if f"{scale}.yaml" in PAPERS.values() else scale

@@ -31,7 +31,7 @@ def describe_machine() -> dict[str, Any]:
         "host": socket.gethostname(),
         "user": user(),
         "system": platform.platform(),
-        "processor": platform.machine(),
+        "processor": _processor(),
         "cpus": os.cpu_count(),
         "device": _device(),
         "python": platform.python_version(),
@@ -48,6 +48,16 @@ def user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return str(os.getuid())
+
+
+def _processor() -> str:
+    """The name of the processor, as the system tells it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
+    return named[0] if named else platform.machine()
 
 
 def _device() -> str:

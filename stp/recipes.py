@@ -7,11 +7,13 @@ What is asked twice is answered with the same object, so recipes are read and ne
 from collections.abc import Mapping
 from typing import Any
 
-from stp.config import Case, Config, Json, Metric, Submission, Weights, check_known, merge
+from stp.config import Case, Config, Dataset, Json, Metric, Submission, Weights, check_known, merge
 from stp.errors import StpError
 from stp.fingerprint import digest
+from stp.predict.motion_options import MotionOptions
 from stp.predict.options import PredictOptions
 from stp.setting import setting_name, setting_of, split_threshold
+from stp.train.calibration_options import CalibrationOptions, FittingOptions
 from stp.train.options import TrainOptions
 
 
@@ -29,7 +31,7 @@ class Recipes:
         self.config = config
         self._at_hand = dict(weights or {})
         self._settings: dict[tuple[str, str, str], Json] = {}
-        self._prepare: dict[str, Json] = {}
+        self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str], Json] = {}
         self._conventions: dict[tuple[str, bool], list[str]] = {}
@@ -62,23 +64,28 @@ class Recipes:
             resolved = merge(_without_replaced(resolved, layer), layer)
         return resolved
 
-    def prepare(self, name: str) -> Json:
-        """The recipe of a prepared dataset."""
-        if name not in self._prepare:
+    def prepare(self, name: str, of_release: str | None = None) -> Json:
+        """The recipe of a prepared dataset, of the chosen release unless another one is named."""
+        chosen = of_release or self.config.datasets[name].release
+        if (name, chosen) not in self._prepare:
             dataset = self.config.datasets[name]
-            release = dataset.releases[dataset.release]
-            self._prepare[name] = {
+            release = dataset.releases[chosen]
+            self._prepare[name, chosen] = {
                 "dataset": name,
                 "reader": dataset.reader or name,
-                "release": dataset.release,
+                "release": chosen,
                 "source": release.source,
-                "shape": list(dataset.shape),
+                **_shape(dataset),
                 "context": dataset.context,
                 "horizon": dataset.horizon,
                 "units": dataset.units,
                 "options": merge(dataset.prepare, release.prepare),
             }
-        return self._prepare[name]
+        return self._prepare[name, chosen]
+
+    def is_of_people(self, dataset: str) -> bool:
+        """Are tracks of people predicted on this dataset, and not frames?"""
+        return self.config.datasets[dataset].kind == "tracks"
 
     def _network(self, model: str, name: str) -> Json:
         if (model, name) not in self._networks:
@@ -86,7 +93,7 @@ class Recipes:
             self._networks[model, name] = {
                 "model": model,
                 "options": self.settings(model, name, "options"),
-                "shape": list(dataset.shape),
+                **_shape(dataset),
                 "context": dataset.context,
                 "horizon": dataset.horizon,
             }
@@ -115,7 +122,7 @@ class Recipes:
         recipe = {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
         weights = self.weights(model, name)
         if weights is not None:
-            if fit != "sgd":
+            if fit != "sgd" or self.is_of_people(name):
                 raise StpError(
                     f"{model} on {name} is given weights, but has none",
                     expected="weights for models that are trained by gradient descent",
@@ -123,6 +130,49 @@ class Recipes:
                 )
             recipe["weights"] = weights.use
         return recipe if subset == "all" else {**recipe, "train_subset": subset}
+
+    def variant(self, model: str, name: str, trained_on: str) -> Json:
+        """Options that somebody else has found on a dataset.
+
+        Raises:
+            StpError: nobody has.
+        """
+        known = self.config.models[model].variants
+        check_known(name, known, f"variant of {model}", "the scale file")
+        found = known[name].datasets
+        check_known(trained_on, found, f"dataset of {model}, {name}", "the scale file")
+        return found[trained_on]
+
+    def people(
+        self,
+        model: str,
+        variant: str,
+        trained_on: str,
+        tested_on: str,
+        subset: str,
+        setting: Mapping[str, int],
+    ) -> Json:
+        """The recipe of predictions of people.
+
+        Args:
+            model: its name.
+            variant: of its options.
+            trained_on: the dataset that it was calibrated on.
+            tested_on: the dataset of the test.
+            subset: the protocol by which scenarios are cut.
+            setting: horizon, and what else there is.
+        """
+        own = {} if variant == "default" else self.variant(model, variant, trained_on)
+        return {
+            "kind": "tracks",
+            "model": model,
+            "options": merge(self.settings(model, trained_on, "options"), own),
+            "context": self.config.datasets[tested_on].context,
+            "lead_times": setting["horizon"],
+            "split": subset,
+            "predict": self.settings(model, trained_on, "predict"),
+            **{key: setting[key] for key in ("observe", "noise", "people") if key in setting},
+        }
 
     def predict(self, model: str, trained_on: str, subset: str, setting: Mapping[str, int]) -> Json:
         """The recipe of a cell's predictions.
@@ -231,7 +281,7 @@ class Recipes:
             return self._conventions[dataset, samples > 1]
         row = self.config.evaluation.datasets.get(dataset, "")
         where = (
-            "config/evaluation/predbench.yaml"
+            f"config/evaluation/{self.config.scale.suite}.yaml"
             if row
             else f"config/datasets/{dataset}.yaml: metrics"
         )
@@ -239,6 +289,7 @@ class Recipes:
             *(_convention(shown, where) for shown in self.columns(dataset).values()),
             *self.config.evaluation.also.get(row, ()),
             *(self.config.evaluation.ensembles.get(row, ()) if samples > 1 else ()),
+            *(self.sampled_columns(dataset).values() if samples > 1 else ()),
         ]
         for convention in wanted:
             metric, _, choice = convention.partition(".")
@@ -257,6 +308,11 @@ class Recipes:
         if row is None:
             return {name: name for name in self.config.datasets[dataset].metrics}
         return self.config.evaluation.columns[row]
+
+    def sampled_columns(self, dataset: str) -> dict[str, str]:
+        """Further columns of models that draw several forecasts -> convention."""
+        row = self.config.evaluation.datasets.get(dataset, "")
+        return self.config.evaluation.sampled.get(row, {})
 
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
@@ -330,6 +386,11 @@ class Recipes:
         }
 
 
+def _shape(dataset: Dataset) -> Json:
+    """The shape of frames; tracks have none, and say so."""
+    return {"shape": list(dataset.shape)} if dataset.kind == "frames" else {"kind": "tracks"}
+
+
 def _convention(shown: str, where: str) -> str:
     """The convention that a column shows, maybe at one threshold."""
     try:
@@ -352,7 +413,9 @@ def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
 
 
 def check_options(
-    kind: type[TrainOptions] | type[PredictOptions], given: dict[str, Any], label: str
+    kind: type[TrainOptions | PredictOptions | CalibrationOptions | FittingOptions | MotionOptions],
+    given: dict[str, Any],
+    label: str,
 ) -> None:
     """Refuse a recipe now, in seconds, that its job would refuse after hours of waiting.
 

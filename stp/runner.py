@@ -34,6 +34,12 @@ CORES = {
     "predict": "stp.predict.run",
     "score": "stp.score.run",
 }
+OF_PEOPLE = {
+    "train": "stp.train.calibrated",
+    "predict": "stp.predict.motion",
+    "score": "stp.score.motion",
+}
+"""Makes what is predicted of people, and not of frames."""
 ROLLOUT = "stp.score.rollout"
 IMPORTED = "stp.predict.imported"
 """Makes scores of forecasts that are not stored."""
@@ -250,11 +256,14 @@ def core_name(artefact: Artefact) -> str:
     """
     core = ROLLOUT if artefact.is_rollout else CORES[artefact.stage]
     core = IMPORTED if "submission" in artefact.recipe else core
+    if artefact.is_of_people:
+        core = OF_PEOPLE.get(artefact.stage, core)
     name = core.format(**artefact.recipe)
     named = [name]
     model = (artefact.forecast or artefact.recipe).get("model")
     if model is not None:
-        named.append(f"stp.models.{model}")
+        package = "motion.predictors" if artefact.is_of_people else "models"
+        named.append(f"stp.{package}.{model}")
     for module in named:
         if artefact.code.modules.get(module) == "missing":
             raise StpError(

@@ -17,6 +17,20 @@ def setting_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
 
 
+PEOPLE = ("observe", "noise", "people")
+"""What else a setting of people may have, besides the horizon."""
+
+
+def people_case(setting: Mapping[str, int]) -> list[str]:
+    """Say it for people: ``at least 3 people``, ``noise 0.2 m``; without what is not set."""
+    said = []
+    if "noise" in setting:
+        said.append(f"noise {setting['noise'] / 1000:g} m")
+    if "people" in setting:
+        said.append(f"at least {setting['people']} people")
+    return said
+
+
 def split_threshold(shown: str) -> tuple[str, float | None]:
     """Read what a column shows, ``csi.mean`` or ``csi.mean@16``: convention and threshold.
 
@@ -41,4 +55,6 @@ def case_name(key: Mapping[str, Any]) -> str:
     parts += [] if key["train_subset"] == "all" else [f"trained_on_{key['train_subset']}"]
     interval = setting_of(key["setting"]).get("interval")
     parts += [] if interval is None else [f"interval-{interval}"]
+    setting = setting_of(key["setting"])
+    parts += [f"{name}-{setting[name]}" for name in PEOPLE if name in setting]
     return "-".join(parts)

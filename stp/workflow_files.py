@@ -76,7 +76,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
         the path by dimension.
     """
     paths: dict[str, Path] = {}
-    paper = Paper() if write else None
+    paper = Paper(plan.config.scale.suite) if write else None
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results)
         if write:

@@ -80,6 +80,35 @@ def test_values_out_of_range_name_the_key_the_value_and_the_expectation(changes,
         assert part in str(error.value)
 
 
+def people(models=("social_force",), **case):
+    cells = [{"trained_on": "atlas_eth", "subset": "strict", **case}]
+    wanted = {"atlas_transfer": {"models": list(models), "cells": cells}}
+    return {"scale": "people", "suite": "atlas", "dimensions": wanted}
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (people(["convlstm"]), "convlstm predicts frames, and atlas_eth has tracks"),
+        (people(subset="test"), "social_force on atlas_eth has subset 'test'"),
+        (people(), "social_force on atlas_eth has train_subset 'all'"),
+        ({**people(), "suite": "predbench"}, "is a dimension of the suite atlas"),
+        (
+            demo(dimensions={"short_term": {"models": ["zanlungo"], "datasets": ["kth"]}}),
+            "zanlungo predicts tracks, and kth has frames",
+        ),
+    ],
+)  # fmt: skip
+def test_frames_and_tracks_are_not_mixed(scale, message):
+    with pytest.raises(StpError, match=message):
+        config.load(scale)
+
+
+def test_released_parameters_and_models_without_any_need_no_calibration():
+    config.load(people(variant="released"))
+    config.load(people(["constant_velocity"]))
+
+
 def test_a_missing_or_broken_file_is_named(tmp_path):
     with pytest.raises(StpError, match=r"nowhere\.yaml"):
         config.load(tmp_path / "nowhere.yaml")

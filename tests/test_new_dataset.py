@@ -210,7 +210,8 @@ def write(folder: Path, name: str, content: bytes = b"?") -> None:
     ("names", "message"),
     [
         ([], "no files that could be read"),
-        (["a.txt", "b.csv"], "no files that could be read"),
+        (["a.txt", "b.doc"], "no files that could be read"),
+        (["b.csv"], "no column for frame or time, person, x, y"),
         (["a.mp4", "b.npy"], "1 of videos, 1 of arrays"),
         (["a.mp4"], r"a\.mp4: cannot be decoded"),
         (["a/1.png"], r"1\.png: cannot be decoded"),

@@ -6,23 +6,33 @@ the last good one stays where it is.
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.layout import ABOUT, SCORE_ROWS
 from stp.collect.manifest import Manifest, describe_key
 from stp.collect.scores import COLLECTED, schema_problems
 from stp.errors import StpError
 from stp.score.options import CELL_KEYS
 
 EXPECTED = "the rows of all cells, as `stp collect` writes them"
-STATISTICS = ("mean", "ci95_low", "ci95_high")
+STATISTICS = ("mean", "ci95_low", "ci95_high", "sd")
 
 _KEYS = ", ".join(CELL_KEYS)
+_SAME_KEY = " AND ".join(
+    f"r.{name} IS NOT DISTINCT FROM c.{name}" if name == "seed" else f"r.{name} = c.{name}"
+    for name in CELL_KEYS
+)
+_SAME_CELL = " AND ".join(
+    [_SAME_KEY, *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in ABOUT)]
+)
 _ROW = "convention, variable, level, threshold, lead, statistic"
 _LISTED = ", ".join(f"'{name}'" for name in STATISTICS)
+_INCOMPLETE = "a part of the key is NULL", "a complete key; only seed may be NULL"
+_UNLISTED = "rows of a cell that its manifest does not list"
 
 BAD_ROWS = {
     "a value is NaN or infinite": (
@@ -33,10 +43,7 @@ BAD_ROWS = {
         "value IS NULL AND coalesce(reason, '') = ''",
         "a reason wherever there is no value",
     ),
-    "a part of the key is NULL": (
-        " OR ".join(f"{name} IS NULL" for name in (*CELL_KEYS, "convention") if name != "seed"),
-        "a complete key; only seed may be NULL",
-    ),
+    _INCOMPLETE[0]: ("convention IS NULL", _INCOMPLETE[1]),
     "the metric is not that of the convention": (
         "metric IS DISTINCT FROM split_part(convention, '.', 1)",
         "the part of the convention before the dot",
@@ -46,28 +53,83 @@ BAD_ROWS = {
         f"one of {', '.join(STATISTICS)}",
     ),
 }
-"""What is wrong with a row -> condition in SQL, and what is expected."""
+"""What is wrong with a row -> condition in SQL, and what is expected. (`check` looks whether all of
+a row is that of its cell.)"""
+
+
+class Claim(NamedTuple):
+    """A cell of a manifest, and the file of its rows.
+
+    Attributes:
+        where: its place in the manifest, for people.
+        key: the values of ``CELL_KEYS``.
+        path: of the collected rows.
+    """
+
+    where: str
+    key: tuple[Any, ...]
+    path: Path
+
+
+def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> list[Claim]:
+    """All cells of all manifests, in the order in which table ``cells`` numbers them.
+
+    Args:
+        plans: the manifests.
+        manifests: their files, in the same order.
+        files: of collected rows, in the same order.
+
+    Raises:
+        StpError: two claim the same cell.
+    """
+    known: dict[tuple[Any, ...], Claim] = {}
+    for plan, manifest, path in zip(plans, manifests, files, strict=True):
+        for number, cell in enumerate(plan["cells"]):
+            key = tuple(cell["key"][name] for name in CELL_KEYS)
+            claim = Claim(f"{manifest}: cells[{number}]", key, path)
+            if key in known:
+                raise StpError(
+                    f"{claim.where} claims the same cell as {known[key].where} "
+                    f"({describe_key(key)})",
+                    expected="one score artefact for each cell",
+                    remedy="keep one of the two, and collect again: "
+                    f"`stp collect {manifest} --out {path}`",
+                )
+            known[key] = claim
+    return list(known.values())
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Insert the rows of collected files into the table ``scores``, in their order.
+    """Insert the rows of collected files into the table ``score_rows``, in their order.
+
+    A row gets the number of the cell in table ``cells`` that agrees with all that it says of its
+    cell; none where there is no such cell, which `check` refuses.
 
     Raises:
         StpError: a file is missing, damaged, or has other columns.
     """
-    columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
+    names = [name for name, *_ in SCORE_ROWS.columns]
+    columns = ", ".join(["c.number", *(f"r.{name}" for name in names[1:])])
     # One thread writes whole row groups as it goes: two take longer together, compress at the end,
     # and make a file that is half as large again. Receipts are read meanwhile.
     database.execute("SET threads = 1")
+    # Each row group is written as soon as it is full: the commit has nothing left to compress.
+    database.execute("SET write_buffer_row_group_count = 1")
+    # Rows keep their order as long as it is the cells that are hashed, also if these are more.
+    database.execute("SET disabled_optimizers = 'build_side_probe_side'")
     for path in files:
         check_schema(path)
         try:
-            database.execute(f"INSERT INTO scores ({columns}) SELECT {columns} FROM {_read(path)}")
+            database.execute(
+                f"INSERT INTO score_rows ({', '.join(names)}) SELECT {columns} "
+                f"FROM {_read(path)} r LEFT JOIN cells c ON {_SAME_CELL}"
+            )
         except duckdb.Error as error:
             raise StpError(
                 f"{path}: cannot be read ({error})", expected=EXPECTED, remedy=_again(path)
             ) from None
-    database.execute("RESET threads")
+    for setting in ("disabled_optimizers", "write_buffer_row_group_count", "threads"):
+        database.execute(f"RESET {setting}")
 
 
 def check_schema(path: Path) -> None:
@@ -97,78 +159,78 @@ def check_schema(path: Path) -> None:
 def check(
     database: duckdb.DuckDBPyConnection,
     plans: list[Manifest],
-    manifests: list[Path],
+    claimed: list[Claim],
     files: list[Path],
 ) -> None:
-    """Check the rows in ``scores`` against each other and against the manifests.
+    """Check the rows in ``score_rows`` against each other and against the manifests.
 
     Args:
-        database: with the table ``scores``.
+        database: with the tables ``cells`` and ``score_rows``.
         plans: the manifests.
-        manifests: their files, in the same order.
-        files: of collected rows, in the same order.
+        claimed: their cells, see `claims`.
+        files: of collected rows, in the order of the manifests.
 
     Raises:
         StpError: a value that cannot be, a row that appears twice, a convention that the manifest
-            does not know, a cell that two manifests claim, or that is in one of a manifest and its
-            rows alone.
+            does not know, a cell that is in one of a manifest and its rows alone, or of which they
+            do not say the same.
     """
     asked = ", ".join(f"bool_or({condition})" for condition, _ in BAD_ROWS.values())
-    answers = database.execute(f"SELECT {asked} FROM scores").fetchall()[0]
+    answers = database.execute(f"SELECT {asked} FROM score_rows").fetchall()[0]
     for (what, (condition, expected)), bad in zip(BAD_ROWS.items(), answers, strict=True):
         if bad:
             raise _bad_row(database, files, what, condition, expected)
-    _check_cells(database, plans, manifests, files)
+    _check_cells(database, claimed, files)
     _check_conventions(database, plans, files)
     # Equal hashes are almost certainly equal rows; the exact look is ten times as dear.
-    counted = f"SELECT count(*), count(DISTINCT hash({_KEYS}, {_ROW})) FROM scores"
-    (rows, different) = database.execute(counted).fetchall()[0]
+    (rows, different) = database.execute(
+        "SELECT (SELECT count(*) FROM score_rows), "
+        f"(SELECT count(*) FROM (SELECT DISTINCT hash(cell, {_ROW}) FROM score_rows))"
+    ).fetchall()[0]
     if different < rows:
         _check_twice(database, files)
 
 
 def _check_cells(
-    database: duckdb.DuckDBPyConnection,
-    plans: list[Manifest],
-    manifests: list[Path],
-    files: list[Path],
+    database: duckdb.DuckDBPyConnection, claimed: list[Claim], files: list[Path]
 ) -> None:
-    """Each cell stands in one manifest, once, and in the rows that were collected from it."""
-    claimed: dict[tuple[Any, ...], str] = {}
-    of_file: dict[tuple[Any, ...], Path] = {}
-    for plan, manifest, path in zip(plans, manifests, files, strict=True):
-        for number, cell in enumerate(plan["cells"]):
-            key = tuple(cell["key"][name] for name in CELL_KEYS)
-            where = f"{manifest}: cells[{number}]"
-            if key in claimed:
-                raise StpError(
-                    f"{where} claims the same cell as {claimed[key]} ({describe_key(key)})",
-                    expected="one score artefact for each cell",
-                    remedy="keep one of the two, and collect again: "
-                    f"`stp collect {manifest} --out {path}`",
-                )
-            claimed[key], of_file[key] = where, path
-    found = set(database.execute(f"SELECT DISTINCT {_KEYS} FROM scores").fetchall())
-    for key in found - claimed.keys():
-        same = " AND ".join(
-            f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
-            for name, value in zip(CELL_KEYS, key, strict=True)
-        )
-        what = f"rows of a cell that its manifest does not list ({describe_key(key)})"
-        raise _bad_row(database, files, what, same, "the cells of the manifest beside it")
-    for key in claimed.keys() - found:
-        raise StpError(
-            f"{of_file[key]}: no rows of {claimed[key]} ({describe_key(key)})",
-            expected=EXPECTED,
-            remedy=_again(of_file[key]),
-        )
+    """Each cell of a manifest has rows, and each row a cell, of which it says the same."""
+    found = {
+        cell for (cell,) in database.execute("SELECT DISTINCT cell FROM score_rows").fetchall()
+    }
+    if None in found:
+        raise _of_no_cell(database, files)
+    for number, claim in enumerate(claimed, start=1):
+        if number not in found:
+            raise StpError(
+                f"{claim.path}: no rows of {claim.where} ({describe_key(claim.key)})",
+                expected=EXPECTED,
+                remedy=_again(claim.path),
+            )
+
+
+def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpError:
+    """Say what is wrong with the first row that is not that of a cell."""
+    incomplete = " OR ".join(f"{name} IS NULL" for name in CELL_KEYS if name != "seed")
+    unlisted = f"NOT EXISTS (FROM cells c WHERE {_SAME_KEY})"
+    looks = {
+        _INCOMPLETE[0]: (incomplete, _INCOMPLETE[1]),
+        _UNLISTED: (unlisted, "the cells of the manifest beside it"),
+    }
+    for name in ABOUT:
+        same = f"{_SAME_KEY} AND r.{name} IS NOT DISTINCT FROM c.{name}"
+        what = f"{name} is not what its manifest says"
+        looks[what] = (f"NOT EXISTS (FROM cells c WHERE {same})", "what was collected from it")
+    found = (_found(database, files, what, *look) for what, look in looks.items())
+    return next(filter(None, found), StpError(_UNLISTED, expected=EXPECTED, remedy="collect again"))
 
 
 def _check_conventions(
     database: duckdb.DuckDBPyConnection, plans: list[Manifest], files: list[Path]
 ) -> None:
     for dimension, convention in database.execute(
-        "SELECT DISTINCT dimension, convention FROM scores ORDER BY ALL"
+        "SELECT DISTINCT c.dimension, s.convention "
+        "FROM score_rows s JOIN cells c ON c.number = s.cell ORDER BY ALL"
     ).fetchall():
         known = {
             name
@@ -211,9 +273,21 @@ def _bad_row(
     expected: str,
 ) -> StpError:
     """Name the first bad row: only now is it looked for in its file."""
+    found = _found(database, files, what, condition, expected)
+    return found or StpError(what, expected=expected, remedy="collect again")
+
+
+def _found(
+    database: duckdb.DuckDBPyConnection,
+    files: Iterable[Path],
+    what: str,
+    condition: str,
+    expected: str,
+) -> StpError | None:
+    """Name the first row for which a condition is true; None if it is true of none."""
     for path in files:
         found = database.execute(
-            f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) "
+            f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
             f"WHERE {condition} ORDER BY row LIMIT 1"
         ).fetchall()
         for row, *key, convention in found:
@@ -222,7 +296,7 @@ def _bad_row(
                 expected=expected,
                 remedy=_again(path),
             )
-    return StpError(what, expected=expected, remedy="collect again")
+    return None
 
 
 def _numbered(path: Path) -> str:

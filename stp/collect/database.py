@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
-from stp.collect.collected import check, fill
+from stp.collect.collected import check, claims, fill
 from stp.collect.manifest import Manifest, load_manifest, title_of
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
+from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
 from stp.collect.standings import standings
-from stp.collect.views import VIEWS, View, comment_of
+from stp.collect.views import SCORES, VIEWS, View, comment_of
 from stp.disk import beside
 from stp.errors import StpError
 from stp.receipts import again, require_receipt
@@ -75,43 +76,53 @@ def build(
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
     """
     plans = [load_manifest(manifest) for manifest in manifests]
+    claimed = claims(plans, manifests, collected)
     with (
         beside(out) as temporary,
         duckdb.connect(str(temporary)) as database,
-        ThreadPoolExecutor(max_workers=1) as beside_duckdb,
+        ThreadPoolExecutor(max_workers=3) as meanwhile,
     ):
-        reading = beside_duckdb.submit(_described, plans, gaps or Gaps([], [], []))
-        samples = _sample_files(database, plans)
-        database.begin()  # one commit, not one for each of hundreds of comments
-        _create(database, layout.SCORES)
+        _create(database, _FIRST, [])
+        reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
+        naming = meanwhile.submit(_create_others, database)
+        sampling = meanwhile.submit(_sample_files, plans)
+        database.begin()
+        _insert(database, layout.CELLS, _cells(plans))
         fill(database, collected)
-        check(database, plans, manifests, collected)
-        overall = "FROM scores WHERE lead IS NULL AND statistic = 'mean'"
-        distances = database.sql(f"{overall} AND metric = '{METRIC}'").to_arrow_table()
+        check(database, plans, claimed, collected)
+        distances, scores = _overall(database, f"s.metric = '{METRIC}'"), _overall(database)
         matched = matched_distances(plans, distances, cache, report)
-        ranks, comparisons = standings(
-            plans, database.sql(overall).to_arrow_table(), cache and cache.parent, report
-        )
+        ranks, comparisons = standings(plans, scores, cache and cache.parent, report)
+        database.commit()
+        samples = sampling.result()
+        of_people = error_files(cells_of_people(plans))
         rows: dict[str, Rows | pa.Table] = {
             **reading.result(),
             layout.MATCHED_DISTANCES.name: matched,
             layout.RANKS.name: ranks,
             layout.COMPARISONS.name: comparisons,
         }
+        naming.result()
+        database.begin()
         for table in layout.TABLES:
-            if table is not layout.SCORES:
-                _create(database, table, rows[table.name])
-        for view in VIEWS:
-            _create_view(database, view)
+            if table not in _FIRST:
+                _insert(database, table, rows[table.name])
         _create_sample_view(database, samples, _conventions(plans))
+        _create_errors_view(database, of_people)
         database.commit()
+
+
+def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
+    """The means over all lead times, in the order of the collected rows."""
+    return database.sql(
+        f"{SCORES.sql} WHERE s.lead IS NULL AND s.statistic = 'mean' AND {which} ORDER BY s.rowid"
+    ).to_arrow_table()
 
 
 def _described(plans: list[Manifest], gaps: Gaps) -> dict[str, list[dict[str, Any]]]:
     """The rows of all tables that say what the scores are, from manifests and receipts."""
     receipts = _receipts(plans, gaps.finished)
     return {
-        layout.CELLS.name: list(_cells(plans)),
         layout.ARTEFACTS.name: [_artefact(receipt) for receipt in receipts],
         layout.ATTEMPTS.name: list(_attempts(receipts + gaps.tried)),
         layout.MISSING.name: gaps.rows,
@@ -121,32 +132,75 @@ def _described(plans: list[Manifest], gaps: Gaps) -> dict[str, list[dict[str, An
         layout.PUBLISHED.name: list(_published(plans)),
         layout.CONVENTIONS.name: _conventions(plans),
         layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
+        layout.RUNTIME.name: list(runtimes(cells_of_people(plans))),
     }
 
 
+_FIRST = (layout.CELLS, layout.SCORE_ROWS)
+"""Tables that are filled while the others are created."""
+
+
+def _create_others(database: duckdb.DuckDBPyConnection) -> None:
+    """Create all other tables, and the views, over a connection of its own."""
+    with database.cursor() as own:
+        _create(own, [table for table in layout.TABLES if table not in _FIRST], VIEWS)
+
+
 def _create(
-    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | Rows | None = None
+    database: duckdb.DuckDBPyConnection, tables: Iterable[layout.Table], views: Iterable[View]
 ) -> None:
-    """Create one table with its comments, and fill it in the order of ``rows``."""
+    """Create empty tables, and views, with their comments.
+
+    One commit, not one for each of hundreds of comments; and few calls, of which each would wait
+    for the thread that reads receipts.
+    """
+    database.begin()
+    statements = []
+    for table in tables:
+        columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
+        statements.append(f"CREATE TABLE {_identifier(table.name)} ({columns})")
+        comments = {column: comment for column, _, comment in table.columns}
+        statements += _comments("TABLE", table.name, table.comment, comments)
+    described = {view.name: view for view in views}
+    statements += [f"CREATE VIEW {_identifier(view.name)} AS {view.sql}" for view in views]
+    database.execute(";\n".join(statements))
+    found: dict[str, dict[str, str]] = {name: {} for name in described}
+    for name, column in database.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() "
+        "WHERE list_contains(?, table_name) ORDER BY column_index",
+        [list(described)],
+    ).fetchall():
+        # Columns of tables keep the comments that they have there.
+        found[name][column] = comment_of(described[name], column)
+    statements = []
+    for name, view in described.items():
+        statements += _comments("VIEW", name, view.comment, found[name])
+    database.execute(";\n".join(statements))
+    database.commit()
+
+
+def _comments(kind: str, name: str, comment: str, columns: dict[str, str]) -> list[str]:
+    """Statements that comment on a table or view, and on its columns."""
+    one = _identifier(name)
+    return [f"COMMENT ON {kind} {one} IS {_text(comment)}"] + [
+        f"COMMENT ON COLUMN {one}.{_identifier(column)} IS {_text(about)}"
+        for column, about in columns.items()
+    ]
+
+
+def _insert(
+    database: duckdb.DuckDBPyConnection, table: layout.Table, rows: pa.Table | Rows
+) -> None:
+    """Insert rows in their order: a table of Arrow, or a few thousand rows as one text of JSON.
+
+    Arrow, which is faster for millions, imports pandas to read a list.
+    """
     name = _identifier(table.name)
-    columns = ", ".join(f"{_identifier(column)} {kind}" for column, kind, _ in table.columns)
-    database.execute(f"CREATE TABLE {name} ({columns})")
     if isinstance(rows, pa.Table):
         database.register("new_rows", rows)
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
         database.unregister("new_rows")
-    elif rows is not None:
-        _insert(database, table, rows)
-    database.execute(f"COMMENT ON TABLE {name} IS {_text(table.comment)}")
-    for column, _, comment in table.columns:
-        _comment(database, name, column, comment)
-
-
-def _insert(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: Rows) -> None:
-    """Insert a few thousand rows as one text of JSON.
-
-    Arrow, which is faster for millions, imports pandas to read a list.
-    """
+        return
     text = json.dumps(list(rows), allow_nan=False, default=datetime.isoformat)
     as_text = ("JSON", "TIMESTAMP")  # read by the column's own type
     kinds = {name: "VARCHAR" if kind in as_text else kind for name, kind, _ in table.columns}
@@ -155,14 +209,9 @@ def _insert(database: duckdb.DuckDBPyConnection, table: layout.Table, rows: Rows
         for name, kind in kinds.items()
     }
     database.execute(
-        f"INSERT INTO {_identifier(table.name)} BY NAME "
-        "SELECT one.* FROM (SELECT unnest(from_json(?, ?)) AS one)",
+        f"INSERT INTO {name} BY NAME SELECT one.* FROM (SELECT unnest(from_json(?, ?)) AS one)",
         [text, json.dumps([structure])],
     )
-
-
-def _comment(database: duckdb.DuckDBPyConnection, name: str, column: str, comment: str) -> None:
-    database.execute(f"COMMENT ON COLUMN {name}.{_identifier(column)} IS {_text(comment)}")
 
 
 def _identifier(name: str) -> str:
@@ -174,9 +223,12 @@ def _text(value: str) -> str:
 
 
 def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+    number = 0
     for plan in plans:
         for cell in plan["cells"]:
+            number += 1
             row = {name: cell["key"][name] for name in CELL_KEYS}
+            row["number"] = number
             for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
@@ -354,32 +406,37 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_files(
-    database: duckdb.DuckDBPyConnection, plans: list[Manifest]
-) -> dict[str, list[Path]]:
-    """The files of per-sample scores, found to be of the right schema."""
-    folders = {
-        kind: [cell[kind] for plan in plans for cell in plan["cells"] if cell.get(kind)]
-        for kind in ("scores", "perceptual")
-    }
-    paths = {
-        kind: [Path(folder, SAMPLE_SCORES).absolute() for folder in found]
-        for kind, found in folders.items()
-    }
-    # Most are alike, and DuckDB reads hundreds of schemas at once: one of each kind is looked at.
-    listed = ", ".join(_text(str(path)) for found in paths.values() for path in found)
+def _sample_files(plans: list[Manifest]) -> dict[str, list[list[Path]]]:
+    """The files of per-sample scores of either kind, found to be right, those of a schema together.
+
+    Most are alike: of each kind that a writer says to have written, one is looked at.
+    """
+    files: dict[str, list[list[Path]]] = {"scores": [], "perceptual": []}
+    for kind, groups in files.items():
+        schemas: list[pa.Schema] = []
+        known: dict[bytes, int] = {}
+        for folder in (cell[kind] for plan in plans for cell in plan["cells"] if cell.get(kind)):
+            path = Path(folder, SAMPLE_SCORES).absolute()
+            stated = _stated_schema(path)
+            group = known.get(stated) if stated else None
+            if group is None:
+                sample_file(Path(folder))
+                schema = pq.read_schema(path).remove_metadata()
+                if schema not in schemas:
+                    schemas.append(schema)
+                    groups.append([])
+                group = schemas.index(schema)
+                known |= {stated: group} if stated else {}
+            groups[group].append(path)
+    return files
+
+
+def _stated_schema(path: Path) -> bytes | None:
+    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file."""
     try:
-        alike = database.execute(
-            "SELECT min(file_name) FROM ("
-            "SELECT file_name, list((name, type, num_children)) AS told "
-            f"FROM parquet_schema([{listed}]) GROUP BY file_name) GROUP BY told"
-        ).fetchall()
-        looked_at = [Path(name).parent for (name,) in alike]
-    except duckdb.Error:  # it is found out below which of them is damaged
-        looked_at = [path.parent for found in paths.values() for path in found]
-    for folder in looked_at:
-        sample_file(folder)
-    return paths
+        return (pq.read_metadata(path).metadata or {}).get(b"ARROW:schema")
+    except (pa.ArrowException, OSError):
+        return None
 
 
 def sample_file(folder: Path) -> Path:
@@ -409,47 +466,51 @@ def sample_file(folder: Path) -> Path:
     return path
 
 
-def _create_view(database: duckdb.DuckDBPyConnection, view: View) -> None:
-    """Create a view with its comments; columns of tables keep those that they have there."""
-    name = _identifier(view.name)
-    database.execute(f"CREATE VIEW {name} AS {view.sql}")
-    database.execute(f"COMMENT ON VIEW {name} IS {_text(view.comment)}")
-    for column, *_ in database.execute(f"DESCRIBE {name}").fetchall():
-        _comment(database, name, column, comment_of(view, column))
+def _create_errors_view(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
+    """Create the view over errors of people, which stay where they were written."""
+    view = layout.PERSON_ERRORS
+    comments = {name: about for name, _, about in view.columns}
+    statements = [f"CREATE VIEW {_identifier(view.name)} AS {errors_query(files)}"]
+    statements += _comments("VIEW", view.name, view.comment, comments)
+    database.execute(";".join(statements))
 
 
 def _create_sample_view(
     database: duckdb.DuckDBPyConnection,
-    paths: dict[str, list[Path]],
+    files: dict[str, list[list[Path]]],
     conventions: list[dict[str, Any]],
 ) -> None:
     """Create the view over the per-sample files: absolute paths, valid from any folder.
 
-    Perceptual scores have files of their own; in the view they stand beside the others.
+    DuckDB looks at the first file of each group only, which is why they are alike. Perceptual
+    scores have files of their own; in the view they stand beside the others.
     """
 
     def read(kind: str) -> str:
-        listed = ", ".join(_text(str(path)) for path in paths[kind])
-        return f"read_parquet([{listed}], union_by_name=true, hive_partitioning=false)"
+        listed = (", ".join(_text(str(path)) for path in group) for group in files[kind])
+        return " UNION ALL BY NAME ".join(
+            f"SELECT * FROM read_parquet([{paths}], hive_partitioning=false)" for paths in listed
+        )
 
-    rows = f"SELECT * FROM {read('scores')}"
-    if paths["perceptual"]:
+    rows = read("scores")
+    if files["perceptual"]:
         same = " AND ".join(
             f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in layout.SAMPLE_COLUMNS
         )
         keys = ", ".join(layout.SAMPLE_COLUMNS)
         rows = (
-            f"SELECT a.*, b.* EXCLUDE ({keys}) FROM {read('scores')} a "
-            f"LEFT JOIN {read('perceptual')} b ON {same}"
+            f"SELECT a.*, b.* EXCLUDE ({keys}) FROM ({read('scores')}) a "
+            f"LEFT JOIN ({read('perceptual')}) b ON {same}"
         )
     database.execute(f"CREATE VIEW sample_scores AS {rows}")
-    columns = [row[0] for row in database.execute("DESCRIBE sample_scores").fetchall()]
-    database.execute(f"COMMENT ON VIEW sample_scores IS {_text(layout.SAMPLE_SCORES_COMMENT)}")
     titles = {row["convention"]: row["title"] or row["description"] for row in conventions}
-    for column in columns:
+    comments = {}
+    for column, *_ in database.execute("DESCRIBE sample_scores").fetchall():
         comment = layout.SAMPLE_COLUMNS.get(column)
         if comment is None:
             convention = ".".join(column.split(".")[:2])
             title = titles.get(convention)
             comment = f"{column} of each lead time" + (f": {title}." if title else ".")
-        _comment(database, "sample_scores", column, comment)
+        comments[column] = comment
+    statements = _comments("VIEW", "sample_scores", layout.SAMPLE_SCORES_COMMENT, comments)
+    database.execute(";\n".join(statements))

@@ -40,11 +40,18 @@ _SOURCE = (
     ("leaky", "BOOLEAN", "True if test samples overlap with training data."),
 )
 
-SCORES = Table(
-    "scores",
-    "One row per cell, convention, variable, level, threshold, lead time and statistic.",
+ABOUT = tuple(name for name, *_ in _SOURCE)
+"""What rows of scores say of the cell besides its key."""
+
+SCORES_COMMENT = (
+    "One row per cell, convention, variable, level, threshold, lead time and statistic."
+)
+SCORE_ROWS = Table(
+    "score_rows",
+    "What view scores is made of: its rows, with a number for all that they share with their cell. "
+    "(Sixteen columns less in a million rows are half of the time of a rebuild.) Ask scores.",
     (
-        *KEY_COLUMNS,
+        ("cell", "BIGINT", "Number of the cell; see cells."),
         ("metric", "VARCHAR", "Metric: the part of the convention before the dot."),
         ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
         ("variable", "VARCHAR", "Physical variable; NULL for all channels together."),
@@ -54,12 +61,12 @@ SCORES = Table(
         (
             "statistic",
             "VARCHAR",
-            "mean over samples, or ci95_low, ci95_high: bootstrap over clusters.",
+            "mean over samples, or ci95_low, ci95_high: bootstrap over clusters; of people also "
+            "sd, the standard deviation over samples (ddof 0).",
         ),
         ("value", "DOUBLE", "The value; NULL always has a reason."),
         ("n", "BIGINT", "Samples behind a mean; clusters behind an interval."),
         ("reason", "VARCHAR", "Why value is NULL."),
-        *_SOURCE,
         ("scores_fingerprint", "VARCHAR", "Fingerprint of the score artefact; see artefacts."),
     ),
 )
@@ -69,6 +76,7 @@ CELLS = Table(
     "One row per cell: what was evaluated, on which bytes, and from which artefacts.",
     (
         *KEY_COLUMNS,
+        ("number", "BIGINT", "Number of the cell in this store, from 1; see score_rows."),
         ("tested", "VARCHAR", "What was tested, for people, e.g. KITTI -> Caltech."),
         ("case_name", "VARCHAR", "The same in names of figures and for stp compare --on."),
         *_SOURCE,
@@ -396,6 +404,49 @@ COMPARISONS = Table(
     ),
 )
 
+RUNTIME = Table(
+    "runtime",
+    "How long a predictor of people takes for one scenario: one row per cell and number of people. "
+    "Measured where predictions were made, one scenario at a time, after a first time that does "
+    "not count; it differs from run to run.",
+    (
+        *KEY_COLUMNS,
+        *(column for column in _SOURCE if column[0] in ("source", "release", "protocol")),
+        ("people", "BIGINT", "People in the scenario."),
+        ("milliseconds", "DOUBLE", "Of one scenario, all people and lead times; median."),
+        ("low", "DOUBLE", "Lower quartile."),
+        ("high", "DOUBLE", "Upper quartile."),
+        ("least", "DOUBLE", "The least of all: beside other jobs, the nearest to a quiet machine."),
+        ("scenarios", "BIGINT", "Scenarios that were measured."),
+        ("measurements", "BIGINT", "Measurements, of all of them together."),
+        ("samples", "BIGINT", "Samples that are drawn of each prediction."),
+        ("threads", "BIGINT", "CPU threads."),
+        ("host", "VARCHAR", "Machine."),
+        ("processor", "VARCHAR", "Its processor."),
+        ("device", "VARCHAR", "cpu, or the name of a GPU that was at hand."),
+        ("predictions_fingerprint", "VARCHAR", "Of the artefact that it was measured in."),
+    ),
+)
+
+PERSON_ERRORS = Table(
+    "person_errors",
+    "One row per cell of people, scenario, person, lead time and sample: the distance between "
+    "predicted and true position. A view of the parquet files in the store, which must stay where "
+    "they are; docs/person_errors.md has queries.",
+    (
+        *KEY_COLUMNS,
+        ("scenario", "BIGINT", "Number of the scenario, from 0."),
+        ("start_frame", "BIGINT", "Its first observed frame."),
+        ("episode", "BIGINT", "Scenarios that overlap in time share one; unit of the bootstrap."),
+        ("person", "BIGINT", "Person, as the raw data number them."),
+        ("lead", "BIGINT", "Lead time in steps, from 1."),
+        ("lead_seconds", "DOUBLE", "The same in seconds."),
+        ("sample", "BIGINT", "Sample of the prediction, from 0."),
+        ("error", "DOUBLE", "Metres."),
+    ),
+)
+"""The layout of a view, not of a table."""
+
 PAPER_VALUES_COMMENT = (
     "One row per side (ours, published), model of the paper and place of its results tables, "
     "whether there is a value or not; ranks among the models of the paper."
@@ -456,7 +507,7 @@ SAMPLE_COLUMNS = {
 }
 TABLES = (
     CELLS,
-    SCORES,
+    SCORE_ROWS,
     MISSING,
     ARTEFACTS,
     ATTEMPTS,
@@ -469,5 +520,6 @@ TABLES = (
     MATCHED_DISTANCES,
     RANKS,
     COMPARISONS,
+    RUNTIME,
 )
 """All tables, for people in this order."""

@@ -8,7 +8,7 @@ from typing import Any
 from stp.errors import StpError
 from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
-from stp.setting import case_name, setting_of, split_threshold
+from stp.setting import case_name, people_case, setting_of, split_threshold
 
 NEEDED = (
     "dimension",
@@ -112,7 +112,9 @@ def title_of(manifest: Manifest, cell: Cell) -> str:
         parts.append(key["subset"].replace("_", " "))
     interval = setting_of(key["setting"]).get("interval")
     parts += [] if interval is None else [f"interval {interval}"]
-    return ", ".join(parts)
+    setting = setting_of(key["setting"])
+    parts += [f"{setting['observe']} observed"] if "observe" in setting else []
+    return ", ".join([*parts, *people_case(setting)])
 
 
 def forecast_recipe(cell: Cell) -> dict[str, Any]:
@@ -189,5 +191,10 @@ def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
             expected=f"one of {', '.join(sorted(manifest['tables']))}",
             remedy="add the table to the configuration, or name another one",
         )
-    shown: dict[str, str] = manifest["tables"][table]["columns"].get(cell["key"]["tested_on"], {})
+    known, tested = manifest["tables"][table], cell["key"]["tested_on"]
+    shown: dict[str, str] = known["columns"].get(tested, {})
+    samples = cell.get("samples", 1)
+    if samples > 1:  # a name without the number of samples would compare what cannot be compared
+        of_several = known.get("sampled", {}).get(tested, {})
+        shown = shown | {column.format(K=samples): what for column, what in of_several.items()}
     return shown

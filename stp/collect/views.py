@@ -56,6 +56,19 @@ WHERE lead IS {where}
 GROUP BY ALL"""
 
 
+SCORES = View(
+    "scores",
+    layout.SCORES_COMMENT,
+    f"""
+SELECT
+    {", ".join(f"c.{name}" for name in CELL_KEYS)},
+    s.metric, s.convention, s.variable, s.level, s.lead, s.threshold, s.statistic,
+    s.value, s.n, s.reason,
+    {", ".join(f"c.{name}" for name in layout.ABOUT)}, s.scores_fingerprint
+FROM score_rows s JOIN cells c ON c.number = s.cell""",
+    {name: comment for name, _, comment in layout.SCORE_ROWS.columns if name != "cell"},
+)
+
 OVERALL = View(
     "overall",
     "One row per cell, convention, variable, level and threshold: all lead times together.",
@@ -436,6 +449,7 @@ GROUP BY ALL""",
 )
 
 VIEWS = (
+    SCORES,
     View("paper_values", layout.PAPER_VALUES_COMMENT, PAPER_VALUES, layout.PAPER_VALUES_COLUMNS),
     View(
         "paper_changes", layout.PAPER_CHANGES_COMMENT, PAPER_CHANGES, layout.PAPER_CHANGES_COLUMNS

@@ -167,6 +167,8 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
 
 
 DIMENSIONS: tuple[str, ...] = get_args(Dimension)
+ATLAS = "atlas"
+"""All dimensions of Atlas have the same rules."""
 SHARED = "shared"
 """Stands for a dimension: what all of them use."""
 
@@ -183,7 +185,7 @@ def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
         if entry.rule in ("collect", "render"):
             dimension = entry.what
         elif entry.rule.startswith(("predict_", "score_")):
-            own = [name for name in DIMENSIONS if entry.rule.endswith(f"_{name}")]
+            own = [name for name in (*DIMENSIONS, ATLAS) if entry.rule.endswith(f"_{name}")]
             stage, dimension = entry.rule.removesuffix(f"_{own[0]}"), own[0]
         of_stage = counted.setdefault(stage.replace("_", ", "), {})
         of_stage[dimension] = of_stage.get(dimension, 0) + 1

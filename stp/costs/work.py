@@ -29,6 +29,12 @@ PASS_SHARE = 0.5
 """Part of the work of a pass that does not depend on how many frames it is shown."""
 
 
+TRIAL_MB = 20.0
+"""One trial of a calibration takes as long as a pass over so many MB of frames, about 0.1 s."""
+PEOPLE_MB = 10.0
+"""Size of a table of people, about."""
+
+
 @dataclass(frozen=True)
 class Work:
     """What one job has to do.
@@ -76,6 +82,8 @@ class Workload:
 
     def of(self, artefact: Artefact) -> Work:
         """The work of making an artefact."""
+        if artefact.is_of_people:
+            return self._people(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)
         return work
 
@@ -96,6 +104,17 @@ class Workload:
             bytes=prepared * MB,
             batch_mb=raw_mb + prepared,
             unknown=unknown + self.facts.clips(artefact).assumed,
+        )
+
+    def _people(self, artefact: Artefact) -> Work:
+        """Tracks are small, and predictors of people quick: seconds, whatever is done with them."""
+        trials = artefact.recipe.get("train", {}).get("trials", 0)
+        return Work(
+            "frames_mb",
+            TRIAL_MB * trials,
+            bytes=PEOPLE_MB * MB,
+            batch_mb=PEOPLE_MB,
+            unknown=("tracks of people: seconds, or minutes of calibration",),
         )
 
     def _train(self, artefact: Artefact) -> Work:

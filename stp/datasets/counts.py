@@ -104,7 +104,9 @@ def look(plan: Plan, name: str) -> Known:
     except StpError as error:
         reason = _shortened(error)
     folder = plan.store / plan.data(name).folder
-    return Known(name, planned, reason, Prepared(folder) if store.is_complete(folder) else None)
+    of_frames = plan.config.datasets[name].kind == "frames"
+    is_there = of_frames and store.is_complete(folder)
+    return Known(name, planned, reason, Prepared(folder) if is_there else None)
 
 
 def promise(plan: Plan, name: str) -> Planned:

@@ -19,6 +19,7 @@ DOMAINS = {
     "driving": "driving",
     "traffic": "traffic",
     "weather": "weather and climate",
+    "people": "people",
     "own": "own data",
 }
 ACCESS = ("open", "registration", "manual")
@@ -35,6 +36,9 @@ Every dataset goes from its official raw format to `frames.zarr` (chunked, plain
 stp fetch kth --configfile config/paper.yaml
 stp prepare kth --configfile config/paper.yaml
 ```
+
+Tracks of people become `tracks.parquet` instead, with obstacles, goals and a semantic grid beside
+it where there are such; `stp data` and `stp show` count their scenarios.
 
 What is open is downloaded and verified; for the rest, `stp fetch` says where to register and where
 to put the files. `stp fetch --check kth` reports what is present, missing or damaged.
@@ -65,7 +69,7 @@ def page(config: Config) -> str:
             DOMAINS.get(dataset.domain, dataset.domain),
             _access(official),
             _size(official),
-            " x ".join(map(str, dataset.shape)),
+            " x ".join(map(str, dataset.shape)) if dataset.kind == "frames" else "x, y of people",
             f"{dataset.context} -> {dataset.horizon}",
             dataset.licence or "not stated",
         )
@@ -86,13 +90,16 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
         yield f"Licence: {dataset.licence}."
     yield ""
     channels, height, width = dataset.shape
+    what = f"frames of {channels} x {height} x {width} (channels, height, width)"
+    if dataset.kind == "tracks":
+        what = "positions of each person"
     yield (
-        f"**Protocol.** {dataset.context} -> {dataset.horizon} frames of {channels} x {height} x "
-        f"{width} (channels, height, width); units: {dataset.units}. {dataset.protocol_source}. "
-        f"Reader: `stp/prepare/{dataset.reader or name}.py`."
+        f"**Protocol.** {dataset.context} -> {dataset.horizon} {what}; units: {dataset.units}. "
+        f"{dataset.protocol_source}. Reader: `stp/prepare/{dataset.reader or name}.py`."
     )
-    yield ""
-    yield from _counts(dataset)
+    if dataset.kind == "frames":
+        yield ""
+        yield from _counts(dataset)
     yield from _subsets(dataset)
     for label, release in dataset.releases.items():
         yield from _release(label, release, label == dataset.release)
@@ -121,6 +128,10 @@ def _counts(dataset: Dataset) -> Iterator[str]:
 
 
 def _subsets(dataset: Dataset) -> Iterator[str]:
+    if dataset.kind == "tracks":
+        yield from ("", "**Protocols**, of a test and of a calibration:", "")
+        yield from (f"- `{label}`: {subset.title}" for label, subset in dataset.subsets.items())
+        return
     kinds = (
         ("Subsets of the test, or for evaluation only", dataset.subsets),
         ("Other training and validation clips", dataset.train_subsets),
@@ -205,12 +216,16 @@ def _official(dataset: Dataset) -> Release:
 
 def _access(release: Release) -> str:
     """The most laborious access of its files."""
+    if release.generator:
+        return "made here"
     found = {file.access for file in release.files}
     found |= {archive.access for archive in release.archives}
     return max(found, key=ACCESS.index) if found else "not declared"
 
 
 def _size(release: Release) -> str:
+    if release.generator:
+        return "-"
     if release.raw_gb:
         return f"about {size_text(release.raw_gb * 1e9)}".replace(".0 ", " ")
     sizes = [file.bytes for file in release.files]

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from stp import store
 from stp.cells import Artefact, Plan
 from stp.config import check_known
+from stp.datasets import tracks
 from stp.datasets.counts import Known, Row, look, rows
 from stp.datasets.leakage import Shared, report
 from stp.datasets.table import number, share, table
@@ -14,6 +15,7 @@ from stp.receipts import require_receipt
 from stp.upkeep.inventory import size_text
 
 STRICT = "strict"
+NOT_PREPARED = "known when it is prepared"
 WIDTH = 120
 """Characters of a line in a file."""
 
@@ -51,6 +53,12 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
     counts: list[Row] = []
     leaks: dict[str, Leakage] = {}
     for name in names or plan.config.datasets:
+        if tracks.is_of_people(plan, name):
+            counts += tracks.rows(plan, name)
+            if leakage or len(names) == 1:
+                found = tracks.facts(plan, name)
+                leaks[name] = Leakage([], [], tracks.leakage(found) if found else NOT_PREPARED)
+            continue
         known = look(plan, name)
         counts += rows(plan, known)
         if leakage or len(names) == 1:
@@ -73,6 +81,9 @@ def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[st
             name: {**found._asdict(), "shared": [pair.as_json() for pair in found.shared]}
             for name, found in leaks.items()
         },
+        "tracks": {
+            name: tracks.facts(plan, name) for name in leaks if tracks.is_of_people(plan, name)
+        },
     }
 
 
@@ -81,7 +92,10 @@ def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) 
     yield from count_lines(plan, counts, width)
     for name, found in leaks.items():
         yield ""
-        yield from leakage_lines(plan, name, found, width)
+        if tracks.is_of_people(plan, name):
+            yield from tracks.lines(plan, name, width)
+        else:
+            yield from leakage_lines(plan, name, found, width)
 
 
 def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
@@ -160,8 +174,12 @@ def prepared_text(plan: Plan) -> str:
     header = ("dataset", "source", "shape", "frames -> frames", "size", "release, folder")
     cells, counts, leaks = [], [], []
     for artefact in wanted:
-        known = look(plan, artefact.dataset)
         cells.append(_summary(plan, artefact))
+        if tracks.is_of_people(plan, artefact.dataset):
+            counts += tracks.rows(plan, artefact.dataset)
+            leaks += ["", *tracks.lines(plan, artefact.dataset, WIDTH)]
+            continue
+        known = look(plan, artefact.dataset)
         counts += rows(plan, known)
         leaks += ["", *leakage_lines(plan, artefact.dataset, _leaks(known), WIDTH)]
     text = [
@@ -181,7 +199,7 @@ def _summary(plan: Plan, artefact: Artefact) -> tuple[str, ...]:
     return (
         artefact.dataset,
         recipe["source"],
-        " x ".join(map(str, recipe["shape"])),
+        " x ".join(map(str, recipe["shape"])) if "shape" in recipe else "people",
         f"{recipe['context']} -> {recipe['horizon']}",
         size_text(sum(entry["bytes"] for entry in files)),
         f"{recipe['release']}, {artefact.folder}",

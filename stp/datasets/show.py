@@ -31,7 +31,8 @@ def show(
     Args:
         plan: of a scale.
         name: the dataset.
-        out: .png for a contact sheet, .gif or .mp4 for moving pictures.
+        out: .png for a contact sheet, .gif or .mp4 for moving pictures. Of people: all tracks over
+            the map (also .svg and .pdf), or the moments in which most people are there.
         split: train, val, test, or another split of its index.
         clips: how many, spread evenly over the split.
         variable: the only one to draw; by default all of up to two, or the first one.
@@ -44,7 +45,8 @@ def show(
         StpError: the dataset is not prepared, or a name is not known.
     """
     check_known(name, plan.config.datasets, "dataset", "stp show")
-    if out.suffix not in FORMATS:
+    of_people = plan.config.datasets[name].kind == "tracks"
+    if out.suffix not in FORMATS and not of_people:  # of people, drawings can be .svg and .pdf
         raise StpError(
             f"{out}: unknown kind of picture {out.suffix!r}", expected=" or ".join(FORMATS)
         )
@@ -57,6 +59,12 @@ def show(
             remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
             + f"run `stp fetch {name}` and `stp prepare {name}`",
         )
+    if of_people:
+        from stp.motion.drawing import write_place
+        from stp.motion.prepared import read
+
+        write_place(read(folder), out)
+        return out
     sheet = look(Prepared(folder), name, split, clips, variable, level)
     from stp.datasets import drawing, movie
 

@@ -5,7 +5,8 @@ and means over people or over scenarios, follow from it.
 """
 
 import numpy as np
-from scipy.stats import multivariate_normal
+
+from stp.motion.densities import Mixture
 
 REGULAR = 1e-6
 """Square metres that are added to the variances of a fitted Gaussian, as scikit-learn does."""
@@ -96,13 +97,13 @@ def final_gaussian_nlp(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
     """
     if len(predicted) < 3:
         raise ValueError(f"{len(predicted)} samples have no covariance: at least 3 are needed")
-    last, truth = predicted[..., -1, :], future[..., -1, :]
-    found = np.full(truth.shape[:-1], np.nan)
-    for place in zip(*np.nonzero(np.isfinite(truth).all(axis=-1)), strict=True):
-        samples = last[(slice(None), *place)]
-        spread = np.cov(samples.T, bias=True) + REGULAR * np.eye(2)
-        found[place] = -multivariate_normal(samples.mean(axis=0), spread).logpdf(truth[place])
-    return found
+    last, truth = predicted[..., -1:, :], future[..., -1:, :]
+    mean = last.mean(axis=0)
+    apart = last - mean
+    spread = np.einsum("ksnta,ksntb->sntab", apart, apart) / len(last) + REGULAR * np.eye(2)
+    weights = np.ones((*mean.shape[:-1], 1))
+    fitted = Mixture(weights, mean[..., None, :], spread[..., None, :, :])
+    return -fitted.log_density(truth)[..., 0]
 
 
 def collisions(predicted: np.ndarray, apart: float = 0.5) -> np.ndarray:

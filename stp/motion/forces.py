@@ -75,7 +75,13 @@ def drive(velocity: np.ndarray, wanted: np.ndarray, body: Body) -> np.ndarray:
     return np.asarray(body.mass / body.relaxation * (wanted - velocity))
 
 
-def walk(scenarios: Scenarios, steps: int, force: Force, body: Body) -> np.ndarray:
+def walk(
+    scenarios: Scenarios,
+    steps: int,
+    force: Force,
+    body: Body,
+    jitter: np.ndarray | None = None,
+) -> np.ndarray:
     """Let people walk: all at once, from where they were (semi-implicit Euler).
 
     Args:
@@ -83,6 +89,7 @@ def walk(scenarios: Scenarios, steps: int, force: Force, body: Body) -> np.ndarr
         steps: future positions.
         force: on each person, without the drive.
         body: of everybody.
+        jitter: what moves people besides, at each step, (S, N, steps, 2), metres.
 
     Returns:
         (S, N, steps, 2), metres.
@@ -100,5 +107,7 @@ def walk(scenarios: Scenarios, steps: int, force: Force, body: Body) -> np.ndarr
             speed > limit, velocity * limit / np.where(speed > 0, speed, 1), velocity
         )
         position = position + velocity * scenarios.dt
+        if jitter is not None:
+            position = position + jitter[:, :, step]
         path[:, :, step] = position
     return path

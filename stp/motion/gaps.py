@@ -54,8 +54,8 @@ def _filled(
     for before in unlike(frames):
         gap = frames[before + 1] - frames[before]
         if gap <= longest:
-            count = int(gap / tracks.step)
-            new.append(np.linspace(frames[before], frames[before + 1], count + 1)[1:-1])
+            count = int(gap / tracks.step + 1)
+            new.append(np.linspace(frames[before], frames[before + 1], count)[1:-1])
     every = np.sort(np.concatenate(new))
     made = [np.interp(every, frames, positions[:, axis]) for axis in (0, 1)]
     return every, np.stack(made, axis=1)

@@ -26,6 +26,13 @@ class Obstacles:
     def _tree(self) -> cKDTree:
         return cKDTree(self.position)
 
+    @cached_property
+    def spacing(self) -> float:
+        """Metres from one centre to the next, on the median."""
+        if len(self.position) < 2:
+            return 0.0
+        return float(np.median(self._tree.query(self.position, k=2)[0][:, 1]))
+
     def nearest(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Find the obstacle whose centre is the nearest.
 

@@ -1,6 +1,6 @@
 """Scenarios: moments in which everybody present was seen long enough, and their future too.
 
-Two protocols cut them from tracks:
+Three protocols cut them from tracks:
 
 ``atlas-paper``
     as the released code of Atlas: gaps are filled and tracks smoothed as a whole before they are
@@ -9,14 +9,20 @@ Two protocols cut them from tracks:
     nothing of the future is in what a predictor is given: gaps of the observation are filled, and
     it is smoothed, from observed positions alone; the truth is as it was detected, with its gaps
     filled.
+``strict-relaxed``
+    as ``strict``, but for crowds, in which somebody always comes or goes.
 
-Both demand the same of a scenario (Atlas, section III, and its released code): whoever is there
-during the observation is there in all of it, and in all of the future; else there is no scenario.
+The first two demand the same of a scenario (Atlas, section III, and its released code): whoever is
+there during the observation is there in all of it, and in all of the future; else there is no
+scenario. The third one gives a predictor all people who are there in all of the observation, looks
+at the predictions of those who are there in all of the future too, and counts those who are there
+in a part of the observation only, of whom no predictor is told.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+from zlib import crc32
 
 import numpy as np
 
@@ -25,7 +31,7 @@ from stp.motion.gaps import LONGEST_GAP, filled
 from stp.motion.smoothing import box, whole_tracks
 from stp.motion.tracks import Tracks
 
-Protocol = Literal["atlas-paper", "strict"]
+Protocol = Literal["atlas-paper", "strict", "strict-relaxed"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +42,13 @@ class Scenarios:
         start: first observed frame of each, (S,).
         person: int64 (S, N); -1 where nobody is.
         observed: float64 (S, N, O, 2), metres; NaN where nobody is.
-        future: float64 (S, N, T, 2), metres; NaN where nobody is.
+        future: float64 (S, N, T, 2), metres; NaN where nobody is, and under ``strict-relaxed``
+            of those who are not there in all of it.
         episode: int64 (S,): scenarios that overlap with each other share a number.
         dt: seconds between two positions.
         looked_at: start frames that were tried.
+        left_out: int64 (S,): people who are there in a part of the observation only; None where
+            there is no scenario with such people.
     """
 
     start: np.ndarray
@@ -49,6 +58,7 @@ class Scenarios:
     episode: np.ndarray
     dt: float
     looked_at: int
+    left_out: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.start)
@@ -58,20 +68,28 @@ class Scenarios:
         """Whether there is somebody, (S, N)."""
         return self.person >= 0
 
+    @property
+    def followed(self) -> np.ndarray:
+        """Whether there is somebody whose future is known, (S, N)."""
+        return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
+
     def batches(self, size: int) -> Iterator["Scenarios"]:
         """The scenarios in pieces of at most ``size``, without places that nobody fills."""
         for begin in range(0, len(self), size):
-            chosen = slice(begin, begin + size)
-            people = int(self.present[chosen].sum(axis=1).max(initial=0))
-            yield Scenarios(
-                self.start[chosen],
-                self.person[chosen, :people],
-                self.observed[chosen, :people],
-                self.future[chosen, :people],
-                self.episode[chosen],
-                self.dt,
-                self.looked_at,
-            )
+            yield self.chosen(slice(begin, begin + size))
+
+    def chosen(self, rows: slice | np.ndarray) -> "Scenarios":
+        """Some of the scenarios, without places that none of them fills."""
+        people = int(self.present[rows].sum(axis=1).max(initial=0))
+        return replace(
+            self,
+            start=self.start[rows],
+            person=self.person[rows, :people],
+            observed=self.observed[rows, :people],
+            future=self.future[rows, :people],
+            episode=self.episode[rows],
+            left_out=None if self.left_out is None else self.left_out[rows],
+        )
 
 
 def extract(
@@ -84,6 +102,8 @@ def extract(
     fewest: int = 2,
     noise: float = 0.0,
     seed: int = 0,
+    name: str = "",
+    decimate: int = 1,
 ) -> Scenarios:
     """Cut scenarios from tracks.
 
@@ -93,10 +113,15 @@ def extract(
         predict: future positions, T.
         protocol: see above.
         smooth: width of the box filter, in samples; 0 for none.
-        fewest: people that a scenario has at least.
+        fewest: people that a scenario has at least; under ``strict-relaxed``, whose future is
+            known.
         noise: standard deviation in metres that is added to observed positions. Under
             ``atlas-paper`` it is divided by the annotations per second, as in the released code.
-        seed: of the noise; that of a scenario depends on its start frame and this seed alone.
+        seed: of the noise; that of a scenario depends on this, on ``name``, its start frame and
+            ``noise`` alone.
+        name: of the dataset.
+        decimate: keep every so many annotations. Moments are those of all of them, as in the
+            released code.
 
     Raises:
         StpError: there are no tracks, or a length is not positive.
@@ -109,37 +134,47 @@ def extract(
     if not len(tracks):
         raise StpError("no detections to cut scenarios from", expected="at least one")
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
-    if protocol == "atlas-paper":
+    if decimate > 1:
+        tracks = tracks.decimated(decimate)
+    released = protocol == "atlas-paper"
+    if released:
         tracks = whole_tracks(filled(tracks), smooth)
     starts = np.arange(first, last, tracks.step)
     groups = tracks.people()
-    cut = _detected if protocol == "atlas-paper" else _resampled
+    cut = _detected if released else _resampled
     pieces = [_Piece(tracks, rows, starts, observe, predict) for rows in groups.values()]
-    whole = np.stack([piece.whole(protocol) for piece in pieces])
-    absent = np.stack([piece.seen == 0 for piece in pieces])
-    good = (whole | absent).all(axis=0) & (whole.sum(axis=0) >= fewest)
+    parts = [piece.detected() if released else piece.filled() for piece in pieces]
+    seen, followed = (np.stack(part) for part in zip(*parts, strict=True))
+    whole = seen & followed
+    partly = np.stack([piece.seen > 0 for piece in pieces]) & ~seen
+    good = whole.sum(axis=0) >= fewest
+    if protocol != "strict-relaxed":
+        good &= ~(partly | (seen & ~followed)).any(axis=0)
     kept = np.flatnonzero(good)
-    most = int(whole[:, kept].sum(axis=0).max(initial=0))
+    most = int(seen[:, kept].sum(axis=0).max(initial=0))
     person = np.full((len(kept), most), -1, np.int64)
     positions = np.full((len(kept), most, observe + predict, 2), np.nan)
     names = np.array(list(groups))
     for place, moment in enumerate(kept):
-        here = np.flatnonzero(whole[:, moment])
+        here = np.flatnonzero(seen[:, moment])
         person[place, : len(here)] = names[here]
         for column, number in enumerate(here):
             positions[place, column] = cut(pieces[number], int(moment))
+            if not followed[number, moment]:
+                positions[place, column, observe:] = np.nan
     observed, future = positions[:, :, :observe], positions[:, :, observe:]
-    if protocol == "strict":
+    if not released:
         observed = box(observed, smooth)
-    else:
-        noise *= tracks.dt
     if noise:
-        observed = observed + _noise(starts[kept], observed.shape[1:], noise, seed)
+        sigma = noise * tracks.dt if released else noise
+        key = [seed, crc32(name.encode()), round(noise * 1e6)]
+        observed = observed + _noise(starts[kept], observed.shape[1:], sigma, key)
     span = (observe + predict) * tracks.step
     episode = np.cumsum(np.diff(starts[kept], prepend=starts[kept][:1]) >= span)
     return Scenarios(
-        starts[kept], person, observed, future, episode, tracks.dt, looked_at=len(starts)
-    )
+        starts[kept], person, observed, future, episode, tracks.dt, looked_at=len(starts),
+        left_out=partly[:, kept].sum(axis=0) if protocol == "strict-relaxed" else None,
+    )  # fmt: skip
 
 
 class _Piece:
@@ -165,12 +200,16 @@ class _Piece:
         end = np.searchsorted(self.frame, middle + predict * tracks.step)
         self.seen, self.follow = self.middle - self.first, end - self.middle
 
-    def whole(self, protocol: Protocol) -> np.ndarray:
-        """Whether the person is there in all of each window, (starts,)."""
-        if protocol == "atlas-paper":
-            return np.asarray((self.seen >= self.observe) & (self.follow >= self.predict))
-        # Gaps may be filled. What a predictor is given begins and ends with detections, so that no
-        # future fills it; the truth may begin within a gap, after the last observed position.
+    def detected(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether there are as many detections as positions, (starts,): observed and future."""
+        return self.seen >= self.observe, self.follow >= self.predict
+
+    def filled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the person is there in all of each window, (starts,): observation and future.
+
+        Gaps may be filled. What a predictor is given begins and ends with detections, so that no
+        future fills it; the truth may begin within a gap, after the last observed position.
+        """
         begin = self.frame[np.minimum(self.first, len(self.frame) - 1)]
         wide = np.cumsum(np.diff(self.frame, prepend=self.frame[0]) > self.longest * self.step)
 
@@ -181,11 +220,9 @@ class _Piece:
 
         now, wide_now = at(begin + (self.observe - 1) * self.step)
         last, wide_last = at(begin + (self.observe + self.predict - 1) * self.step)
-        without_wide = (wide[np.minimum(self.first, len(wide) - 1)] == wide_now) & (
-            wide_now == wide_last
-        )
         from_the_first = (self.seen > 0) & (begin < self.starts + self.step)
-        return np.asarray(from_the_first & now & last & without_wide)
+        wide_first = wide[np.minimum(self.first, len(wide) - 1)]
+        return from_the_first & now & (wide_first == wide_now), last & (wide_now == wide_last)
 
 
 def _detected(piece: _Piece, moment: int) -> np.ndarray:
@@ -207,10 +244,10 @@ def _resampled(piece: _Piece, moment: int) -> np.ndarray:
     return np.stack(made, axis=1)
 
 
-def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, seed: int) -> np.ndarray:
-    """Normal noise whose numbers depend on seed and start frame, not on what else there is."""
+def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, key: list[int]) -> np.ndarray:
+    """Normal noise whose numbers depend on key and start frame, not on what else there is."""
     drawn = [
-        np.random.default_rng([seed, int(start) + 2**31]).normal(0, sigma, shape)
+        np.random.default_rng([*key, int(start) + 2**31]).normal(0, sigma, shape)
         for start in starts
     ]
     return np.stack(drawn) if drawn else np.empty((0, *shape))

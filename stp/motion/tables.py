@@ -5,6 +5,7 @@ over scenarios, are SQL.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.disk import beside
 from stp.errors import StpError
 from stp.motion.scenarios import Protocol, Scenarios
 from stp.motion.tracks import Tracks
 
 ABOUT = b"stp.tracks"
+PREDICTIONS, SCENARIOS, RUNTIME = "predictions.parquet", "scenarios.parquet", "runtime.parquet"
+CUT = ("split", "context", "lead_times", "observe", "people")
+"""What predictions say of how their scenarios were cut, as their recipe does."""
+
+ERRORS = pa.schema(
+    [
+        ("scenario", pa.int64()),
+        ("start_frame", pa.int64()),
+        ("episode", pa.int64()),
+        ("person", pa.int64()),
+        ("lead", pa.int64()),
+        ("lead_seconds", pa.float64()),
+        ("sample", pa.int64()),
+        ("error", pa.float64()),
+    ]
+)
+"""Scenarios, episodes and samples count from 0, leads from 1; errors are metres."""
 
 
 def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
@@ -38,8 +55,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
     )
     described = {**(about or {}), "step": tracks.step, "dt": tracks.dt}
     table = table.replace_schema_metadata({ABOUT: json.dumps(described, sort_keys=True)})
-    with beside(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+    pq.write_table(table, path, compression="zstd")
 
 
 def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
@@ -79,6 +95,8 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: Protocol, fewest: 
     start = scenarios.start[scene]
     observed, future = scenarios.observed.shape[2], scenarios.future.shape[2]
     rule = f"{protocol}: all people seen are there throughout, {fewest} at least"
+    if protocol == "strict-relaxed":
+        rule = f"{protocol}: at least {fewest} people are there throughout"
     return pa.table(
         {
             "scenario": scene,
@@ -87,30 +105,47 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: Protocol, fewest: 
             "start_frame": start,
             "cut_frame": start + observed * step,
             "end_frame": start + (observed + future) * step,
+            "evaluated": scenarios.followed[scene, place],
             "rule": pa.array([rule] * len(scene), pa.string()),
         }
     )
 
 
-def error_table(scenarios: Scenarios, errors: np.ndarray) -> pa.Table:
+def error_table(
+    scenarios: Scenarios, errors: np.ndarray, cell: Mapping[str, Any] | None = None
+) -> pa.Table:
     """Errors as rows.
 
     Args:
         scenarios: that were predicted.
         errors: (K, S, N, T) or (S, N, T), metres.
+        cell: keys that every row begins with.
 
     Returns:
-        scenario, episode, person, lead (steps from 1), sample (from 0), error in metres.
+        the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and
+        sample, in this order.
     """
     each = errors if errors.ndim == 4 else errors[None]
-    sample, scene, place, lead = np.nonzero(np.isfinite(each))
-    return pa.table(
-        {
-            "scenario": scene,
-            "episode": scenarios.episode[scene],
-            "person": scenarios.person[scene, place],
-            "lead": lead + 1,
-            "sample": sample,
-            "error": each[sample, scene, place, lead],
-        }
-    )
+    ordered = np.moveaxis(each, 0, -1)  # (S, N, T, K): people of a scenario lie together
+    scene, place, lead, sample = np.nonzero(np.isfinite(ordered))
+    columns = {
+        "scenario": scene,
+        "start_frame": scenarios.start[scene],
+        "episode": scenarios.episode[scene],
+        "person": scenarios.person[scene, place],
+        "lead": lead + 1,
+        "lead_seconds": (lead + 1) * scenarios.dt,
+        "sample": sample,
+        "error": ordered[scene, place, lead, sample],
+    }
+    found = pa.table(columns, ERRORS)
+    for number, (name, value) in enumerate((cell or {}).items()):
+        found = found.add_column(number, name, _same(value, len(found)))
+    return found
+
+
+def _same(value: Any, rows: int) -> pa.Array:
+    """A column of one text, kept once, or of one number."""
+    if not isinstance(value, str):
+        return pa.repeat(pa.scalar(value, pa.int64()), rows)
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), [value])

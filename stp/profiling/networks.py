@@ -15,8 +15,12 @@ BUSY = "other work ran on this machine at the same time, so durations are too lo
 
 
 def networks(config: Config) -> dict[str, str]:
-    """Titles of all models that gradient descent trains, by name."""
-    return {name: model.title for name, model in config.models.items() if model.fit == "sgd"}
+    """Titles of all models of frames that gradient descent trains, by name."""
+    return {
+        name: model.title
+        for name, model in config.models.items()
+        if model.fit == "sgd" and model.kind == "frames"
+    }
 
 
 def network(config: Config, model: str, dataset: str) -> Json:

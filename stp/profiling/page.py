@@ -24,9 +24,10 @@ INTRODUCTION = """\
 # Models
 
 Each model is one file, `stp/models/<name>.py`, with the settings of the paper in
-`config/models/<name>.yaml`. Parameters and multiply-adds below are counted on the modules, built
-with the options of `config/paper.yaml`, without computing anything. A multiply-add is two floating
-point operations; those of convolutions and matrix products are counted, as
+`config/models/<name>.yaml`; predictors of people are in `stp/motion/predictors`
+([motion_models.md](motion_models.md)). Parameters and multiply-adds below are counted on the
+modules, built with the options of `config/paper.yaml`, without computing anything. A multiply-add
+is two floating point operations; those of convolutions and matrix products are counted, as
 `torch.utils.flop_counter` knows them, for one clip, and as the equations have them: on a CPU, the
 convolutions of recurrent networks may take fewer. This page is written by
 
@@ -118,6 +119,7 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
     known = notes(config)
     for name, model in config.models.items():
         kind = "external" if model.fit == "external" else "reference line"
+        kind = "predictor of people" if model.kind == "tracks" else kind
         kind = known[name].kind if name in known else kind
         yield name, model.title, kind, FITS[model.fit], model.reference
 

@@ -1,7 +1,6 @@
 """A measured network as one JSON object, and as lines for people."""
 
 import os
-import platform
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,8 +63,7 @@ def profile(
         }
     about = describe_machine()
     found["machine"] = {
-        **{key: about[key] for key in ("host", "system", "cpus", "python", "commit")},
-        "processor": _processor(),
+        **{key: about[key] for key in ("host", "system", "processor", "cpus", "python", "commit")},
         "torch": about["packages"]["torch"],
         "other_work_cpus": None if others is None else round(others, 2),
         "busy": measured["compute"]["threads"] + (others or 0) > about["cpus"] + SPARE,
@@ -143,13 +141,3 @@ def _others_seconds() -> float | None:
     counts = [int(count) for count in first.split()[1:9]]
     everything = sum(counts) - sum(counts[3:5])
     return everything / os.sysconf("SC_CLK_TCK") - time.process_time()
-
-
-def _processor() -> str:
-    """The name of the processor, as the system tells it."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or platform.machine()
-    named = [line.partition(":")[2].strip() for line in text.splitlines() if "model name" in line]
-    return named[0] if named else platform.machine()

@@ -118,16 +118,8 @@ def _wrapped(figure: Figure, note: str) -> str:
     return fill(note, int(figure.get_figwidth() * LETTERS_PER_INCH))
 
 
-def save(figure: Figure, out: Path, note: str) -> None:
-    """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
-
-    Args:
-        figure: made by `new_figure`.
-        out: path of the PNG file; the SVG is written next to it. The bytes depend on the figure
-            alone.
-        note: a line below the figure, see `whose`. Panels make room for it, and for legends of the
-            figure, which are put between them and the note.
-    """
+def annotate(figure: Figure, note: str) -> None:
+    """Put a note below a figure; panels and legends make room for it."""
     figure.text(
         0.5,
         0.03 / figure.get_figheight(),
@@ -138,6 +130,19 @@ def save(figure: Figure, out: Path, note: str) -> None:
         color=GREY,
     )
     _make_room(figure, note_height(figure, note))
+
+
+def save(figure: Figure, out: Path, note: str) -> None:
+    """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
+
+    Args:
+        figure: made by `new_figure`.
+        out: path of the PNG file; the SVG is written next to it. The bytes depend on the figure
+            alone.
+        note: a line below the figure, see `whose`. Panels make room for it, and for legends of the
+            figure, which are put between them and the note.
+    """
+    annotate(figure, note)
     for path, meta in (
         (out.with_suffix(".svg"), {"Date": None}),
         (out, {"Software": None}),

@@ -19,6 +19,7 @@ from stp.collect.manifest import (
     parts_of,
     variable_of,
 )
+from stp.render import people
 from stp.score.options import CELL_KEYS
 from stp.setting import ROBUSTNESS, setting_of
 
@@ -30,11 +31,16 @@ Overall = dict[Place, dict[str, Any]]
 
 
 class Published(NamedTuple):
-    """A value printed in a paper; a ``note`` says that it is doubtful."""
+    """A value printed in a paper; a ``note`` says that it is doubtful.
+
+    ``sd`` is the printed standard deviation over test samples, ``sd_note`` a doubt about it.
+    """
 
     value: float
     raw: str
     note: str
+    sd: float | None = None
+    sd_note: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Entry:
         published: the paper's value, or None.
         difference: value - published.value; only where the comparison is fair.
         reason: why a value or its interval is absent; empty if neither is.
+        sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
     """
 
     convention: str
@@ -65,6 +72,7 @@ class Entry:
     published: Published | None
     difference: float | None
     reason: str
+    sd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,8 @@ class Row:
         samples: samples behind the values; the smallest number if columns differ.
         cells: those with scores, one for each seed.
         key: of the cells; their seeds are in ``cells``.
+        counted: of people: scenarios, people and episodes; None if nothing was scored.
+        is_printed: a method of the paper that nothing is computed of: only printed values.
     """
 
     source: str
@@ -92,6 +102,8 @@ class Row:
     notes: list[str]
     cells: tuple[Cell, ...]
     key: dict[str, Any]
+    counted: people.Counted | None = None
+    is_printed: bool = False
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
@@ -158,10 +170,20 @@ def make_rows(
         if columns_of(manifest, table, cell):
             groups.setdefault(cell_key(cell)[:-1], []).append(cell)
     labels = _labels(manifest, [cells[0] for cells in groups.values()])
-    return [
+    rows = [
         _row(manifest, table, cells, label, scores, published, absent)
         for cells, label in zip(groups.values(), labels, strict=True)
     ]
+    if manifest.get("absent"):
+        of_test: dict[str, list[Cell]] = {}
+        for cells, (dataset, _) in zip(groups.values(), labels, strict=True):
+            of_test.setdefault(dataset, []).append(cells[0])
+        rows += [
+            _printed_row(manifest, table, cells[0], (dataset, method), reason, published)
+            for dataset, cells in of_test.items()
+            for method, reason in people.absent_methods(manifest, cells, published)
+        ]
+    return rows
 
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
@@ -172,14 +194,16 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
         key = cell["key"]
         tested, trained = key["tested_on"], key["trained_on"]
         shown: str = names["datasets"].get(tested, tested)
-        if trained not in (None, tested):
+        if trained not in (None, tested) and "calibrated" not in cell:
             shown = f"{names['datasets'].get(trained, trained)} -> {shown}"
-        return ", ".join([shown, *_case(key)])
+        return ", ".join([shown, *_case(manifest, cell)])
 
-    plain = [
-        (dataset(cell), names["models"].get(cell["key"]["model"], cell["key"]["model"]))
-        for cell in cells
-    ]
+    def predictor(cell: Cell) -> str:
+        name = cell["key"]["model"]
+        shown = names["models"].get(name, name)
+        return f"{shown}, {cell['calibrated']}" if cell.get("calibrated") else str(shown)
+
+    plain = [(dataset(cell), predictor(cell)) for cell in cells]
     labels = []
     for cell, (data, model) in zip(cells, plain, strict=True):
         twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
@@ -192,8 +216,12 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
     return labels
 
 
-def _case(key: dict[str, Any]) -> Iterable[str]:
+def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
     """Tell what was tested, where it is not the test split as trained."""
+    key = cell["key"]
+    if people.is_of_people(cell):
+        yield from people.case(manifest, cell)
+        return
     if key["subset"] not in ("test", ROBUSTNESS):
         yield key["subset"].replace("_", " ")
     interval = setting_of(key["setting"]).get("interval")
@@ -212,7 +240,7 @@ def _row(
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
     first = cells[0]
-    comparable = all(cell["official_paper_protocol"] for cell in cells)
+    comparable = all(cell["official_paper_protocol"] or "behind_paper" in cell for cell in cells)
     leaky = any(cell["leaky"] for cell in cells)
     present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
     parts = parts_of(manifest, table, first)
@@ -246,6 +274,43 @@ def _row(
         ],
         cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
         key={name: first["key"][name] for name in CELL_KEYS[:-1]},
+        counted=people.counted(first) if people.is_of_people(first) and present else None,
+    )
+
+
+def _printed_row(
+    manifest: Manifest,
+    table: str,
+    cell: Cell,
+    label: tuple[str, str],
+    reason: str,
+    published: list[dict[str, str]],
+) -> Row:
+    """Make the row of a method that only the paper has values of, tested as ``cell`` is."""
+    dataset, method = label
+    entries = {}
+    for column, (convention, part) in parts_of(manifest, table, cell).items():
+        wanted = _wanted(manifest, cell, column)
+        del wanted["train_dataset"]
+        printed = _find(wanted | {"method": method}, published)
+        if printed is not None:
+            blank = (None,) * 5
+            entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
+    return Row(
+        source=cell["source"],
+        scale=manifest["scale"],
+        protocol=cell["protocol"],
+        comparable=False,
+        leaky=False,
+        dataset=dataset,
+        model=method,
+        seeds=None,
+        samples=None,
+        entries=entries,
+        notes=[f"no value: {reason}", *_reasons(entries, False)],
+        cells=(),
+        key={**{name: cell["key"][name] for name in CELL_KEYS[:-1]}, "model": method},
+        is_printed=True,
     )
 
 
@@ -259,6 +324,8 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         )
     if cell["source"] == "own":
         yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
+    elif "behind_paper" in cell:
+        yield f"{cell['source']} bytes: the very files that the paper's numbers were made from"
     elif not comparable:
         doubt = cell["source"] == "official" and not cell.get("verified", True)
         bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"
@@ -299,6 +366,12 @@ def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
         if entry.published and entry.published.note
     ):
         yield f"published {text}"
+    for text in _grouped(
+        (column, entry.published.sd_note)
+        for column, entry in entries.items()
+        if entry.published and entry.published.sd_note
+    ):
+        yield f"published standard deviation of {text}"
 
 
 def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
@@ -326,6 +399,7 @@ def _entry(
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
     reasons = [row["reason"] for row in lacking if row["value"] is None]
+    spread = [row["value"] for row in rows("sd")]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
@@ -341,6 +415,7 @@ def _entry(
         published=published,
         difference=value - published.value if fair and published and value is not None else None,
         reason=reasons[0] if reasons else "" if keys else "missing",
+        sd=statistics.fmean(spread) if spread and None not in spread else None,
     )
 
 
@@ -362,25 +437,49 @@ def _published(
     Where the paper splits a table by a setting that the column does not name, several values
     match: none is shown rather than the wrong one.
     """
+    return _find(_wanted(manifest, cell, column), published)
+
+
+def _wanted(manifest: Manifest, cell: Cell, column: str) -> dict[str, str | None]:
+    """What a published value says that a column of a cell is compared with."""
     variable = variable_of(column)
     models = manifest["published_names"]["models"]
     datasets = manifest["published_names"]["datasets"]
     key = cell["key"]
-    wanted = {
+    wanted: dict[str, str | None] = {
         "dimension": manifest["dimension"],
         "method": models.get(key["model"]),
         "train_dataset": datasets.get(key["trained_on"] or key["tested_on"]),
         "metric": column.removeprefix(f"{variable} "),
     }
     settings = [*_published_setting(key), *([variable] if variable else [])]
-    if settings:
+    if people.is_of_people(cell):
+        wanted["setting"] = people.published_setting(manifest, cell)
+    elif settings:
         wanted["setting"] = ";".join(settings)
-    if key["subset"] in ("test", ROBUSTNESS):  # the paper may name a subset as a dataset
+    # The paper may name a subset as a dataset; that of people is a protocol.
+    if key["subset"] in ("test", ROBUSTNESS) or people.is_of_people(cell):
         wanted["test_dataset"] = datasets.get(key["tested_on"])
-    rows = [row for row in published if all(row[name] == wanted[name] for name in wanted)]
-    if len(rows) != 1:
+    return wanted
+
+
+def _find(wanted: dict[str, str | None], published: list[dict[str, str]]) -> Published | None:
+    """Find the only published value with these properties, and its standard deviation."""
+
+    def only(**more: str) -> dict[str, str] | None:
+        these = wanted | more
+        rows = [row for row in published if all(row[name] == these[name] for name in these)]
+        return rows[0] if len(rows) == 1 else None
+
+    found = only()
+    if found is None:
         return None
-    return Published(float(rows[0]["value"]), rows[0]["raw"], rows[0]["note"])
+    sd = only(metric=f"{wanted['metric']} sd")
+    printed = Published(float(found["value"]), found["raw"], found["note"])
+    if sd is None:
+        return printed
+    both = f"{printed.raw} ± {sd['raw']}"
+    return printed._replace(raw=both, sd=float(sd["value"]), sd_note=sd["note"])
 
 
 def _published_setting(key: dict[str, Any]) -> Iterable[str]:

@@ -42,7 +42,8 @@ store <- DBI::dbConnect(duckdb::duckdb(), "results/results.duckdb", read_only = 
 DBI::dbGetQuery(store, "FROM leaderboard WHERE tested_on = 'kth'")
 ```
 
-For tools that read no DuckDB, a table or the answer to a query becomes Parquet, or all tables do:
+For tools that read no DuckDB, the answer to a query becomes Parquet, or all tables do. (`EXPORT`
+keeps views as queries; `scores` is one, whose rows `COPY (FROM scores)` writes.)
 
 ```sql
 COPY (FROM overall) TO 'overall.parquet';
@@ -170,8 +171,12 @@ ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;
 
 ```mermaid
 erDiagram
+    cells ||--o{ score_rows : "number = cell"
+    score_rows ||--|| scores : "a row each"
     cells ||--o{ scores : "key of the cell"
     cells ||--o{ sample_scores : "key of the cell"
+    cells ||--o{ person_errors : "key of the cell"
+    cells ||--o{ runtime : "key of the cell"
     cells }o--o{ artefacts : "folders"
     artefacts ||--o{ attempts : "path"
     missing }o--o{ attempts : "path"
@@ -202,6 +207,8 @@ def page() -> str:
         samples = [(name, "", about) for name, about in layout.SAMPLE_COLUMNS.items()]
         lines += ["## Views", ""]
         lines += _section("sample_scores", layout.SAMPLE_SCORES_COMMENT, samples)
+        errors = layout.PERSON_ERRORS
+        lines += _section(errors.name, errors.comment, list(errors.columns))
         for view in VIEWS:
             database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
             described = database.execute(f"DESCRIBE {view.name}").fetchall()

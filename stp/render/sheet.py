@@ -8,8 +8,11 @@ from stp.render.digits import digits
 from stp.render.direction import Direction, heading
 from stp.render.grid import Grid, Item, Section
 from stp.render.leads import Leads, chosen_leads
+from stp.render.people import sections as people_sections
 from stp.render.rows import Entry, Row
 from stp.render.standing import Standing, Standings, is_set_distance
+from stp.render.tidy import comparable
+from stp.score.bootstrap import FEWEST_CLUSTERS
 
 ALIKE = "†"
 """The sign of values that are not significantly worse than the best."""
@@ -43,12 +46,8 @@ def grid(
     return Grid(
         name=table,
         title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest['scale']}",
-        intro=[
-            "Means over test samples and lead times, then over seeds; in parentheses the value "
-            "that the paper prints. A difference (ours - published) is given only for official "
-            "bytes under the paper's protocol."
-        ],
-        sections=sections,
+        intro=[_PEOPLE if any(row.counted for row in rows) else _FRAMES],
+        sections=[*sections, *people_sections(manifest)],
         warnings=list(_warnings(rows, partial)),
         legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
         made_from=f"Made from the scores of {len(manifest['cells'])} cells of the manifest "
@@ -57,14 +56,30 @@ def grid(
     )
 
 
+_FRAMES = (
+    "Means over test samples and lead times, then over seeds; in parentheses the value that the "
+    "paper prints. A difference (ours - published) is given only for official bytes under the "
+    "paper's protocol."
+)
+_PEOPLE = (
+    "Mean ± standard deviation over scenarios (ddof 0), as the paper prints it; in parentheses "
+    "what it prints. Scenarios of an episode overlap, so the standard deviation says how "
+    "scenarios differ, not how sure a mean is: that is the 95 % interval, a bootstrap over "
+    "episodes. A difference (ours - published) is given only for the paper's protocol on official "
+    "bytes, or on the very files behind its numbers; the paper truncates or rounds its last digit, "
+    "so a smaller difference is none."
+)
+
+
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     if partial:
         yield "PARTIAL: some cells are missing; see the notes."
-    marked = [row for row in rows if not row.comparable and row.source != "own"]
+    computed = [row for row in rows if not row.is_printed]
+    marked = [row for row in computed if not row.comparable and row.source != "own"]
     if marked:
         whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in marked})
         yield (
-            f"WARNING: {len(marked)} of {len(rows)} rows are NOT COMPARABLE with the published "
+            f"WARNING: {len(marked)} of {len(computed)} rows are NOT COMPARABLE with the published "
             f"values: {'; '.join(whose)}."
         )
 
@@ -77,15 +92,20 @@ def _section(
         "source": [row.source for row in rows],
         "scale": [row.scale for row in rows],
         "protocol": [row.protocol for row in rows],
-        "comparable": ["yes" if row.comparable else "NO" for row in rows],
+        "comparable": [comparable(row) for row in rows],
         "seeds": [_count(row.seeds) for row in rows],
         "n": [_count(row.samples) for row in rows],
     }
     # What all rows have in common is said once; seeds are asked for in every row.
-    shared = {k: v[0] for k, v in about.items() if len(set(v)) == 1 and k != "seeds"}
+    computed = [i for i, row in enumerate(rows) if not row.is_printed]
+    of_all = {
+        name: list(dict.fromkeys(texts[i] for i in computed)) for name, texts in about.items()
+    }
+    shared = {k: v[0] for k, v in of_all.items() if len(v) == 1 and k != "seeds"}
     varying = {name: texts for name, texts in about.items() if name not in shared}
     notes = _numbered([row.notes for row in rows])
     printed = _with_clips(manifest, rows, columns)
+    intervals = [c for c in columns if any(r.counted and _interval(r.entries.get(c)) for r in rows)]
     lines: list[list[str | Item]] = []
     for i, (row, standing_of) in enumerate(zip(rows, found, strict=True)):
         lines.append(
@@ -96,18 +116,51 @@ def _section(
                     _item(row.entries.get(c), standing_of.get(c), clips=c in printed)
                     for c in columns
                 ),
+                *(_interval(row.entries.get(c)) for c in intervals),
             ]
         )
+    headings = [*(_heading(manifest, rows, c) for c in columns), *(f"{c} 95 %" for c in intervals)]
+    said = f"All rows: {', '.join(f'{name} {text}' for name, text in shared.items())}."
     return Section(
         title=title,
-        columns=["model", *varying, *(_heading(manifest, rows, column) for column in columns)],
+        columns=["model", *varying, *headings],
         rows=lines,
-        numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(columns)],
-        intro=[f"All rows: {', '.join(f'{name} {text}' for name, text in shared.items())}."]
-        if shared
-        else [],
-        notes=[*notes.lines, *_untested(found)],
+        numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(headings)],
+        intro=[*_counted(rows), *([said] if shared else [])],
+        notes=[*notes.lines, *_without_interval(rows), *_untested(found)],
     )
+
+
+def _counted(rows: list[Row]) -> Iterable[str]:
+    """Say what means over people rest on."""
+    for scenarios, people, episodes in dict.fromkeys(row.counted for row in rows if row.counted):
+        few = f", and an interval needs {FEWEST_CLUSTERS} of them"
+        yield (
+            f"{_many(scenarios, 'overlapping scenario')} of {_many(episodes, 'episode')}, "
+            f"{people} people in them. Only episodes are independent of each other"
+            f"{few if episodes < FEWEST_CLUSTERS else ''}."
+        )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _interval(entry: Entry | None) -> str:
+    if entry is None or entry.low is None or entry.high is None:
+        return ""
+    return f"{digits(entry.low)} to {digits(entry.high)}"
+
+
+def _without_interval(rows: list[Row]) -> Iterable[str]:
+    """Say which values of people have no interval, and why."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for column, entry in row.entries.items():
+            if row.counted and entry.value is not None and entry.low is None:
+                reasons.setdefault(entry.reason, {})[column] = None
+    for reason, columns in reasons.items():
+        yield f"No 95 % interval: {', '.join(columns)}: {reason}"
 
 
 class _Notes:
@@ -160,14 +213,17 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
         asides.append(entry.published.raw)
         if entry.difference is not None:
             sign = "+" if entry.difference >= 0 else "-"
-            asides.append(f"{sign}{digits(abs(entry.difference))}")
+            # Beside a spread, in the digits of the value.
+            size = abs(entry.difference)
+            asides.append(f"{sign}{digits(size) if entry.sd is None else f'{size:.4f}'}")
     if entry.value is None:
         return Item("–", aside="; ".join(asides))
     if clips:
         asides.append(f"N = {_count(entry.n)}")
     standing = standing or Standing()
     alike = standing.corrected is not None and standing.corrected >= LEVEL
-    return Item(digits(entry.value), standing.place, ALIKE if alike else "", "; ".join(asides))
+    text = digits(entry.value) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
+    return Item(text, standing.place, ALIKE if alike else "", "; ".join(asides))
 
 
 def _untested(found: Sequence[dict[str, Standing]]) -> Iterable[str]:

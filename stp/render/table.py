@@ -28,7 +28,7 @@ from stp.render.leads import Leads, read_leads
 from stp.render.rows import Entry, Key, Row, gaps, make_rows, overall
 from stp.render.sheet import grid
 from stp.render.standing import Standings, standings
-from stp.render.tidy import csv_text, leads_csv, tidy_csv
+from stp.render.tidy import comparable, csv_text, leads_csv, tidy_csv
 
 LEADS = "long_term"
 """The table that also has values at each lead time."""
@@ -191,27 +191,49 @@ def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str],
 
 
 def _table_csv(rows: list[Row]) -> str:
-    """Write one line per row; columns are those of all datasets, in order of appearance."""
+    """Write one line per row; columns are those of all datasets, in order of appearance.
+
+    Tables of people also have the number of people and episodes, and of each column what varies:
+    the standard deviation over scenarios, the interval over episodes.
+    """
     columns = list(dict.fromkeys(column for row in rows for column in row.entries))
+    of_people = any(row.counted for row in rows)
     header = ["source", "scale", "protocol", "comparable", "dataset", "model", "seeds", "n"]
+    header += ["people", "episodes"] if of_people else []
     for column in columns:
         header += [column, f"{column} published", f"{column} difference"]
+        header += [f"{column} {name}" for name in _SPREAD] if of_people else []
     lines: list[list[Any]] = [[*header, "notes"]]
     for row in rows:
         line = [
             row.source,
             row.scale,
             row.protocol,
-            "yes" if row.comparable else "NO",
+            comparable(row),
             row.dataset,
             row.model,
             row.seeds,
             row.samples,
         ]
+        if of_people:
+            line += [row.counted.people, row.counted.episodes] if row.counted else [None, None]
         for column in columns:
             line += _three(row.entries.get(column))
+            line += _spread(row.entries.get(column)) if of_people else []
         lines.append([*line, "; ".join(row.notes)])
     return csv_text(lines)
+
+
+_SPREAD = ("sd", "sd published", "ci95_low", "ci95_high", "why no interval")
+
+
+def _spread(entry: Entry | None) -> list[str]:
+    """Write `_SPREAD`."""
+    if entry is None:
+        return [""] * len(_SPREAD)
+    published = entry.published.sd if entry.published else None
+    reason = "" if entry.value is None or entry.low is not None else entry.reason
+    return [*map(number, (entry.sd, published, entry.low, entry.high)), reason]
 
 
 def _three(entry: Entry | None) -> list[str]:

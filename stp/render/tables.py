@@ -37,11 +37,25 @@ DIMENSIONS = {
     "generalization": Known("Tables 7-9", "other scenes, tasks, cities, datasets"),
     "robustness": Known("Tables 10, 11", "frame intervals of 1, 2 and 3"),
 }
+ATLAS = {
+    "atlas_transfer": Known(
+        "Atlas, Table III", "people: calibrated on one place, tested on another"
+    ),
+    "atlas_horizons": Known("Atlas, Tables I, II", "people, by how far ahead they are predicted"),
+    "atlas_observation": Known("Atlas, Figures 4, 5", "people, by how long they were observed"),
+    "atlas_noise": Known("Atlas, Figures 6, 7", "people, by the noise of what was observed"),
+    "atlas_people": Known("Atlas, section IV", "people, by how many there are"),
+    "atlas_synthetic": Known("Atlas, Figure 3", "people in generated encounters"),
+}
+DIMENSIONS |= ATLAS
 OTHERS = {
     "reproduction": Known("Tables 13-16", "the original code, the paper's, and ours"),
     "reliability": Known("Tables 17, 18", "repeated runs"),
     "findings": Known("Findings 1-11", "each as a query, with its verdict"),
     "convention_effects": Known("none", "how far the choice of a convention moves ranks"),
+    "atlas_runtime": Known(
+        "Atlas, Figure 8", "people: milliseconds by how many there are, on this machine"
+    ),
     "human_preferences": Known("appendix F", "shares of raters"),
     "training_protocol": Known("appendix D", "how models are trained"),
     "dataset_statistics": Known("Table 1", "sizes, horizons, clips of each split"),
@@ -172,8 +186,8 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
     name: kind
     for kind, names in {
         pa.float64(): "threshold value ci95_low ci95_high seed_sd p p_corrected published "
-        "difference",
-        pa.int64(): "clusters n seeds samples rank",
+        "difference sd published_sd",
+        pa.int64(): "clusters n seeds samples rank people",
     }.items()
     for name in names.split()
 }

@@ -37,6 +37,9 @@ HEADER = (
     "published",
     "difference",
     "reason",
+    "sd",
+    "published_sd",
+    "people",
 )
 """Columns of ``<dimension>_tidy.csv``; ``p`` is that of the difference to the model in ``best``."""
 
@@ -62,6 +65,9 @@ def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Any]]:
                     entry.published.value if entry.published else None,
                     entry.difference,
                     entry.reason,
+                    entry.sd,
+                    entry.published.sd if entry.published else None,
+                    row.counted.people if row.counted else None,
                 ]
             )
     return lines
@@ -106,12 +112,17 @@ def csv_text(lines: Iterable[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
+def comparable(row: Row) -> str:
+    """Say whether a row may be compared with published values; nothing if it is one itself."""
+    return "" if row.is_printed else "yes" if row.comparable else "NO"
+
+
 def _whose(row: Row) -> list[Any]:
     return [
         row.source,
         row.scale,
         row.protocol,
-        "yes" if row.comparable else "NO",
+        comparable(row),
         *(row.key[name] for name in KEYS),
         row.dataset,
         row.model,

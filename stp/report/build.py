@@ -28,6 +28,7 @@ from stp.report import (
     provenance,
     significance,
     spectra,
+    trajectories,
     values,
 )
 from stp.report.forecasts import Pictures
@@ -66,6 +67,7 @@ SCRIPTS = (
     "spectra.js",
     "significance.js",
     "forecasts.js",
+    "trajectories.js",
     "cost.js",
     "sql.js",
 )
@@ -93,6 +95,7 @@ def write_report(
             report(name, number, len(DATA))
             pieces[name] = part.data(connection, database.parent)
         pieces |= forecasts.pieces(connection, pictures or Pictures(), report)
+        pieces |= trajectories.pieces(connection, report)
     text = page(pieces)
     with writing(out), beside(out) as temporary:
         temporary.write_text(text, encoding="utf-8")

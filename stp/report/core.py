@@ -25,7 +25,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         results: the folder it lies in.
     """
     named = database.execute(
-        "SELECT model, bool_and(seed IS NULL) FROM cells GROUP BY model ORDER BY min(rowid)"
+        # What was calibrated has no seed, and is no baseline all the same.
+        "SELECT model, bool_and(seed IS NULL) AND model NOT IN (SELECT model FROM models WHERE "
+        "fit = 'calibrate') FROM cells GROUP BY model ORDER BY min(rowid)"
     ).fetchall()
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {

@@ -19,6 +19,7 @@ from stp.datasets.drawing import duration
 from stp.datasets.sheet import Scale
 from stp.errors import StpError
 from stp.job import Report, silent
+from stp.motion.prepared import TRACKS
 from stp.preference.sprites import columns_of, pitch
 from stp.render.forecasts import Case, SampleForecasts, Variable
 from stp.render.sample_choice import CRITERIA, RULES
@@ -87,6 +88,8 @@ def pieces(
     if wanted.samples == 0:
         return {"forecasts": _described([], wanted, 0, [], {})}
     evaluations = _evaluations(database)
+    if not evaluations:
+        return {"forecasts": _described([], wanted, 0, [], {})}
     root = _root(evaluations)
     left = wanted.megabytes * 1e6
     sheets: Pieces = {}
@@ -135,6 +138,8 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
     found: dict[tuple[str, str], _Evaluation] = {}
     for row in rows:
         cell = dict(zip(names, row, strict=True))
+        if (Path(cell["data_folder"]) / TRACKS).is_file():  # people: stp.report.trajectories
+            continue
         dimension = cell["dimension"]
         manifest = manifests.setdefault(
             dimension,

@@ -10,9 +10,20 @@ import duckdb
 from stp.report.ask import questions
 
 LARGEST = 64_000_000
-"""Bytes of per-sample scores in the store that still go into a page."""
+"""Bytes of per-sample scores, or of people's errors, in the store that still go into a page."""
 
-_SAMPLES = "sample_scores"
+_FILES = {
+    "sample_scores": (
+        "sample_scores.parquet",
+        "SELECT scores_folder FROM cells UNION SELECT perceptual_folder FROM cells",
+    ),
+    "person_errors": (
+        "errors.parquet",
+        "SELECT scores_folder FROM cells JOIN datasets d "
+        "ON d.dataset = tested_on WHERE d.domain = 'people'",
+    ),
+}
+"""Views of files in the store: their name, and the folders that they are in."""
 
 
 class Understood(NamedTuple):
@@ -62,7 +73,7 @@ def relations(database: duckdb.DuckDBPyConnection) -> list[Relation]:
 
 def question_for_engine(described: list[Relation]) -> str:
     """What console/understood.mjs is asked, as JSON."""
-    tables = [r for r in described if r["sql"] is None or r["name"] == _SAMPLES]
+    tables = [r for r in described if r["sql"] is None or r["name"] in _FILES]
     views = [r for r in described if r not in tables]
     return json.dumps(
         {
@@ -91,8 +102,8 @@ def write_data(
 ) -> None:
     """Write ``<table>.parquet`` for each table and refused view, and ``store.json``.
 
-    The same store gives the same bytes. Per-sample scores are left out where they are larger than
-    `LARGEST`, or no longer where the store says.
+    The same store gives the same bytes. Rows of files in the store are left out where they are
+    larger than `LARGEST`, or no longer where the store says.
 
     Args:
         described: see `relations`.
@@ -103,8 +114,8 @@ def write_data(
     by_name = {relation["name"]: relation for relation in described}
     for name, relation in by_name.items():
         relation |= {"rows": None, "file": None, "note": None, "left_out": False}
-        if name == _SAMPLES:
-            relation["note"] = _without_samples(database)
+        if name in _FILES:
+            relation["note"] = _without_files(database, *_FILES[name])
             relation["left_out"] = relation["note"] is not None
             relation["when_asked"] = True
         elif name in understood.refused:
@@ -142,12 +153,10 @@ def _write(database: duckdb.DuckDBPyConnection, relation: Relation, path: Path) 
     return int(count[0][0])
 
 
-def _without_samples(database: duckdb.DuckDBPyConnection) -> str | None:
-    """Why there are no per-sample scores in the page, if so."""
-    folders = database.execute(
-        "SELECT DISTINCT unnest([scores_folder, perceptual_folder]) AS folder FROM cells"
-    ).fetchall()
-    paths = [Path(folder, "sample_scores.parquet") for (folder,) in folders if folder]
+def _without_files(database: duckdb.DuckDBPyConnection, file: str, in_folders: str) -> str | None:
+    """Why the rows of such files are not in the page, if so."""
+    folders = sorted({folder for (folder,) in database.execute(in_folders).fetchall() if folder})
+    paths = [Path(folder, file) for folder in folders]
     missing = [path for path in paths if not path.is_file()]
     if missing:
         return f"Not in the page: {len(missing)} of {len(paths)} files of it are gone."

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Metric, first_component
 from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS
 
 
@@ -116,6 +116,30 @@ def rows(
         )
         result += [row._replace(**series._asdict()) for row in its_rows]
     return result
+
+
+def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
+    """Standard deviations over samples (ddof 0), of all lead times together and of each.
+
+    Args:
+        metric: the convention.
+        samples: statistics of single samples, (N, K, T').
+        leads: number of lead times T.
+
+    Returns:
+        Rows; none where single samples have no value, as with sums that make a ratio.
+    """
+    if metric.finish is not first_component:
+        return []
+    found = values(metric, samples).std(axis=0).tolist()
+    first = leads - samples.shape[-1] + 1
+    numbered = zip([None, *range(first, leads + 1)], found, strict=True)
+    return [
+        Row(lead, "sd", sd, len(samples), None)
+        if np.isfinite(sd)
+        else Row(lead, "sd", None, len(samples), "a sample has no value")
+        for lead, sd in numbered
+    ]
 
 
 def absent(metric: Metric, samples: int) -> list[Row]:

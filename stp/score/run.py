@@ -57,6 +57,7 @@ def score(
     *,
     where: str,
     threads: int,
+    spread: bool = False,
 ) -> dict[str, Any]:
     """Score forecasts wherever they come from; see `run`.
 
@@ -67,6 +68,7 @@ def score(
         predictions: forecasts and what was observed.
         where: they come from, for errors.
         threads: blocks that are computed at the same time.
+        spread: whether standard deviations over samples are written as well.
     """
     found = {name: conventions.find(name) for name in options.conventions}
     ready = learned.with_weights(job, options, found)
@@ -81,6 +83,10 @@ def score(
     kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
     seen = sets.look(job, predictions, ready, members)
     scored = _rows(options, metrics, kept, counts, predictions.leads)
+    if spread:
+        for name, metric in metrics.items():
+            if (each := kept[name].samples) is not None:
+                scored[name] += aggregate.sd_rows(metric, each, predictions.leads)
     absent = {n: aggregate.absent(m, len(codes)) for n, m in bound.items() if m.reason}
 
     variable = _variable(data)

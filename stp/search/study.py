@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from stp import store
 from stp.config import Json
 from stp.job import Interrupted, never
+from stp.search.journal import JOURNAL, mend
 from stp.search.space import Parameter, Space, word
 
 NAME = "search"
-JOURNAL = "study.journal"
 WAIT_SECONDS = 1.0
 
 
@@ -187,18 +187,3 @@ def _value(parameter: Parameter, stored: Any) -> Any:
     if parameter.choices is None:
         return stored
     return parameter.choices[parameter.words.index(stored)]
-
-
-def mend(journal: Path) -> None:
-    """Cut off a last line that a crash tore: what is appended to it could never be read again."""
-    if not journal.is_file():
-        return
-    lock = JournalFileSymlinkLock(str(journal))
-    lock.acquire()
-    try:
-        with journal.open("rb+") as file:
-            content = file.read()
-            if not content.endswith(b"\n"):
-                file.truncate(content.rfind(b"\n") + 1)
-    finally:
-        lock.release()

@@ -88,12 +88,52 @@ def data(
 
 
 @command(
+    epilog=examples(
+        "stp leak atlas_eth --configfile config/atlas-sample.yaml",
+        "stp leak atlas_eth --observe 3 --predict 12 --json",
+    )
+)
+def leak(
+    dataset: Annotated[str, typer.Argument(help="A dataset of tracks of people, prepared.")],
+    configfile: ConfigFile = Path("config/atlas-sample.yaml"),
+    observe: Annotated[
+        int | None, typer.Option(help="Observed positions; the dataset's unless given.", min=2)
+    ] = None,
+    predict: Annotated[
+        int | None, typer.Option(help="Future positions; the dataset's unless given.", min=1)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+) -> None:
+    """Measure how much of the future each protocol shows to predictors of people, and what of it.
+
+    Everybody's future is moved by one metre, and nothing that a predictor is given, or says, should
+    move. The errors under each protocol are beside it, on all scenarios and on those in common.
+    Predictors have the parameters that were released for the dataset, or else their defaults.
+    """
+    from stp.datasets import future
+
+    found = future.look(load_plan(configfile), dataset, observe, predict)
+    if as_json:
+        print(json.dumps(found.as_json(), indent=1))
+        return
+    for line in future.lines(found, shutil.get_terminal_size((150, 20)).columns):
+        print(line)
+
+
+@command(
     "new-dataset",
-    epilog=examples("stp new-dataset ../videos", "stp new-dataset era5.nc --name heat"),
+    epilog=examples(
+        "stp new-dataset ../videos",
+        "stp new-dataset era5.nc --name heat",
+        "stp new-dataset hall.csv",
+    ),
 )
 def new_dataset(
     path: Annotated[
-        Path, typer.Argument(help="A folder of videos, pictures, arrays or grids; or a file.")
+        Path,
+        typer.Argument(
+            help="A folder of videos, pictures, arrays, grids or detections of people; or a file."
+        ),
     ],
     name: Annotated[
         str | None, typer.Option(help="Of the dataset; made from the path unless given.")

@@ -2,7 +2,7 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -61,4 +61,50 @@ def pictures(
     wanted = [name.strip() for name in samples.split(",")]
     chosen = [name.strip() for name in models.split(",")] if models else []
     for path in draw(planned, case, out, wanted, chosen, variable, errors):
+        say(log, f"wrote {path}")
+
+
+@command(
+    epilog=examples(
+        "stp trajectories results/plan/atlas_transfer.json --out differing.png",
+        "stp trajectories results/plan/atlas_transfer.json --test atlas_eth-atlas-paper "
+        "--scenario 20 --out scenario.svg --layout side",
+        "stp trajectories results/plan/atlas_transfer.json --scenario 20 --out scenario.gif",
+    )
+)
+def trajectories(
+    manifest: Annotated[Path, typer.Argument(help="A manifest of people, from results/plan.")],
+    out: Annotated[
+        list[Path], typer.Option(help="A picture (.png, .svg, .pdf) or animation (.gif, .mp4).")
+    ],
+    test: Annotated[
+        str | None,
+        typer.Option(help="What was tested, dataset-protocol; the first one unless given."),
+    ] = None,
+    scenario: Annotated[
+        int | None,
+        typer.Option(help="Its number, from 0; those in which models differ most unless given."),
+    ] = None,
+    layout: Annotated[
+        Literal["overlay", "side"],
+        typer.Option(help="Models over one another or side by side, of one scenario."),
+    ] = "overlay",
+    log: Log = None,
+) -> None:
+    """Draw where models think that people go, over the map and beside where they went."""
+    from stp.collect.manifest import load_manifest
+    from stp.motion import drawing
+    from stp.render import trajectories as of_people
+
+    planned = load_manifest(manifest)
+    if scenario is None:
+        if test is not None or layout != "overlay":
+            raise StpError("--test and --layout are of one scenario", remedy="give --scenario too")
+        of_people.draw_differing(planned, out)
+    else:
+        compared = of_people.evaluation_of(planned, test)
+        scene = compared.scene(scenario, of_people.own(compared))
+        for path in out:
+            drawing.write(scene, path, layout)
+    for path in out:
         say(log, f"wrote {path}")

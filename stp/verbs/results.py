@@ -99,6 +99,22 @@ def conventions(
     say(log, f"wrote {out}, and beside it .md, .tex and .html")
 
 
+@command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))
+def runtime(
+    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file; .md, .tex, .html beside it.")],
+    database: output.Database = output.DATABASE,
+    log: Log = None,
+) -> None:
+    """Write how long predictors of people take, by the number of people."""
+    from stp.collect.everything import build_database
+    from stp.render.runtime_table import render_runtime
+
+    if not database.is_file():  # it is no output of the rule that collects
+        build_database(database.parent / "collected", database)
+    render_runtime(database, out)
+    say(log, f"wrote {out}, and beside it .md, .tex and .html")
+
+
 @command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
 def schema(
     name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,

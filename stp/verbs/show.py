@@ -1,8 +1,9 @@
 """The verb that shows one thing: a cell of the results, an artefact, or a prepared dataset."""
 
 import functools
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 command = functools.partial(app.command, rich_help_panel="Results")
 
 OF_DATASET = ("split", "clips", "variable", "level")
-OF_CELL = ("format",)
+OF_CELL = ("format", "sample")
 
 
 @command(
@@ -27,6 +28,8 @@ OF_CELL = ("format",)
         "stp show kth",
         "stp show moving_mnist --split train --clips 6 --out results/show/digits.gif",
         "stp show weatherbench --variable z --level 500",
+        "stp show atlas_eth --out results/show/tracks.pdf",
+        "stp show social_force/atlas_transfer/released --sample 20 --out results/show/20.gif",
     )
 )
 def show(
@@ -50,7 +53,7 @@ def show(
             "--out",
             "-o",
             help="Of a cell: .csv, .json, .md, .parquet. Of a dataset: .png (all frames), .gif or "
-            ".mp4; results/show/<name>.png unless given.",
+            ".mp4, of people also .svg and .pdf; results/show/<name>.png unless given.",
         ),
     ] = None,
     configfile: ConfigFile = DEMO,
@@ -65,8 +68,14 @@ def show(
         typer.Option(help="Of a dataset: the only one to draw, where there are several."),
     ] = None,
     level: Annotated[str | None, typer.Option(help="Of the variable, such as 500.")] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(help="Of a cell of people: draw this scenario, from 0, and its prediction."),
+    ] = None,
 ) -> None:
     """Show a cell of the results with all that is known of it, or a few clips of a dataset.
+
+    Of people: all tracks of a dataset over its map, or with --sample a scenario of a cell.
 
     Of a cell: whose bytes, all overall scores with their intervals, what is
     missing and why, what it cost, artefacts, logs, and the command that makes
@@ -81,10 +90,13 @@ def show(
         _draw(what, out, configfile, split, clips, variable, level)
         return
     _only_for("a dataset", OF_DATASET, context)
-    chosen = output.chosen(format, out)
     from stp.collect import cell
     from stp.render import cell_page
 
+    if sample is not None:
+        _draw_scenario(database, what, cell.find(database, what), sample, out)
+        return
+    chosen = output.chosen(format, out)
     found = cell.find(database, what)
     if isinstance(found, cell.Missing):
         _show_missing(found, chosen, out)
@@ -97,6 +109,35 @@ def show(
     else:
         page = cell_page.of_cell(database, cell.about(database, found))
         output.put_grid(page, chosen, out)
+
+
+def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path | None) -> None:
+    """Draw one scenario of a cell of people.
+
+    Raises:
+        StpError: it is no cell, not of people, or has no such scenario.
+    """
+    from stp.collect import cell
+    from stp.errors import StpError
+    from stp.motion.drawing import write
+    from stp.render import trajectories
+
+    if not isinstance(found, dict):
+        raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
+    one = trajectories.from_store(found)
+    if not trajectories.is_of_people(one):
+        raise StpError(
+            f"{what}: --sample draws people, and these are frames",
+            remedy=f"stp pictures results/plan/{found['dimension']}.json "
+            f"--case {found['case_name']} --samples {sample} --out {out or 'sample.png'}",
+        )
+    names = {
+        kind: {row[kind[:-1]]: row["title"] for row in cell.rows(database, f"FROM {kind}")}
+        for kind in ("models", "datasets")
+    }
+    target = out or Path("results/show") / f"{found['model']}-{found['case_name']}-{sample}.png"
+    write(trajectories.compare([one], names).scene(sample), target)
+    print(target)
 
 
 def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
@@ -210,12 +251,22 @@ def _draw(
     variable: str | None,
     level: str | None,
 ) -> None:
-    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures."""
-    from stp.datasets.show import show as draw
+    """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures.
 
+    Of tracks of people, what is in them is written as well.
+    """
+    from stp.config import check_known
+    from stp.datasets.show import show as draw
+    from stp.datasets.tracks import facts, is_of_people, lines
+
+    plan = load_plan(configfile)
+    check_known(name, plan.config.datasets, "dataset", "stp show")
+    if out is None and is_of_people(plan, name) and facts(plan, name) is not None:
+        for line in lines(plan, name, shutil.get_terminal_size((150, 20)).columns):
+            print(line)
     target = out or Path("results/show") / f"{name}.png"
     draw(
-        load_plan(configfile),
+        plan,
         name,
         target,
         split=split,

@@ -144,18 +144,37 @@ def score(
     _make("score", targets, configfile, log, **({"device": device} if device else {}))
 
 
-@command()
+@command(
+    epilog=examples(
+        "stp collect --configfile config/atlas-sample.yaml",
+        "stp collect results/plan/short_term.json --out results/collected/short_term.parquet",
+        "stp collect --database results/results.duckdb",
+    )
+)
 def collect(
     manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
     out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
     database: Annotated[
         Path | None, typer.Option(help="DuckDB file to build from all that has been collected.")
     ] = None,
+    configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
-    """Collect the scores of all cells of a dimension, and build the DuckDB store."""
+    """Collect the scores of all cells of a dimension, and build the DuckDB store.
+
+    With neither a manifest nor --database: all dimensions of the scale file, into
+    results/results.duckdb.
+    """
     from stp.collect.everything import build_database, collect_dimension
 
+    if manifest is None and out is None and database is None:
+        from stp import workflow_files
+
+        results = workflow_files.RESULTS
+        for dimension, path in workflow_files.write_manifests(load_plan(configfile)).items():
+            collect_dimension(path, results / "collected" / f"{dimension}.parquet")
+            say(log, f"collected the scores of {dimension}")
+        database = results / "results.duckdb"
     if out is not None:
         if manifest is None:
             raise StpError("--out needs a manifest", remedy="name one, from results/plan")

@@ -126,6 +126,8 @@ def test_a_bad_score_artefact_is_refused(store: SmallStore, change: Change, mess
         (changed("statistic", 0, "mode"), r", row 1: an unknown statistic"),
         (changed("model", 4, None), r", row 5: a part of the key is NULL"),
         (changed("model", 4, "tau"), r", row 5: rows of a cell that its manifest does not list"),
+        (changed("source", 3, "official"), r", row 4: source is not what its manifest says"),
+        (changed("leaky", 4, True), r", row 5: leaky is not what its manifest says"),
         (lambda rows: rows.slice(0, 3), r": no rows of .*short_term\.json: cells\[1\]"),
     ],
 )

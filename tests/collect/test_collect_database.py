@@ -48,7 +48,7 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
     )
     names = [one.name for one in (*layout.TABLES, *VIEWS)]
-    assert [name for name, _ in tables] == sorted([*names, "sample_scores"])
+    assert [name for name, _ in tables] == sorted([*names, "sample_scores", "person_errors"])
     assert all(comment for _, comment in tables)
     bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
     assert ask(database, f"{bare} AND coalesce(comment, '') = ''") == []
@@ -127,6 +127,24 @@ def test_sample_scores_work_from_another_folder(
         ("convlstm", "moving_mnist", "clip1", [0.5, 0.25], None),
         ("persistence", "moving_mnist", "clip1", [0.5, 0.25], None),
     ]
+
+
+def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallStore) -> None:
+    """One that does not say what the schema was: it is looked at, and found to be the same."""
+    every = "FROM sample_scores ORDER BY ALL"
+    found = ask(built(store), every)
+    path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
+    pq.write_table(pq.read_table(path), path, store_schema=False)
+    assert ask(built(store), every) == found
+    (view,) = ask(built(store), "SELECT sql FROM duckdb_views() WHERE view_name = 'sample_scores'")
+    assert view[0].count("read_parquet") == 2, "a list of files for each of the two schemas"
+
+
+def test_cells_are_numbered_as_score_rows_name_them(store: SmallStore) -> None:
+    joined = "SELECT c.number, count(*) FROM cells c JOIN score_rows s ON s.cell = c.number"
+    counted = ask(built(store), f"{joined} GROUP BY ALL ORDER BY ALL")
+    assert counted == [(1, 2), (2, 2), (3, 3)]
+    assert ask(built(store), "SELECT count(*) FROM scores") == [(7,)]
 
 
 def test_same_inputs_give_the_same_rows(store: SmallStore) -> None:

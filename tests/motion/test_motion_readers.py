@@ -69,7 +69,7 @@ def test_a_word_among_numbers_is_named(tmp_path):
     path = tmp_path / "hall.csv"
     path.write_text("t,who,x,y\n0,1,2,3\n1,1,far,3\n")
     columns = detections.Columns(frame="t", person="who", x="x", y="y")
-    with pytest.raises(StpError, match="row 2 holds what is no number"):
+    with pytest.raises(StpError, match="line 3 holds what is no finite number"):
         detections.read(path, columns, metres=1, step=1, dt=0.04)
 
 

@@ -1,5 +1,7 @@
 """Parquet tables of motion, and the check that a file is the one that is meant."""
 
+import hashlib
+
 import duckdb
 import numpy as np
 import pytest
@@ -50,12 +52,13 @@ def test_who_is_in_a_scenario():
     assert len(table) == scenarios.present.sum()
     assert table[0] == {
         "scenario": 0, "episode": 0, "person": 0, "start_frame": 0, "cut_frame": 36,
-        "end_frame": 96, "rule": "strict: all people seen are there throughout, 2 at least",
+        "end_frame": 96, "evaluated": True,
+        "rule": "strict: all people seen are there throughout, 2 at least",
     }  # fmt: skip
 
 
 def test_another_file_of_the_same_name_is_told():
-    eth = variants.KNOWN["ETH: obsmat.txt of EWAP"]
+    eth = variants.KNOWN["ETH: obsmat.txt of EWAP"].variant
     other = tracks(*[(p, 10 * p, line(2)) for p in range(300)], step=10)
     with pytest.raises(StpError, match="600 rows, 300 people, every 10 frames"):
         variants.check(other, eth, "obsmat.txt")
@@ -79,9 +82,11 @@ REAL = {
 def test_the_real_files_are_recognised(raw_mirror, name):
     path = raw_mirror / "atlas" / REAL[name]
     read = ewap.read if path.suffix == ".txt" else trajnetpp.read
-    found = read(path, step=variants.KNOWN[name].step, dt=0.4)
-    assert variants.of(found) == variants.KNOWN[name]
-    for other, variant in variants.KNOWN.items():
+    found = read(path, step=variants.KNOWN[name].variant.step, dt=0.4)
+    assert variants.of(found) == variants.KNOWN[name].variant
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert variants.named(variants.of(found), sha256) == name
+    for other, known in variants.KNOWN.items():
         if other != name:
             with pytest.raises(StpError, match=f"which is {name[:5]}"):
-                variants.check(found, variant, path.name)
+                variants.check(found, known.variant, path.name, sha256)

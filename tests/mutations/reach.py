@@ -48,10 +48,21 @@ class Seen:
     own: dict[Thing, str]
 
 
-def look(plan: Plan) -> Seen:
-    """Name everything that a plan makes."""
+def look(*plans: Plan) -> Seen:
+    """Name everything that plans make; they share the code of the tables, and nothing else."""
     paths: dict[Thing, str] = {}
     own: dict[Thing, str] = {}
+    for plan in plans:
+        _look(plan, paths, own)
+    # The manifest names the scores and the code of the tables; its text has more, see
+    # test_config_edits.py.
+    code = plans[0].code("collect").fingerprint
+    scores = [path for thing, path in paths.items() if thing.stage == "score"]
+    paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
+    return Seen(paths, own)
+
+
+def _look(plan: Plan, paths: dict[Thing, str], own: dict[Thing, str]) -> None:
     for made in plan.cells:
         for thing, artefact in things(made):
             paths[thing] = artefact.folder
@@ -63,12 +74,6 @@ def look(plan: Plan) -> Seen:
         raw = plan.raw(data.dataset)
         thing = Thing("raw", data.dataset)
         paths[thing] = own[thing] = f"{raw.lock} {raw.identity}"
-    # The manifest names the scores and the code of the tables; its text has more, see
-    # test_config_edits.py.
-    code = plan.code("collect").fingerprint
-    scores = [path for thing, path in paths.items() if thing.stage == "score"]
-    paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
-    return Seen(paths, own)
 
 
 def things(made: Made) -> list[tuple[Thing, Any]]:
@@ -131,7 +136,8 @@ class Expectations:
     def direct(self, reaches: Mapping[str, Any]) -> set[Thing]:
         """The things that an expectation such as ``{train: convlstm, score: [kth]}`` names.
 
-        A word is a dataset, a model, a group of them, ``<model> on <dataset>``, or ``all``.
+        A word is a dataset, a model, a group of them, ``<model> on <dataset>``, ``frames`` or
+        ``people`` (all datasets of the kind), or ``all``.
         """
         found: set[Thing] = set()
         for stage, words in reaches.items():
@@ -145,12 +151,16 @@ class Expectations:
                     if thing.stage == stage
                     and (
                         (thing.model, thing.dataset) == (model, dataset)
-                        or word in ("all", thing.dataset, thing.model)
+                        or word in ("all", _kind(thing), thing.dataset, thing.model)
                     )
                 }
                 assert named, f"no {stage} of {word!r} in the plan: mend the expectation"
                 found |= named
         return found
+
+
+def _kind(thing: Thing) -> str:
+    return "people" if thing.dataset.startswith("atlas_") else "frames"
 
 
 def differences(found: set[Thing], expected: set[Thing]) -> str:
@@ -181,6 +191,11 @@ def everything() -> Config:
     scale = loaded.scale.model_copy(update={"dimensions": dimensions})
     models = {**loaded.models, "elsewhere": model}
     return loaded.model_copy(update={"scale": scale, "models": models})
+
+
+def people() -> Config:
+    """Everything there is code for that predicts people."""
+    return config.load(read("everything_people.yaml"))
 
 
 def read(name: str) -> Any:

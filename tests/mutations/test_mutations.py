@@ -20,6 +20,7 @@ from reach import (
     downstream,
     everything,
     look,
+    people,
     read,
 )
 
@@ -48,12 +49,16 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "stp", folder / "stp", ignore=shutil.ignore_patterns("__pycache__"))
-        self.config = everything()
+        self.config, self.people = everything(), people()
         self.before = self.look()
         self.expectations = Expectations(FILE["groups"], self.before.paths)
 
     def look(self) -> Seen:
-        return look(Plan(self.config, self.folder))
+        return look(*self.plans())
+
+    def plans(self) -> list[Plan]:
+        """Of frames, and of people."""
+        return [Plan(self.config, self.folder), Plan(self.people, self.folder)]
 
     def path(self, module: str) -> Path:
         return self.folder / FILES[module].relative_to(ROOT)
@@ -157,7 +162,7 @@ def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp
         # The constants of SSIM: scores of the datasets that have it.
         ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 35}),
         # A default that no recipe sets counts by the module that has it.
-        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 54}),
+        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 61}),
     ],
 )
 def test_a_constant_of_a_metric_reaches_scores_and_tables(
@@ -181,8 +186,9 @@ def test_a_new_option_with_a_default_reaches_nothing_once_it_is_proven(copy: Cop
     proven = {source_hash(new.encode()): source_hash(text.encode())}
     copy.check(module, new)
     with copy.edited(module, new):
-        planned = Plan(copy.config.model_copy(update={"equivalent": proven}), copy.folder)
-    assert look(planned).paths == copy.before.paths
+        configs = [c.model_copy(update={"equivalent": proven}) for c in (copy.config, copy.people)]
+        planned = [Plan(one, copy.folder) for one in configs]
+    assert look(*planned).paths == copy.before.paths
 
 
 # The suite itself
@@ -216,13 +222,13 @@ def test_a_difference_is_named_in_both_directions():
 
 def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     """Otherwise an edit could reach what nobody looks at."""
-    planned = {m for code in Plan(copy.config, copy.folder).artefacts.values()
-               for m in code.code.modules}  # fmt: skip
+    made = [artefact for plan in copy.plans() for artefact in plan.artefacts.values()]
+    planned = {module for artefact in made for module in artefact.code.modules}
     # No weights of networks that look at frames are at hand, so these have no jobs.
     looking = {m for m in FILES if m.startswith(("stp.metrics.networks", *LOOKING))}
-    for folder in ("models", "prepare", "metrics"):
+    for folder in ("models", "prepare", "metrics", "motion.predictors"):
         modules = {m for m in FILES if m.startswith(f"stp.{folder}.")} - looking
-        assert modules <= planned, f"add them to everything.yaml: {modules - planned}"
+        assert modules <= planned, f"add them to everything{{,_people}}.yaml: {modules - planned}"
 
 
 def test_the_core_that_runs_is_a_root_of_the_fingerprint():

@@ -47,6 +47,35 @@ def test_every_dimension_has_one_of_the_others(paper: list[str]) -> None:
     assert len(paper) == len(set(paper))
 
 
+def test_people_have_figures_of_their_own_and_no_others() -> None:
+    made = figures(Plan(config.load(ROOT / "config" / "atlas-sample.yaml")))
+    transfer = [path for path in made if path.startswith("figures/atlas_transfer/")]
+    of_eth = [f"{kind}/atlas_eth-atlas-paper" for kind in ("horizon", "people", "paths")]
+    for name in ("runtime", *of_eth):
+        assert f"figures/atlas_transfer/{name}.png" in transfer
+    kinds = {path.split("/")[2].removesuffix(".png") for path in made}
+    assert kinds <= {name for name, kind in KINDS.items() if kind.suite == "atlas"}
+    assert len(made) == len(set(made))
+
+
+def test_a_dimension_that_varies_a_setting_has_the_figure_of_it(tmp_path: Path) -> None:
+    scale = tmp_path / "scale.yaml"
+    scale.write_text(
+        "scale: try\nsuite: atlas\ndatasets: {atlas_eth: {release: sample}}\ndimensions:\n"
+        "  atlas_noise:\n    models: [constant_velocity]\n    cells:\n"
+        "      - {trained_on: atlas_eth, subset: strict}\n"
+        "      - {trained_on: atlas_eth, subset: strict, setting: {noise: 100}}\n"
+        "  atlas_horizons:\n    models: [constant_velocity]\n    cells:\n"
+        "      - {trained_on: atlas_eth, subset: strict, setting: {horizon: 4}}\n"
+        "      - {trained_on: atlas_eth, subset: strict, setting: {horizon: 8}}\n"
+    )
+    assert figures(Plan(config.load(scale))) == [
+        "figures/atlas_noise/accuracy.png",
+        "figures/atlas_horizons/accuracy.png",
+        "figures/atlas_horizons/horizon/atlas_eth-strict.png",
+    ]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_tells_of_every_kind(kind: str) -> None:
     (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |")]

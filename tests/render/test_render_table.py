@@ -107,6 +107,7 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
         "published": "0.929",
         "difference": "",
         "reason": "",
+        **{"people": "", "sd": "", "published_sd": ""},  # of people only
     }
     assert (lpips_["value"], lpips_["reason"]) == ("", "metric not available yet")
     assert (rmse["value"], rmse["rank"], rmse["reason"]) == ("0.625", "", "not scored")

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
+from chart_page import at, drawn, opened, text, unfold
 from curve_store import TRUTH, curve_store, short_store
 
 from stp.report import leads
@@ -19,16 +20,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 SECTIONS = ("lead-time", "robustness", "generalization", "spectra", "significance", "cost")
-DRAWN = """
-const place = document.querySelector(`#plot-${arguments[0]} .plot`);
-return place && place.data.map((trace) => ({
-  name: trace.name, x: [...trace.x], y: [...trace.y], mode: trace.mode, dash: trace.line?.dash,
-  symbol: trace.marker?.symbol, fill: trace.fill ?? null, visible: trace.visible ?? true,
-  up: trace.error_y?.array ?? null, right: trace.error_x?.array ?? null,
-  left: trace.error_x?.arrayminus ?? null,
-}));
-"""
-Traces = dict[str, dict[str, Any]]
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
@@ -64,37 +55,6 @@ def page(window: Browser, store: Path) -> Browser:
     return window
 
 
-def opened(browser: Browser, database: Path) -> None:
-    browser.open(database.with_name("index.html"))
-    browser.wait_for("document.documentElement.dataset.ready")
-
-
-def at(browser: Browser, section: str, **filters: str) -> Traces:
-    """Go to a section with filters set; what its chart draws, by name."""
-    browser.run("window.before = document.getElementById('main').dataset.drawn")
-    # The same address twice would draw nothing.
-    times = browser.run("return document.getElementById('main').dataset.drawn")
-    query = "&".join(f"{key}={value}" for key, value in {**filters, "after": times}.items())
-    browser.run("location.hash = arguments[0]", f"{section}?{query}")
-    browser.wait_for(
-        "document.getElementById('main').dataset.drawn !== window.before "
-        f"&& document.getElementById('main').dataset.section === {section!r}"
-    )
-    return drawn(browser, "ranks" if section == "significance" else section)
-
-
-def drawn(browser: Browser, name: str) -> Traces:
-    return {trace["name"]: trace for trace in browser.run(DRAWN, name) or []}
-
-
-def text(browser: Browser, selector: str) -> str:
-    found: str = browser.run(
-        "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent).join(' ')",
-        selector,
-    )
-    return found
-
-
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_section_draws_without_complaints_and_says_what_it_shows(
     page: Browser, section: str
@@ -103,7 +63,7 @@ def test_a_section_draws_without_complaints_and_says_what_it_shows(
     label = page.run("return document.querySelector('.plot').getAttribute('aria-label')")
     assert label == text(page, "figure:first-of-type figcaption")
     assert "synthetic bytes" in text(page, "main .note") or "official bytes" in text(page, "main")
-    assert page.run("return document.querySelectorAll('main table').length > 0")
+    assert page.run("return document.querySelectorAll('main :is(table, summary)').length > 0")
     assert page.complaints() == []
 
 
@@ -294,9 +254,8 @@ def test_the_table_of_pairs_and_the_ranks_are_those_of_the_store(page: Browser, 
     ((pairs,),) = ask(
         "SELECT count(*) FROM comparisons WHERE tested_on = 'kth' AND convention = 'ssim.range2'"
     )
-    rows = page.run(
-        "return document.querySelectorAll('main details table')[0].tBodies[0].rows.length"
-    )
+    unfold(page, "significance-pairs")
+    rows = page.run("return document.querySelector('main details table').tBodies[0].rows.length")
     assert rows == pairs
 
 

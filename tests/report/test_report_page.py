@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,50 @@ def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browse
     browser.click(".sign-button.waiting.number")
     assert "score: not run" in text(browser, "#dialog")
     close(browser)
+
+
+def test_what_failed_stands_apart_from_what_nobody_asked_for(
+    browser: Browser, database: Path, page: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "results.duckdb"
+    shutil.copyfile(database, other)
+    with duckdb.connect(str(other)) as store:
+        for changed in (
+            "'out of memory' AS how, 'killed at 8 GB' AS detail",
+            "'saved' AS how",
+            "'not collected' AS how",
+            "'long_term' AS dimension",
+        ):
+            store.execute(
+                f"INSERT INTO missing SELECT * REPLACE ({changed}) FROM missing "
+                "WHERE how = 'not run' AND dimension = 'short_term'"
+            )
+    write_report(other, tmp_path / "index.html")
+    browser.open(tmp_path / "index.html")
+    browser.wait_for("document.documentElement.dataset.ready")
+    assert "1 failed, 4 not run yet, or running" in text(browser, ".tiles")
+    heads = browser.run("return [...document.querySelectorAll('h4')].map((e) => e.textContent)")
+    assert heads == [
+        "Failed: 1 cell", "Under way, or stopped to be continued: 1 cell",
+        "Scored, but not in this store yet: 1 cell",
+    ]  # fmt: skip
+    assert "killed at 8 GB" in text(browser, "h4 ~ div table")
+    # What is only planned is folded, with what runs it.
+    folded = "document.querySelector('main details')"
+    assert browser.run(f"return {folded}.textContent") == "Planned, not run yet: 2 cells"
+    browser.run("document.querySelector('[data-key=fold-not-run]').focus()")
+    browser.press("Enter")
+    browser.wait_for(f"{folded}.querySelector('table')")
+    said = browser.run(f"return {folded}.textContent")
+    assert "None of these has failed" in said
+    assert "long term: 1 cell" in said
+    assert "snakemake --profile local results/tables/long_term.csv" in said
+    choose(browser, "dimension", "long_term")
+    assert "Nothing has failed." in text(browser, "#missing + p")
+    assert browser.run(f"return {folded}.open"), "it stays open while filters change"
+    assert browser.complaints() == []
+    browser.open(page)
+    browser.wait_for("document.documentElement.dataset.ready")
 
 
 def test_a_leaderboard_ranks_and_says_how_sure_it_is(browser: Browser, database: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 from optuna.trial import TrialState
 
 from stp.job import Interrupted
+from stp.search.journal import JOURNAL
 from stp.search.space import Space
-from stp.search.study import JOURNAL, Study
+from stp.search.study import Study
 
 SPACE = Space.of(
     {

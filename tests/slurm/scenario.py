@@ -32,7 +32,7 @@ SNAKEMAKE = ("snakemake", "--profile", "slurm", "--configfile", "plan.yaml")
 PROVENANCE = {"commit", "host", "person", "slurm_job", "started", "finished", "seconds", "bytes"}
 """Columns of the database that say how, not what. The bytes of a training include its history,
 which has durations."""
-UNEQUAL = {"attempts", "cost", "failures", "lineage", "runs"}
+UNEQUAL = {"attempts", "cost", "failures", "lineage", "runs", "runtime"}
 """Tables and views of the database that are all about how, who and when."""
 
 Json = dict[str, Any]

@@ -43,6 +43,11 @@ use rule collect_short_term as collect_robustness with:
         dimension="robustness",
 
 
+use rule collect_short_term as collect_atlas with:
+    wildcard_constraints:
+        dimension="atlas_[a-z]+",
+
+
 # Only on demand, where somebody deleted it.
 rule database:
     output:

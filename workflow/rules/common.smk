@@ -12,6 +12,8 @@ from stp.setting import case_name
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
+# Some tables are those of one paper.
+IS_PREDBENCH = PLAN.config.scale.suite == "predbench"
 
 # Whose bytes the numbers of a dimension are from, in words, for captions and labels of
 # `snakemake --report`: captions see the configuration, and nothing reads it after the plan is made.
@@ -84,6 +86,14 @@ def cases_of(dimension):
     """Names of what is tested in a dimension, each with figures of its own."""
     keys = [vars(made.cell) for made in PLAN.cells if made.cell.dimension == dimension]
     return list(dict.fromkeys(case_name(key) for key in keys))
+
+
+def is_of_people(dimension):
+    """Whether what is tested in a dimension are tracks, and not frames."""
+    tested = [
+        made.cell.tested_on for made in PLAN.cells if made.cell.dimension == dimension
+    ]
+    return any(PLAN.recipes.is_of_people(name) for name in tested)
 
 
 def needed_by(receipt):

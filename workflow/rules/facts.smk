@@ -1,9 +1,10 @@
 # configuration and prepared data -> Table 1 and appendix D of the paper, beside ours
 
-TABLES += [
-    "results/tables/dataset_statistics.csv",
-    "results/tables/training_protocol.csv",
-]
+if IS_PREDBENCH:
+    TABLES += [
+        "results/tables/dataset_statistics.csv",
+        "results/tables/training_protocol.csv",
+    ]
 
 INPUT_OF = {
     name: workflow_files.write_table_input(

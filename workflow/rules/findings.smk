@@ -5,7 +5,8 @@ localrules:
     render_findings,
 
 
-TABLES.append("results/tables/findings.csv")
+if IS_PREDBENCH:
+    TABLES.append("results/tables/findings.csv")
 
 
 rule render_findings:

@@ -15,6 +15,7 @@ PICTURES_INPUT = workflow_files.write_code_input(
 FIGURES += [
     f"results/figures/{dimension}/{kind}"
     for dimension in PLAN.config.scale.dimensions
+    if not is_of_people(dimension)
     for case in cases_of(dimension)
     for kind in (f"strips/{case}.png", f"movies/{case}.gif")
 ]

@@ -37,3 +37,8 @@ use rule predict_short_term as predict_generalization with:
 use rule predict_short_term as predict_robustness with:
     wildcard_constraints:
         dimension="robustness",
+
+
+use rule predict_short_term as predict_atlas with:
+    wildcard_constraints:
+        dimension="atlas_[a-z]+",

@@ -18,7 +18,8 @@ SPEEDS_INPUT = workflow_files.write_table_input(
     "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
 )
 # Speeds take minutes and are those of this machine: only on demand.
-TABLES += ["results/tables/model_size.csv"]
+if IS_PREDBENCH:
+    TABLES += ["results/tables/model_size.csv"]
 
 
 localrules:

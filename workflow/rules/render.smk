@@ -44,3 +44,8 @@ use rule render_short_term as render_generalization with:
 use rule render_short_term as render_robustness with:
     wildcard_constraints:
         dimension="robustness",
+
+
+use rule render_short_term as render_atlas with:
+    wildcard_constraints:
+        dimension="atlas_(?!runtime)[a-z]+",  # that one is no dimension

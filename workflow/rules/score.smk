@@ -41,6 +41,11 @@ use rule score_short_term as score_robustness with:
         dimension="robustness",
 
 
+use rule score_short_term as score_atlas with:
+    wildcard_constraints:
+        dimension="atlas_[a-z]+",
+
+
 # Scores that compare what networks see: a job of its own, with a GPU. Only cells with such a metric
 # have one (perceptual and available in config/conventions).
 PERCEIVED = f"{STORE}/scores/{{dimension}}/{PERCEPTUAL_CELL}/artefact.json"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stp.motion.densities import Mixture
 from stp.motion.obstacles import Obstacles
 from stp.motion.scenarios import Scenarios
 from stp.motion.velocity import Mode, filtered
@@ -14,15 +15,40 @@ SEARCH: dict[str, tuple[float, float]] = {}
 
 @dataclass(frozen=True)
 class Parameters:
-    """Which velocity goes on, see `stp.motion.velocity.weights`."""
+    """How people go on.
+
+    Attributes:
+        velocity: which velocity goes on, see `stp.motion.velocity.weights`.
+        uncertainty: metres per second by which each step may differ, in each direction (standard
+            deviation); predictions then are Gaussians that grow: those of the random walk that the
+            released code draws samples from, with 0.3. None for points.
+    """
 
     velocity: Mode = "gaussian"
+    uncertainty: float | None = None
 
 
 def predict(
-    scenarios: Scenarios, steps: int, parameters: Parameters, obstacles: Obstacles | None = None
-) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is; obstacles do not matter."""
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
+) -> np.ndarray | Mixture:
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is; obstacles do not matter.
+
+    Jitter, of this shape, moves people at each step. Without it, and with an uncertainty, there is
+    one Gaussian for each step, whose variance grows by the same amount at each.
+    """
     velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt
-    return np.asarray(scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead)
+    path = scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead
+    if jitter is not None:
+        return np.asarray(path + jitter.cumsum(axis=2))
+    if parameters.uncertainty is None:
+        return np.asarray(path)
+    variance = np.arange(1, steps + 1) * (parameters.uncertainty * scenarios.dt) ** 2
+    there = np.where(scenarios.present, 1.0, np.nan)[:, :, None]
+    weights = np.broadcast_to(there, path.shape[:-1])[..., None]
+    covariances = (weights[..., 0] * variance)[..., None, None, None] * np.eye(2)
+    return Mixture(weights, path[..., None, :], covariances)

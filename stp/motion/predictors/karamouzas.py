@@ -90,9 +90,16 @@ def collision(
 
 
 def predict(
-    scenarios: Scenarios, steps: int, parameters: Parameters, obstacles: Obstacles | None = None
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is."""
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is.
+
+    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)
     horizon = forces.HORIZON_STEPS * scenarios.dt
@@ -136,4 +143,4 @@ def predict(
         evading = own.obstacle_factor * own_force(here - centre, here - position, body.radius)
         return np.where(meets[..., None], evading, 0)
 
-    return forces.walk(scenarios, steps, force, body)
+    return forces.walk(scenarios, steps, force, body, jitter)

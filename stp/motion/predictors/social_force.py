@@ -42,9 +42,16 @@ class Parameters:
 
 
 def predict(
-    scenarios: Scenarios, steps: int, parameters: Parameters, obstacles: Obstacles | None = None
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is."""
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is.
+
+    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    """
     pairs = forces.others(scenarios.present)[..., None]
     own = parameters
 
@@ -73,4 +80,4 @@ def predict(
         touching = own.contact_obstacle * np.maximum(0, apart - distance)
         return np.asarray(((DISC_FACTOR if discs else 1) * social + touching) * away)
 
-    return forces.walk(scenarios, steps, force, own.body)
+    return forces.walk(scenarios, steps, force, own.body, jitter)

@@ -2,8 +2,12 @@
 
 An LSTM reads displacements; its state and a noise vector that all people of a scenario share begin
 another LSTM, which writes displacements. Without pooling nobody sees anybody else.
+
+The weights that Atlas uses were trained on eight observed and twelve future positions of HOTEL and
+UCY: ETH was left out, which the paper calls "trained on ETH". They take any other lengths as well.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +15,17 @@ import torch
 from torch import Tensor, nn
 
 from stp.errors import StpError
+from stp.motion.obstacles import Obstacles
 from stp.motion.scenarios import Scenarios
 
 EMBEDDING, HIDDEN, MIXING, NOISE = 16, 32, 64, 8
-SAMPLES = 25
-"""Of each scenario, as Atlas draws."""
+SEARCH: dict[str, tuple[float, float]] = {}
+"""Nothing is calibrated."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """There are none but its weights."""
 
 
 class Reader(nn.Module):
@@ -88,8 +98,12 @@ class SocialGan(nn.Module):
         return found
 
 
-def load(path: Path) -> SocialGan:
+def load(path: Path, parameters: Parameters | None = None) -> SocialGan:
     """Load published weights; nothing but numbers and texts is read from the file.
+
+    Args:
+        path: of the file.
+        parameters: there are none.
 
     Raises:
         StpError: the file cannot be read, or is another network.
@@ -107,33 +121,58 @@ def load(path: Path) -> SocialGan:
     return network.eval()
 
 
-@torch.inference_mode()
 def predict(
-    scenarios: Scenarios, steps: int, network: SocialGan, samples: int = SAMPLES, seed: int = 0
+    scenarios: Scenarios,
+    steps: int,
+    parameters: SocialGan,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Draw predictions.
+    """Predict with noise of 0: what it takes to be the middle of what may happen.
 
     Args:
         scenarios: to predict.
         steps: future positions.
-        network: with its weights.
-        samples: of each scenario.
-        seed: of the noise; that of a scenario depends on this, its start frame and the sample.
+        parameters: the network, with its weights.
+        obstacles: do not matter.
+        jitter: (S, N, steps, 2), metres, which moves people at each step.
 
     Returns:
-        (samples, S, N, steps, 2), metres; NaN where nobody is.
+        (S, N, steps, 2), metres; NaN where nobody is.
     """
-    there = np.nonzero(scenarios.present)
-    observed = scenarios.observed[there]
-    moved = np.diff(observed, axis=1, prepend=observed[:, :1])
-    given = torch.from_numpy(np.moveaxis(moved, 1, 0).astype(np.float32))
+    path = _paths(scenarios, steps, parameters, np.zeros((1, len(scenarios), NOISE)))[0]
+    return path if jitter is None else path + jitter.cumsum(axis=2)
+
+
+def draw(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: SocialGan,
+    obstacles: Obstacles | None,
+    samples: int,
+    seed: int,
+) -> np.ndarray:
+    """Draw predictions, (samples, S, N, steps, 2), metres; NaN where nobody is.
+
+    The noise of a scenario depends on the seed, its start frame and the sample.
+    """
     drawn = [
         np.random.default_rng([seed, int(start) + 2**31]).normal(size=(samples, NOISE))
         for start in scenarios.start
     ]
-    noise = torch.from_numpy(np.stack(drawn, axis=1)[:, there[0]].astype(np.float32))
-    found = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
-    for sample in range(samples):
-        path = network(given, noise[sample], steps).numpy().astype(np.float64)
+    return _paths(scenarios, steps, parameters, np.stack(drawn, axis=1))
+
+
+@torch.inference_mode()
+def _paths(scenarios: Scenarios, steps: int, network: SocialGan, noise: np.ndarray) -> np.ndarray:
+    """Predictions with given noise (K, S, NOISE)."""
+    there = np.nonzero(scenarios.present)
+    observed = scenarios.observed[there]
+    moved = np.diff(observed, axis=1, prepend=observed[:, :1])
+    given = torch.from_numpy(np.moveaxis(moved, 1, 0).astype(np.float32))
+    of_people = torch.from_numpy(noise[:, there[0]].astype(np.float32))
+    found = np.full((len(noise), *scenarios.person.shape, steps, 2), np.nan)
+    for sample in range(len(noise)):
+        path = network(given, of_people[sample], steps).numpy().astype(np.float64)
         found[sample][there] = observed[:, -1:] + np.moveaxis(path, 0, 1).cumsum(axis=1)
     return found

@@ -67,9 +67,16 @@ def meeting(
 
 
 def predict(
-    scenarios: Scenarios, steps: int, parameters: Parameters, obstacles: Obstacles | None = None
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is."""
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is.
+
+    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)[..., None]
     horizon = forces.HORIZON_STEPS * scenarios.dt
@@ -121,4 +128,4 @@ def predict(
         )  # fmt: skip
         return np.where(meets, felt, 0)
 
-    return forces.walk(scenarios, steps, force, body)
+    return forces.walk(scenarios, steps, force, body, jitter)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from stp.errors import StpError, nearest
+from stp.motion.readers.numbers import whole
 from stp.motion.tracks import Tracks
 
 
@@ -54,11 +55,13 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
         dt: seconds between two annotations: with times, those of the common clock.
 
     Raises:
-        StpError: the file cannot be read, lacks a column, or holds what is no number.
+        StpError: the file cannot be read, lacks a column, or holds what is no finite number.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
-            f"{path}: neither or both of frame and time are declared", expected="one of them"
+            f"{path}: neither or both of frame and time are declared",
+            expected="one of them",
+            remedy="change columns in the configuration",
         )
     named = [name for name in vars(columns).values() if name is not None]
     table = _table(path, named)
@@ -70,32 +73,61 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
             expected=f"the declared columns among {', '.join(known)}",
             remedy=nearest(lacking[0], known),
         )
-    numbers = table[named].apply(pd.to_numeric, errors="coerce")
-    bad = numbers.index[numbers.isna().any(axis=1)]
+    place = [name for name in named if name != columns.person]
+    numbers = table[place].apply(pd.to_numeric, errors="coerce")
+    bad = np.flatnonzero(~np.isfinite(numbers.to_numpy(np.float64)).all(axis=1))
+    bad = bad if len(bad) else np.flatnonzero(table[columns.person].isna())
     if len(bad):
+        # a header is the first line of a text
+        line = f"row {bad[0] + 1}"
+        if path.suffix != ".parquet":
+            line = f"line {bad[0] + (1 if _without_header(named) else 2)}"
         raise StpError(
-            f"{path}: row {bad[0] + 1} holds what is no number, and so do {len(bad) - 1} more",
+            f"{path}: {line} holds what is no finite number, and so do {len(bad) - 1} more",
             expected="numbers in all declared columns",
+            remedy="leave such rows out: gaps are filled when scenarios are made",
         )
     position = numbers[[columns.x, columns.y]].to_numpy(np.float64) * metres
-    person = numbers[columns.person].to_numpy(np.int64)
+    person = _people(table[columns.person], path)
     if columns.frame is not None:
         return Tracks(numbers[columns.frame].to_numpy(np.float64), person, position, step, dt)
     return on_one_clock(numbers[columns.time].to_numpy(np.float64), person, position, dt)
+
+
+def _people(names: pd.Series, path: Path) -> np.ndarray:
+    """Whole numbers as they are; other names are numbered as they come, from 1."""
+    if pd.api.types.is_numeric_dtype(names):
+        return whole(names.to_numpy(np.float64), path, "person")
+    return np.asarray(pd.factorize(names)[0], np.int64) + 1
+
+
+def _without_header(named: list[str | int]) -> bool:
+    return all(isinstance(name, int) for name in named)
 
 
 def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
     try:
         if path.suffix == ".parquet":
             return pd.read_parquet(path)
-        without_header = all(isinstance(name, int) for name in named)
-        return pd.read_csv(path, header=None if without_header else 0, skipinitialspace=True)
-    except (OSError, ValueError) as error:  # pandas' and Arrow's errors are ValueErrors
+        header = None if _without_header(named) else 0
+        table = pd.read_csv(path, header=header, skipinitialspace=True, low_memory=False)
+    except (
+        OSError,
+        ValueError,
+        OverflowError,
+    ) as error:  # pandas' and Arrow's errors are ValueErrors
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="detections in a CSV or Parquet file",
             remedy="fetch the file again",
         ) from None
+    if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first column for an index
+        raise StpError(
+            f"{path}: lines have more values than there are names in the first one",
+            expected="a name for each column",
+            remedy="complete the first line, or take the commas at the ends of lines out",
+        )
+    return table
 
 
 LONGEST = 2.0

@@ -5,9 +5,8 @@ They are frame, person, x, z, y and velocities of the same order; z is always 0.
 
 from pathlib import Path
 
-import numpy as np
-
 from stp.errors import StpError
+from stp.motion.readers import numbers
 from stp.motion.tracks import Tracks
 
 COLUMNS = 8
@@ -22,16 +21,9 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
         dt: seconds between two annotations.
 
     Raises:
-        StpError: the file is missing or has other columns.
+        StpError: the file is missing or has other columns, or a line holds what is no number.
     """
-    try:
-        table = np.loadtxt(path, ndmin=2)
-    except (OSError, ValueError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="an obsmat.txt: numbers in eight columns",
-            remedy="fetch the file again",
-        ) from None
+    table = numbers.read(path, "an obsmat.txt: numbers in eight columns")
     if table.shape[1] != COLUMNS:
         raise StpError(
             f"{path}: {table.shape[1]} columns",
@@ -39,4 +31,5 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
             remedy="files of four columns are other versions of ETH with another clock; declare "
             "them as what they are",
         )
-    return Tracks(table[:, 0], table[:, 1].astype(np.int64), table[:, [2, 4]].copy(), step, dt)
+    person = numbers.whole(table[:, 1], path, "person")
+    return Tracks(table[:, 0], person, table[:, [2, 4]].copy(), step, dt)

@@ -42,12 +42,18 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         if matched:
             axes = helmets.setdefault(int(matched[1]), {"X": [], "Y": []})
             axes[matched[2]].append(name)
-    if not helmets or "Frame" not in table.columns:
+    uneven = any(len(axes["X"]) != len(axes["Y"]) for axes in helmets.values())
+    if not helmets or uneven or "Frame" not in table.columns:
         raise StpError(
             f"{path}: no columns Frame and Helmet_N - M X",
             expected=f"their names in line {HEADER + 1}",
             remedy="export the markers of helmets with their names",
         )
+    columns = [
+        "Frame",
+        *(name for axes in helmets.values() for axis in "XY" for name in axes[axis]),
+    ]
+    table = _numbers(table[columns], path)
     frame = table["Frame"].to_numpy(np.float64)
     rows = []
     for person, axes in sorted(helmets.items()):
@@ -60,3 +66,22 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
     found = np.concatenate(rows)
     found = found[np.argsort(found[:, 0], kind="stable")]
     return Tracks(found[:, 0], found[:, 1].astype(np.int64), found[:, 2:], 1, dt)
+
+
+def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Refuse words, and a last line that ends early; a marker without values was not seen."""
+    numbers = table.apply(pd.to_numeric, errors="coerce")
+    blank = numbers.isna()
+    bad = (blank & table.notna()).any(axis=1) | blank["Frame"]
+    early = blank.any(axis=1)
+    if len(early) > 1 and early.iloc[-1] and not early.iloc[:-1].any():
+        bad.iloc[-1] = True
+    if bad.any():
+        first = int(np.argmax(bad.to_numpy()))
+        raise StpError(
+            f"{path}: line {first + HEADER + 2} ends early or holds what is no number, and so do "
+            f"{int(bad.sum()) - 1} more",
+            expected="a number in each column",
+            remedy="fetch the file again",
+        )
+    return numbers

@@ -1,10 +1,12 @@
 """Which kinds of figures there are; light, since the plan asks before anything is drawn."""
 
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stp.errors import StpError, nearest
+from stp.setting import setting_of
 
 SPECTRA = "spectral_divergence.mean_spectra"
 """The convention whose sums are spectra."""
@@ -18,11 +20,13 @@ class Kind(NamedTuple):
             results, PNG file to write (an SVG goes beside it), and the case.
         of_case: whether there is one for each case of a dimension, or one for all.
         about: what it shows.
+        suite: of experiments that has it.
     """
 
     module: str
     of_case: bool
     about: str
+    suite: str = "predbench"
 
 
 KINDS = {
@@ -35,8 +39,36 @@ KINDS = {
     ),
     "speed": Kind("stp.render.figures.speed", False, "speed against quality"),
     "slopes": Kind("stp.render.figures.slopes", False, "scores over the frame interval"),
+    "accuracy": Kind(
+        "stp.render.figures.accuracy", False, "errors over observation, noise or horizon", "atlas"
+    ),
+    "horizon": Kind("stp.render.figures.horizon", True, "errors over the lead time", "atlas"),
+    "people": Kind("stp.render.figures.people", True, "errors by the number of people", "atlas"),
+    "runtime": Kind("stp.render.figures.runtime", False, "time by the number of people", "atlas"),
+    "paths": Kind("stp.render.figures.paths", True, "predicted paths on the map", "atlas"),
 }
 """By the name in the path: ``results/figures/<dimension>/<kind>[/<case>].png``."""
+
+
+def evaluation_name(key: Mapping[str, Any]) -> str:
+    """Name where people were predicted: the case of figures of the suite atlas."""
+    return f"{key['tested_on']}-{key['subset']}"
+
+
+VARIED = ("observe", "noise", "horizon", "people")
+"""Settings that a figure of the suite atlas is drawn over."""
+
+
+def varied_setting(keys: Iterable[Mapping[str, Any]]) -> str | None:
+    """The first setting of `VARIED` in which tests of one predictor differ."""
+    values: dict[tuple[Any, ...], dict[str, set[int | None]]] = {}
+    for key in keys:
+        who = tuple(key[name] for name in ("model", "variant", "trained_on", "train_subset"))
+        setting = setting_of(key["setting"])
+        of = values.setdefault((*who, evaluation_name(key)), {})
+        for name in VARIED:
+            of.setdefault(name, set()).add(setting.get(name))
+    return next((n for n in VARIED if any(len(of[n]) > 1 for of in values.values())), None)
 
 
 def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:

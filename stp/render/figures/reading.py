@@ -117,6 +117,8 @@ def read(manifest: Path, results: Path) -> Scores:
     made = make_rows(plan, table, scores, read_published(Path(plan["published"])), {})
     cases: dict[str, list[Line]] = {}
     for row in made:
+        if not row.cells:  # a method of the paper that there are no values of
+            continue
         case = case_name(row.cells[0]["key"])
         cases.setdefault(case, []).append(Line(row.model, list(row.cells), row))
     lines = [line for case in cases.values() for line in case]

@@ -86,7 +86,9 @@ const stp = (() => {
     if (!Number.isFinite(value)) return String(value).replace("Infinity", "∞");
     if (Number.isInteger(value) && Math.abs(value) < 1e6) return String(value);
     const text = value.toPrecision(digits);
-    return text.includes("e") ? Number(value).toExponential(digits - 1) : text;
+    if (!text.includes("e")) return text;
+    // 1090 of three digits is 1.09e+3 for the language, 1090 for people.
+    return Math.abs(value) >= 1 && Math.abs(value) < 1e6 ? String(Number(text)) : value.toExponential(digits - 1);
   }
 
   /** How many of what: "1 model", "2 models". */
@@ -169,6 +171,7 @@ const stp = (() => {
     const main = document.getElementById("main");
     const focused = document.activeElement?.dataset?.key;
     const scrolled = main.dataset.section === id ? scrollY : 0;
+    if (main.dataset.section !== id) unfolded.clear();
     const found = sections.find((s) => s.id === id);
     for (const a of document.querySelectorAll("#sections a")) {
       if (a.hash === `#${id}`) {
@@ -188,6 +191,29 @@ const stp = (() => {
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
     for (const listener of listeners) listener();
+  }
+
+  const unfolded = new Set();
+
+  /** Something folded, which is made when it is first opened: make(element) adds to it. It stays open
+   * while its section is drawn anew, as by another filter. */
+  function fold(root, name, summary, make) {
+    const details = h("details", {}, h("summary", {"data-key": `fold-${name}`}, summary));
+    let made = false;
+    const open = () => {
+      if (!made) make(details);
+      made = true;
+    };
+    details.addEventListener("toggle", () => {
+      if (!details.isConnected) return;  // comes late: all may have been drawn anew by then
+      if (details.open) { unfolded.add(name); open(); } else unfolded.delete(name);
+    });
+    root.append(details);
+    if (unfolded.has(name)) {
+      open();
+      details.open = true;
+    }
+    return details;
   }
 
   /** Filters: a labelled choice for each; returns what is chosen, {key: value}.
@@ -262,7 +288,9 @@ const stp = (() => {
 
   /** A chart with a text that says what it shows, and the same numbers as a table below it.
    *
-   * traces, layout: of Plotly. numbers: {columns, rows} as of stp.table.
+   * traces, layout: of Plotly. A trace may have marks: for each of its points {text, open}, what is
+   *   read when a mouse is over it and what a click on it does; null for a point that opens nothing.
+   * numbers: () => {columns, rows} as of stp.table: the way to the same for who uses no mouse.
    */
   function plot(root, {name, title, description, traces, layout = {}, numbers = null}) {
     const css = getComputedStyle(document.documentElement);
@@ -279,13 +307,50 @@ const stp = (() => {
     };
     full.xaxis = {...axis, ...layout.xaxis};
     full.yaxis = {...axis, ...layout.yaxis};
-    Plotly.newPlot(place, traces, full, {responsive: true, displaylogo: false});
+    // A finger that moves over a chart moves the page.
+    full.dragmode ??= matchMedia("(pointer: coarse)").matches ? false : "zoom";
+    Plotly.newPlot(place, traces.map(hovered), full, {
+      responsive: true, displaylogo: false, toImageButtonOptions: {filename: `${name}-chart`, scale: 2},
+      showSendToCloud: false, plotlyServerURL: "",  // nothing leaves this page
+      modeBarButtonsToRemove: ["select2d", "lasso2d"],
+    });
+    openMarks(place, traces.map((trace) => trace.marks ?? []));
     if (numbers) {
-      const details = h("details", {}, h("summary", {}, "The numbers as a table"));
-      table(details, {name: `${name}-numbers`, caption: title, ...numbers});
-      root.append(details);
+      fold(root, `${name}-numbers`, "The points of this chart as a table: each number opens where it comes from",
+        (details) => table(details, {name: `${name}-numbers`, caption: title, ...numbers()}));
     }
     return place;
+  }
+
+  /** A trace as Plotly knows it: the texts of its marks. */
+  function hovered({marks, ...trace}) {
+    if (!marks) return trace;
+    return {...trace, hoverinfo: "text",
+      hovertext: marks.map((mark) => (mark ? `${mark.text}<br><i>click for provenance</i>` : ""))};
+  }
+
+  /** Let marks of a chart be clicked; the cursor shows it. marks: of each trace, of each point. */
+  function openMarks(place, marks) {
+    const at = ({points}) => points.map((p) => marks[p.curveNumber]?.[p.pointNumber]).find((mark) => mark);
+    let [over, pressed] = [null, null];
+    const see = (mark) => {
+      over = mark ?? null;
+      place.classList.toggle("marked", over !== null);
+    };
+    place.on("plotly_hover", (event) => see(at(event)));
+    place.on("plotly_unhover", () => see(null));
+    place.on("plotly_click", (event) => {
+      pressed = null;
+      at(event)?.open();
+    });
+    // Plotly tells of no click that comes within 50 ms of a move: then the mark that was shown counts.
+    place.addEventListener("mousedown", ({clientX: x, clientY: y}) => {
+      pressed = over;
+      addEventListener("mouseup", (up) => setTimeout(() => {
+        if (Math.hypot(up.clientX - x, up.clientY - y) < 5) pressed?.open();
+        pressed = null;
+      }), {once: true});
+    }, true);
   }
 
   /** How a model is drawn, everywhere alike: colour, dash and marker of Plotly. */
@@ -356,7 +421,7 @@ const stp = (() => {
 
   return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, count, signed, duration,
     badge, origin, get, set,
-    remember, link, section, hasSection, afterDraw, filters, table, plot, style, dialog, code, say,
+    remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};
 })();
 addEventListener("DOMContentLoaded", stp.start);

@@ -77,7 +77,7 @@
     return [...groups].map(([device, held]) => ({device, lines: front([...free, ...held], axis, badness)}));
   }
 
-  function traces(lines, axis, size, made, hidden, several) {
+  function traces(lines, axis, size, made, hidden, several, part) {
     const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
     const dashes = ["dot", "dash", "dashdot", "longdash"];
     return [
@@ -95,16 +95,18 @@
           visible: hidden.has(line.label) ? "legendonly" : true,
           marker: {...marker, size: 12, line: best ? {color: ink, width: 2} : {width: 0}},
           error_y: {...evaluations.errorBars([line]), color: marker.color},
+          marks: [evaluations.mark(`${line.label} at ${shown(axis, line[axis])}`, line, part)],
         };
       }),
     ];
   }
 
+  const shown = (axis, cost) => (TIMES.includes(axis) ? stp.duration(cost) : number(cost, 3));
+
   function description(lines, axis, title, made, convention, name) {
     const best = evaluations.best(lines, convention, (line) => line.value);
     const cheapest = [...lines].sort((a, b) => a[axis] - b[axis])[0];
-    const at = (line) => (TIMES.includes(axis) ? stp.duration(line[axis]) : number(line[axis], 3));
-    const say = (line) => `${line.label} (${number(line.value)} at ${at(line)})`;
+    const say = (line) => `${line.label} (${number(line.value)} at ${shown(axis, line[axis])})`;
     let text = `${name} over ${title.toLowerCase()}; ${evaluations.direction(convention).text}.`;
     if (best) {
       text += best === cheapest ? ` Best and cheapest: ${say(best)}.`
@@ -258,7 +260,7 @@
           name: "cost",
           title: `${one.label}: ${name}`,
           description: description(lines, axis, title, made, row.convention, name),
-          traces: traces(lines, axis, size, made, hidden, made.length > 1 ? deviceKey : null),
+          traces: traces(lines, axis, size, made, hidden, made.length > 1 ? deviceKey : null, row),
           layout: {
             height: evaluations.height(lines.length),
             xaxis: {title: {text: unit ? `${title} [${unit}]` : title}, type: chosen.axis},

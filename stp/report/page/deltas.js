@@ -38,7 +38,7 @@
           {key: "tested", title: "Tested on", cell: (row) => title(row)},
           {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
           {key: "metric", title: "Metric", about: "Column heading of the paper",
-            cell: (row) => `${row.metric} ${stp.direction(row.convention)}`.trim()},
+            cell: (row) => `${row.metric}\u00a0${stp.direction(row.convention)}`.trim()},
           {key: "value", title: "Ours", numeric: true, cell: (row) => ours(row)},
           {key: "published", title: "Printed", numeric: true},
           {key: "difference", title: "Difference", numeric: true, about: "Ours minus printed",

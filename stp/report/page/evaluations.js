@@ -145,7 +145,11 @@ const evaluations = (() => {
 
   const valuesOf = (one) => cellsOf(one).flatMap((cell) => tables().values.get(cell) ?? []);
 
-  /** What a line has in a part: {value, sd, low, high, n, clips, drawn, reason}, seeds together.
+  /** Distances at equal n of a cell, by its number. */
+  const matchedOf = (cell) => tables().matched.get(cell) ?? [];
+
+  /** What a line has in a part: {value, sd, low, high, n, clips, drawn, reason}, seeds together; and
+   * its cells and where it stands in them, as stp.provenance takes it.
    *
    * Distances between sets of clips depend on how many there are: for a comparison (a dimension)
    * they are those at equal n, of which a test has more clips.
@@ -165,6 +169,7 @@ const evaluations = (() => {
       low: single?.low ?? null, high: single?.high ?? null,
       n: Math.min(...rows.map((row) => row?.n ?? Infinity)), seeds: rows.length, equal,
       drawn: equal && rows.some((row) => row?.repeats > 0),
+      cells: line?.cells ?? [], where: equal ? comparison : null,
       reason: line ? reasons(rows.filter((row) => row), mean === null ? "no value" : "")
         : "not evaluated",
     };
@@ -189,9 +194,24 @@ const evaluations = (() => {
   /** A decline in words: "4.9 % worse". */
   const worse = (part) => `${stp.number(Math.abs(part) * 100, 3)} % ${part < 0 ? "better" : "worse"}`;
 
-  /** A value of some cells (its seeds); that of a single one opens where it comes from. */
-  const value = (shown, cells, part) => (cells.length === 1 && shown !== null
-    ? stp.value(stp.number(shown), stp.core().cells[cells[0]], part) : stp.number(shown));
+  /** A value of some cells (its seeds), which opens where it comes from; of several, the first one's
+   * provenance tells of all. shown: text. */
+  const opens = (shown, cells, part, where = null) => (cells.length
+    ? stp.value(shown, stp.core().cells[cells[0]], part, {}, where) : shown);
+
+  /** The same of a number, or a dash where there is none. */
+  const value = (given, cells, part, where = null) => (given === null || given === undefined ? "–"
+    : opens(stp.number(given), cells, part, where));
+
+  /** A mark of a chart that opens the same; null where there is nothing to mark. at: {value, low,
+   * high, sd, cells, where}; about: what it is, before its value. */
+  function mark(about, at, part) {
+    if (at.value === null || at.value === undefined || !at.cells.length) return null;
+    const reach = (at.low ?? null) !== null ? ` (95 %: ${stp.number(at.low)} to ${stp.number(at.high)})`
+      : (at.sd ?? null) !== null ? ` (SD ${stp.number(at.sd, 2)})` : "";
+    return {text: `${about}: ${stp.number(at.value)}${reach}`,
+      open: () => stp.provenance(stp.core().cells[at.cells[0]], part, at.where ?? null)};
+  }
 
   const percent = (part) => (part === null || part === undefined ? "–"
     : `${part > 0 ? "+" : part < 0 ? "−" : ""}${stp.number(Math.abs(part) * 100, 3)} %`);
@@ -252,6 +272,7 @@ const evaluations = (() => {
     : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
   return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
-    axisTitle, best, overSeeds, valuesOf, measured, decline, errorBars, percent, worse, value,
+    axisTitle, best, overSeeds, valuesOf, matchedOf, measured, decline, errorBars, percent, worse, opens,
+    value, mark,
     printed: () => tables().printed, style, faint, narrow, height, switches, absent, whose, reasons, joined};
 })();

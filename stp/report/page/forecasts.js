@@ -96,6 +96,11 @@ stp.section((() => {
   function draw(root) {
     const report = stp.data("forecasts");
     shown += 1;
+    if (!report.evaluations.length && report.samples > 0) {
+      root.append(h("p", {class: "note"}, "Nothing in this store predicts frames. ",
+        stp.hasSection("trajectories") ? h("a", {href: stp.link("trajectories")}, "Trajectories of people") : null));
+      return;
+    }
     if (!report.evaluations.length) {
       root.append(h("p", {class: "note"}, "This report was made without pictures; make it with ",
         h("code", {}, "stp report --samples 3"), " to see some."));

@@ -41,15 +41,17 @@
     });
   }
 
-  function traces(lines, hidden) {
+  function traces(lines, hidden, part) {
     return lines.map((line) => {
       const {line: drawn, marker} = evaluations.style(line.model);
       const points = line.tests.flatMap((there, i) => [
-        {x: i * GAP, ...line.base}, {x: i * GAP + 1, ...there}, {x: null, value: null, low: null, high: null},
+        {x: i * GAP, at: "in domain", ...line.base}, {x: i * GAP + 1, at: there.evaluation.label, ...there},
+        {x: null, value: null, low: null, high: null},
       ]);
       return {name: line.label, mode: "lines+markers", line: drawn, marker,
         visible: hidden.has(line.label) ? "legendonly" : true,
         x: points.map((p) => p.x), y: points.map((p) => p.value),
+        marks: points.map((p) => evaluations.mark(`${line.label}, ${p.at}`, p, part)),
         error_y: {...evaluations.errorBars(points), color: drawn.color}};
     });
   }
@@ -89,9 +91,10 @@
       columns: [
         {key: "label", title: "Model"},
         {key: "tested", title: "Tested on"},
-        {key: "base", title: "In domain", numeric: true},
-        {key: "value", title: "Here", numeric: true, cell: (row) => (row.equal ? number(row.value)
-          : evaluations.value(row.value, row.cells, row.part))},
+        {key: "base", title: "In domain", numeric: true, value: (row) => row.base.value,
+          cell: (row) => evaluations.value(row.base.value, row.base.cells, part, row.base.where)},
+        {key: "value", title: "Here", numeric: true,
+          cell: (row) => evaluations.value(row.value, row.cells, part, row.where)},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "decline", title: "Decline", numeric: true, cell: (row) => evaluations.percent(row.decline)},
@@ -99,8 +102,7 @@
         {key: "reason", title: "Note"},
       ],
       rows: lines.flatMap((line) => line.tests.map((there) => ({
-        ...there, label: line.label, part, cells: there.evaluation.models.get(line.label)?.cells ?? [],
-        tested: there.evaluation.label, base: line.base.value,
+        ...there, label: line.label, tested: there.evaluation.label, base: line.base,
         n: Number.isFinite(there.n) ? there.n : null,
         reason: [there.reason, line.base.value === null ? `in domain: ${line.base.reason}` : ""]
           .filter((text) => text).join("; "),
@@ -151,7 +153,7 @@
         name: "generalization",
         title: `Trained on ${one.label}: ${name}`,
         description: description(one, held, row.convention, name),
-        traces: traces(held, hidden),
+        traces: traces(held, hidden, row),
         layout: {
           height: evaluations.height(held.length),
           xaxis: {
@@ -161,7 +163,7 @@
           },
           yaxis: {title: {text: evaluations.axisTitle(name, row.convention)}},
         },
-        numbers: numbers(held, row),
+        numbers: () => numbers(held, row),
       });
     },
   });

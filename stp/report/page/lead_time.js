@@ -4,9 +4,9 @@
   const {h, number} = stp;
   const UNITS = [["days", 86400], ["hours", 3600], ["minutes", 60], ["seconds", 1]];
 
-  /** The rows of one evaluation, by number of the cell. */
   let byCell = null;
-  function rowsOf(one) {
+  /** Values over lead times of a cell, by its number: a row for each part of a convention. */
+  stp.leadsOf = (cell) => {
     if (!byCell) {
       byCell = new Map();
       for (const row of stp.rows(stp.data("leads").lines)) {
@@ -18,8 +18,10 @@
         byCell.get(row.cell).push(row);
       }
     }
-    return evaluations.cellsOf(one).flatMap((cell) => byCell.get(cell) ?? []);
-  }
+    return byCell.get(cell) ?? [];
+  };
+
+  const rowsOf = (one) => evaluations.cellsOf(one).flatMap(stp.leadsOf);
 
   /** Seconds as the largest unit of which the last lead time has at least two. */
   function unitOf(seconds) {
@@ -56,7 +58,12 @@
     };
   }
 
-  function traces(lines, hidden) {
+  /** Marks of a line; cells: its seeds, or one of them. */
+  const marksOf = (about, line, cells, part) => line.leads.map((lead, i) => evaluations.mark(
+    `${about}, lead time ${lead}`,
+    {value: line.values[i], low: line.low?.[i], high: line.high?.[i], sd: line.sd?.[i], cells, where: lead}, part));
+
+  function traces(lines, hidden, part) {
     return lines.flatMap((line) => {
       const {line: drawn, marker} = evaluations.style(line.model);
       const shared = {legendgroup: line.label, visible: hidden.has(line.label) ? "legendonly" : true};
@@ -71,10 +78,11 @@
       if (line.seeds.length > 1) {
         line.seeds.forEach((row) => made.push({...shared, showlegend: false, mode: "lines", opacity: 0.5,
           name: `${line.label}, seed ${stp.core().cells[row.cell].seed}`,
-          x: row.leads, y: row.values, line: {...drawn, width: 1}}));
+          x: row.leads, y: row.values, line: {...drawn, width: 1},
+          marks: marksOf(`${line.label}, seed ${stp.core().cells[row.cell].seed}`, row, [row.cell], part)}));
       }
       made.push({...shared, name: line.label, mode: "lines+markers", x: line.leads, y: line.values,
-        line: drawn, marker});
+        line: drawn, marker, marks: marksOf(line.label, line, line.cells, part)});
       return made;
     });
   }
@@ -100,12 +108,12 @@
     return text + (banded || several ? "" : ` No intervals: ${evaluations.reasons(lines.flatMap((line) => line.seeds), "none were made")}.`);
   }
 
-  function numbers(lines) {
+  function numbers(lines, part) {
     return {
       columns: [
         {key: "label", title: "Model"},
         {key: "lead", title: "Lead time", numeric: true},
-        {key: "value", title: "Value", numeric: true},
+        {key: "value", title: "Value", numeric: true, cell: (row) => evaluations.value(row.value, row.cells, part, row.lead)},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "sd", title: "SD over seeds", numeric: true},
@@ -114,7 +122,7 @@
         {key: "why", title: "Why no interval"},
       ],
       rows: lines.flatMap((line) => line.leads.map((lead, i) => ({
-        label: line.label, lead, value: line.values[i], low: line.low?.[i] ?? null,
+        label: line.label, cells: line.cells, lead, value: line.values[i], low: line.low?.[i] ?? null,
         high: line.high?.[i] ?? null, sd: line.sd[i], n: line.n, clusters: line.clusters,
         why: line.low?.[i] != null ? "" : line.seeds.length > 1 ? "several seeds" : line.seeds[0].reason ?? "",
       }))),
@@ -161,13 +169,13 @@
         name: "lead-time",
         title: `${one.label}: ${name}`,
         description: description(lines, convention, name),
-        traces: traces(lines, hidden),
+        traces: traces(lines, hidden, rows[0]),
         layout: {
           height: evaluations.height(lines.length),
           xaxis: axis(leads, stp.data("leads").steps[lines[0].cells[0]]),
           yaxis: {title: {text: evaluations.axisTitle(name, convention)}},
         },
-        numbers: numbers(lines),
+        numbers: () => numbers(lines, rows[0]),
       });
     },
   });

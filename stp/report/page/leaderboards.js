@@ -150,7 +150,7 @@
         {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
           cell: (row) => valueCell(evaluation, part, row)},
         {key: "ci95_low", title: "95 % interval", about: "Bootstrap over clusters of clips",
-          cell: (row) => interval(row, low, high)},
+          cell: (row) => interval(evaluation, part, row, low, high)},
         some("seed_sd") ? {key: "seed_sd", title: "SD of seeds", numeric: true,
           about: "Standard deviation over trainings",
           cell: (row) => row.seed_sd === null ? "–" : `${number(row.seed_sd, 2)} (${row.seeds})`} : null,
@@ -194,18 +194,19 @@
 
   const share = (part) => part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
 
-  /** An interval as text, and where it lies among those of all models. */
-  function interval(row, low, high) {
+  /** An interval as text, and where it lies among those of all models; it opens where it comes from. */
+  function interval(evaluation, part, row, low, high) {
     if (row.ci95_low === null) {
       if (row.value === null) return "–";
       return h("span", {class: "note"}, row.seeds > 1 ? "one for each seed" : row.reason ?? "none");
     }
     const place = (value) => high > low ? 100 * (value - low) / (high - low) : 0;
     const style = `left:${place(row.ci95_low)}%;width:${place(row.ci95_high) - place(row.ci95_low)}%`;
-    return h("span", {class: "interval"},
-      h("span", {class: "strip", "aria-hidden": "true"}, h("i", {style}),
-        h("b", {style: `left:${place(row.value)}%`})),
-      `${number(row.ci95_low)} to ${number(row.ci95_high)}`);
+    const shown = [
+      h("span", {class: "strip", "aria-hidden": "true"}, h("i", {style}), h("b", {style: `left:${place(row.value)}%`})),
+      h("span", {class: "ends"}, `${number(row.ci95_low)} to ${number(row.ci95_high)}`),
+    ];
+    return stp.value(shown, stp.cellsOf({...evaluation, ...pick(row)})[0], part, {class: "interval"});
   }
 
   /** Models x columns of the paper's table of a dataset. */

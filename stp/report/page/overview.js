@@ -21,6 +21,20 @@
   };
   const notRun = ["not run", "running", "requeued", "saved", "not collected"];
 
+  // How cells are missing, failures first: whose `how` are these, what it means.
+  const groups = [
+    {name: "failed", title: "Failed", of: (row) => kindOfMissing(row) === "failed",
+      about: "What is behind each of them, and its log, opens with the word in the column How."},
+    {name: "under-way", title: "Under way, or stopped to be continued",
+      of: (row) => ["running", "requeued", "saved"].includes(row.how),
+      about: "A run of the same command goes on with what is saved."},
+    {name: "not-collected", title: "Scored, but not in this store yet", of: (row) => row.how === "not collected",
+      about: "Their scores are there; these commands put them into the store:"},
+    {name: "not-run", title: "Planned, not run yet", of: (row) => row.how === "not run",
+      about: "None of these has failed: a run makes the cells of the tables that it is asked for, and nobody has asked "
+        + "for these. What runs them:"},
+  ];
+
   const kindOf = (cell) => cell.official_paper_protocol ? "paper" : kinds[cell.source] ? cell.source : "own";
   const kindOfMissing = (row) => notRun.includes(row.how) ? "waiting" : "failed";
 
@@ -53,7 +67,9 @@
         `${[...stp.core().models.keys()].filter(stp.isBaseline).length} of them baselines`],
       [number(tested), "evaluations", `of ${count(cells.map((c) => c.tested_on))} datasets`],
       [grouped(about.scores), "scores", "with intervals and lead times"],
-      [number(missing.length), "cells missing", missing.length ? `${failed} of them failed` : "all that was planned is here"],
+      [number(missing.length), missing.length === 1 ? "cell without scores" : "cells without scores",
+        missing.length ? `${failed || "none"} failed, ${missing.length - failed} not run yet, or running`
+          : "all that was planned is here"],
       [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
     ];
     root.append(
@@ -66,9 +82,10 @@
 
   const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 
+  // The store describes datasets of which something was evaluated.
+  const domainOf = (row) => stp.core().datasets.get(row.tested_on)?.domain ?? "not evaluated yet";
+
   function grid(root, cells, missing) {
-    const {datasets} = stp.core();
-    const domainOf = (row) => datasets.get(row.tested_on)?.domain ?? "other";
     const rows = [...cells, ...missing];
     const all = (title, values) => [["", title], ...[...new Set(values)].map((v) => [v, named(v)])];
     const chosen = stp.filters(root, [
@@ -154,17 +171,46 @@
       h("p", {}, `${named(row.dimension)}, scale ${row.scale}`),
       h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       h("p", {}, "What makes it, and all else of its table that is missing:"),
-      stp.code(`snakemake --profile local results/tables/${row.dimension}.csv`, "the command"));
+      stp.code(command(row.dimension), "the command"));
   }
 
+  /** What is planned and has no scores, by how it is missing; what was only not asked for is folded. */
   function absent(root, missing) {
-    const {datasets} = stp.core();
-    const rows = missing.filter((row) =>
-      (!stp.get("domain") || (datasets.get(row.tested_on)?.domain ?? "other") === stp.get("domain"))
+    const rows = missing.filter((row) => (!stp.get("domain") || domainOf(row) === stp.get("domain"))
       && (!stp.get("dimension") || row.dimension === stp.get("dimension")));
     root.append(h("h3", {id: "missing"}, "What is missing"));
+    if (!rows.some((row) => kindOfMissing(row) === "failed")) {
+      root.append(h("p", {}, rows.length ? "Nothing has failed." : "Nothing of what is chosen is missing."));
+    }
+    for (const {name, title, of, about} of groups) {
+      const found = rows.filter(of);
+      if (!found.length) continue;
+      const heading = `${title}: ${stp.count(found.length, "cell")}`;
+      const more = (place) => {
+        place.append(h("p", {}, about), ["not-collected", "not-run"].includes(name) ? commands(found) : "");
+        absentTable(place, name, heading, found);
+      };
+      if (name === "not-run") stp.fold(root, name, heading, more);
+      else {
+        root.append(h("h4", {}, heading));
+        more(root);
+      }
+    }
+  }
+
+  /** The command of each dimension, and how many of the cells it makes. */
+  function commands(rows) {
+    const dimensions = [...new Set(rows.map((row) => row.dimension))];
+    return h("ul", {class: "commands"}, dimensions.map((dimension) => h("li", {},
+      `${named(dimension)}: ${stp.count(rows.filter((row) => row.dimension === dimension).length, "cell")}`,
+      stp.code(command(dimension), `the command for ${named(dimension)}`))));
+  }
+
+  const command = (dimension) => `snakemake --profile local results/tables/${dimension}.csv`;
+
+  function absentTable(root, name, caption, rows) {
     stp.table(root, {
-      name: "missing", caption: `${stp.count(rows.length, "cell")} without scores, though planned`, rows, first: 20,
+      name: `missing-${name}`, caption, rows: rows.sort((a, b) => a.how.localeCompare(b.how)), first: 20,
       columns: [
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),
           cell: (row) => stp.modelTitle(row.model) + (row.seed === null ? "" : `, seed ${row.seed}`)},

@@ -1,7 +1,8 @@
 "use strict";
 // Where a number comes from: a dialog with its value in full digits, its definition, the artefacts
-// behind it, and what shows and makes it again. stp.value makes the button that opens it. The
-// address says what is open (cell=<fingerprint of the scores>,<part>), so that a link can be sent.
+// behind it, and what shows and makes it again. stp.value makes the button that opens it, and marks
+// of charts call stp.provenance. The address says what is open
+// (cell=<fingerprint of the scores>,<part>;<where>), so that a link can be sent.
 (() => {
   const {h, number} = stp;
   let shared = null;
@@ -13,9 +14,17 @@
     const parts = stp.rows(raw.parts);
     const values = new Map();
     for (const row of stp.rows(raw.values)) values.set(`${row.cell},${stp.part(parts[row.part])}`, row);
+    // Cells of two dimensions may share their scores: the second one is <fingerprint>.1.
+    const [cellOf, names, times] = [new Map(), new Map(), new Map()];
+    cells.forEach((cell, i) => {
+      const {scores_fingerprint: fingerprint} = cell;
+      const before = times.get(fingerprint) ?? 0;
+      times.set(fingerprint, before + 1);
+      names.set(cell, before ? `${fingerprint}.${before}` : fingerprint);
+      cellOf.set(names.get(cell), i);
+    });
     shared = {
-      raw, values, parts: new Map(parts.map((part) => [stp.part(part), part])),
-      cellOf: new Map(cells.map((cell, i) => [cell.scores_fingerprint, i])),
+      raw, values, parts: new Map(parts.map((part) => [stp.part(part), part])), cellOf, names,
       artefacts: stp.rows(raw.artefacts), locks: stp.rows(raw.locks),
     };
     return shared;
@@ -47,30 +56,61 @@
     return byPlace.get(word(wanted)) ?? [];
   };
 
-  /** A button with a number (or a sign) that opens where it comes from.
+  /** Open where a value comes from.
    *
-   * cell: of core().cells; part: {convention, variable, level, threshold}, or null for all of it.
+   * cell: of core().cells; part: {convention, variable, level, threshold}, or null for all of it;
+   * where: a lead time; or a comparison at equal n, such as "robustness"; or "spectrum", for the power
+   *   that was summed while these scores were made; or null: over all lead times, on all test samples.
    */
-  stp.value = (shown, cell, part = null, attributes = {}) => h("button", {
+  stp.provenance = (cell, part = null, where = null) => {
+    const word = part ? stp.part(part) + (where === null ? "" : `;${where}`) : "";
+    const name = known().names.get(cell);
+    stp.remember({cell: word ? `${name},${word}` : name, pair: null});
+    show(name, word);
+  };
+
+  /** A button with a number (or a sign) that opens where it comes from; see stp.provenance. */
+  stp.value = (shown, cell, part = null, attributes = {}, where = null) => h("button", {
     type: "button", class: "number",
     title: "Where does this come from?", ...attributes,
-    onclick: () => open(cell.scores_fingerprint, part ? stp.part(part) : ""),
+    onclick: () => stp.provenance(cell, part, where),
   }, shown);
 
-  function open(fingerprint, part) {
-    stp.remember({cell: part ? `${fingerprint},${part}` : fingerprint});
-    show(fingerprint, part);
+  /** Where a cell stands among all cells. */
+  const numberOf = (cell) => known().cellOf.get(known().names.get(cell));
+
+  /** What there is of a cell: {value, low, high, n, clusters, reason, text}; text names where.
+   *
+   * word: of the part; where: as of stp.provenance.
+   */
+  function foundOf(at, word, where) {
+    const overall = known().values.get(`${at},${word}`);
+    const own = overall && {...overall, low: overall.ci95_low, high: overall.ci95_high, text: ""};
+    if (where === null || where === "spectrum") return own;
+    if (/^\d+$/.test(where)) {
+      const row = stp.leadsOf(at).find((one) => stp.part(one) === word);
+      const i = row?.leads?.indexOf(Number(where)) ?? -1;
+      return i < 0 ? undefined : {...row, value: row.values[i], low: row.low?.[i] ?? null,
+        high: row.high?.[i] ?? null, text: `at lead time ${where}`, overall: own};
+    }
+    const row = evaluations.matchedOf(at).find((one) => one.comparison === where
+      && one.convention === word.split("~")[0]);
+    if (!row) return own;
+    return {...row, low: null, high: null, overall: own, text: `of ${row.n} clips, as many in every test of this comparison`,
+      drawings: row.repeats ? `${number(row.sd)}, of ${row.repeats} drawings of ${row.n} of ${row.clips} clips` : null};
   }
 
-  function show(fingerprint, word) {
-    const {cellOf, parts, values} = known();
-    const at = cellOf.get(fingerprint);
+  function show(name, told) {
+    const [word, where = null] = told.split(";");
+    const {cellOf, parts} = known();
+    const at = cellOf.get(name);
     if (at === undefined) {
       return closing(stp.dialog("Not in this report", h("p", {},
-        `No scores with the fingerprint ${fingerprint}: the link is of another report.`)));
+        `No scores with the fingerprint ${name}: the link is of another report.`)));
     }
     const cell = stp.core().cells[at];
     const part = parts.get(word) ?? null;
+    const found = part && foundOf(at, word, where);
     const title = `${stp.modelTitle(cell.model)} on ${cell.tested}`;
     const siblings = stp.cellsOf(cell);
     closing(stp.dialog(title,
@@ -78,10 +118,11 @@
         + `${cell.variant === "default" ? "" : `, variant ${cell.variant}`}`
         + `${cell.external ? ", predictions made elsewhere" : ""}`),
       cell.subset_note ? h("p", {class: "note"}, cell.subset_note) : null,
-      part ? measured(values.get(`${at},${word}`), part) : null,
-      part && siblings.length > 1 ? seeds(siblings, part, word, cell) : null,
+      part ? measured(found, part, where, siblings.map((one) =>
+        foundOf(numberOf(one), word, where)?.value ?? null)) : null,
+      part && siblings.length > 1 ? seeds(siblings, part, word, where, cell) : null,
       h("h3", {}, "What it was made from"), lineage(at), rawFiles(at),
-      h("h3", {}, "How to see and make it again"), ...again(cell, part, values.get(`${at},${word}`))));
+      h("h3", {}, "How to see and make it again"), ...again(cell, part, where, found)));
   }
 
   function closing(dialog) {
@@ -92,35 +133,45 @@
     };
   }
 
-  /** The value itself. */
-  function measured(found, part) {
+  const intervalOf = (found, digits) => `${number(found.low, digits)} to ${number(found.high, digits)}`;
+  const hasInterval = (found) => (found?.low ?? null) !== null;
+
+  /** The value itself. values: of all trainings, this one too. */
+  function measured(found, part, where, values) {
     const about = stp.core().conventions.get(part.convention);
     const better = about?.best_at !== null && about?.best_at !== undefined
       ? `best at ${about.best_at}` : about?.higher_is_better === null || !about ? "no direction"
         : about.higher_is_better ? "higher is better" : "lower is better";
+    const none = (found?.value ?? null) === null;
+    const {mean} = evaluations.overSeeds(values);
+    const rounded = found?.overall && /^\d+$/.test(where) ? " (rounded; the query below gives all digits)" : "";
     const lines = [
-      ["Measure", stp.partTitle(part)],
-      ["Value", found?.value === null || !found ? `none: ${found?.reason ?? "not scored"}` : String(found.value)],
-      ["95 % interval", found?.ci95_low === null || !found ? found?.reason ?? "none"
-        : `${number(found.ci95_low, 6)} to ${number(found.ci95_high, 6)} (bootstrap over ${found.clusters} clusters)`],
+      ["Measure", [stp.partTitle(part), found?.text].filter((text) => text).join(", ")],
+      ["Value", none ? `none: ${found?.reason ?? "not scored"}` : found.value + rounded],
+      values.length > 1 ? ["Mean", mean === null ? "none: a training has no value"
+        : `${number(mean, 6)}, of ${values.length} trainings: what charts and leaderboards show`] : null,
+      found?.drawings ? ["SD of drawings", found.drawings] : ["95 % interval", hasInterval(found) ? `${intervalOf(found, rounded ? 4 : 6)} (bootstrap over ${found.clusters} clusters)`
+        : found?.reason ?? "none"],
       ["Test samples", found?.n ?? "–"],
-      ["Definition", about ? `${about.title}: ${about.description} (unit ${about.unit}, ${better})` : "–"],
-    ];
+      found?.overall ? [rounded ? "All lead times" : "All clips", `${number(found.overall.value, 6)}, `
+        + `of ${stp.count(found.overall.n, "test sample")}`] : null,
+      where === "spectrum" ? ["Spectra", "mean power by wavenumber was summed while these scores were made; the sums "
+        + "lie in their folder, which stands below"] : null,
+      ["Definition", about ? `${[about.title, about.description].filter((text) => text).join(": ")} (unit ${about.unit}, ${better})` : "–"],
+    ].filter((line) => line);
     return h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, String(text))]));
   }
 
   /** Values of all seeds; each leads to its own provenance. */
-  function seeds(cells, part, word, current) {
-    const {cellOf, values} = known();
+  function seeds(cells, part, word, where, current) {
     return h("div", {class: "scroll"}, h("table", {}, h("caption", {}, "Every training"),
       h("thead", {}, h("tr", {}, ["Seed", "Value", "95 % interval"].map((t) => h("th", {scope: "col"}, t)))),
       h("tbody", {}, cells.map((cell) => {
-        const found = values.get(`${cellOf.get(cell.scores_fingerprint)},${word}`);
+        const found = foundOf(numberOf(cell), word, where);
         return h("tr", {}, h("th", {scope: "row"}, String(cell.seed ?? "–")),
           h("td", {class: "numeric"}, cell === current ? `${number(found?.value, 6)} (shown here)`
-            : stp.value(number(found?.value, 6), cell, part)),
-          h("td", {}, found?.ci95_low === null || !found ? "–"
-            : `${number(found.ci95_low)} to ${number(found.ci95_high)}`));
+            : stp.value(number(found?.value, 6), cell, part, {}, where)),
+          h("td", {}, hasInterval(found) ? intervalOf(found) : "–"));
       }))));
   }
 
@@ -143,7 +194,7 @@
     const {artefacts} = known();
     return h("ol", {class: "lineage"}, behind(at).map((i) => {
       const a = artefacts[i];
-      const packages = Object.entries(JSON.parse(a.packages ?? "{}")).map((pair) => pair.join(" "));
+      const packages = Object.entries(JSON.parse(a.packages ?? "null") ?? {}).map((pair) => pair.join(" "));
       return h("li", {},
         h("b", {}, stages[a.stage] ?? a.stage), ` finished ${a.finished ?? "–"} UTC, after `
           + `${stp.duration(a.seconds)}, on ${a.host ?? "–"} (${a.device ?? "–"}`
@@ -151,7 +202,7 @@
         h("br"), h("code", {}, a.path),
         h("br"), h("span", {class: "note"}, "fingerprint ", h("code", {}, a.fingerprint), ", code ",
           h("code", {}, a.code_fingerprint ?? "–"), ", commit ", h("code", {}, a.commit ?? "not known")),
-        h("details", {}, h("summary", {}, `Python ${a.python ?? "–"} and ${packages.length} packages`),
+        h("details", {}, h("summary", {}, `Python ${a.python ?? "–"} and ${stp.count(packages.length, "package")}`),
           h("p", {class: "note"}, packages.join(", "))));
     }));
   }
@@ -174,6 +225,7 @@
     }));
   }
 
+  /** A text in SQL. */
   const quoted = (text) => `'${String(text).replace(/'/g, "''")}'`;
 
   function bytes(count) {
@@ -185,15 +237,24 @@
 
   /** An argument of a shell command. */
   const shell = (text) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+  stp.shell = shell;
 
-  function again(cell, part, found) {
-    const same = (name, value) => value === null || value === undefined ? `${name} IS NULL`
-      : `${name} = ${typeof value === "number" ? value : quoted(value)}`;
-    const keys = [...keysOf, "seed"].map((key) => same(key, cell[key]));
-    const chosen = part
-      ? ["convention", "variable", "level", "threshold"].map((key) => same(key, part[key])) : [];
-    const query = `${part ? "SELECT value, ci95_low, ci95_high, n, reason, scores_fingerprint" : "SELECT *"}`
-      + ` FROM overall\nWHERE ${[...keys, ...chosen].join("\n  AND ")};`;
+  /** A query. wanted: what rows are to have, {column: value}. */
+  stp.queryOf = (columns, table, wanted) => `SELECT ${columns} FROM ${table}\nWHERE ${Object.entries(wanted)
+    .map(([name, value]) => (value === null || value === undefined ? `${name} IS NULL`
+      : `${name} = ${typeof value === "number" ? value : quoted(value)}`)).join("\n  AND ")};`;
+
+  const pick = (row, keys) => Object.fromEntries(keys.map((key) => [key, row[key]]));
+
+  function again(cell, part, where, found) {
+    const keys = pick(cell, [...keysOf, "seed"]);
+    const chosen = part ? pick(part, ["convention", "variable", "level", "threshold"]) : {};
+    const measure = "value, ci95_low, ci95_high, n, reason, scores_fingerprint";
+    const query = !part ? stp.queryOf("*", "overall", keys)
+      : !found?.overall ? stp.queryOf(measure, "overall", {...keys, ...chosen})
+      : /^\d+$/.test(where) ? stp.queryOf(measure, "by_lead", {...keys, ...chosen, lead: Number(where)})
+      : stp.queryOf("value, sd, n, clips, repeats, reason, scores_fingerprint", "matched_distances",
+        {comparison: where, ...keys, convention: part.convention});
     const lines = [
       h("p", {}, `The table it stands in, made again where something has changed (scale ${cell.scale}):`),
       stp.code(`snakemake --profile local results/tables/${cell.dimension}.csv`, "the command"),
@@ -214,7 +275,7 @@
     const wanted = stp.get("cell");
     const element = document.getElementById("dialog");
     if (!wanted) {
-      if (element.open && element.dataset.of === "cell") element.close();
+      if (element.open && (element.dataset.of === "cell" || !stp.get("pair"))) element.close();
       return;
     }
     const comma = wanted.indexOf(",");

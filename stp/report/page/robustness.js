@@ -47,13 +47,16 @@
     }));
   }
 
-  function traces(lines, hidden, show, part, column) {
+  function traces(lines, hidden, show, row, column) {
+    const part = stp.part(row);
     return lines.flatMap((line) => {
       const {line: drawn, marker} = evaluations.style(line.model);
       const shared = {legendgroup: line.label, visible: hidden.has(line.label) ? "legendonly" : true,
         x: line.points.map((p) => p.interval)};
       const ours = {...shared, name: line.label, mode: "lines+markers", line: drawn, marker,
-        y: line.points.map((p) => (show === "decline" ? p.decline : p.value))};
+        y: line.points.map((p) => (show === "decline" ? p.decline : p.value)),
+        marks: line.points.map((p) => evaluations.mark(`${line.label}, interval ${p.interval}${
+          show === "decline" && p.decline !== null ? `, ${evaluations.worse(p.decline)}` : ""}`, p, row))};
       if (show === "decline") return [ours];
       ours.error_y = {...evaluations.errorBars(line.points), color: drawn.color};
       const printed = printedOf(line, part, column);
@@ -94,8 +97,8 @@
       columns: [
         {key: "label", title: "Model"},
         {key: "interval", title: "Frame interval", numeric: true},
-        {key: "value", title: "Value", numeric: true, cell: (row) => (row.equal ? number(row.value)
-          : evaluations.value(row.value, row.cells, row.part))},
+        {key: "value", title: "Value", numeric: true,
+          cell: (row) => evaluations.value(row.value, row.cells, row.part, row.where)},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "sd", title: "SD", numeric: true},
@@ -107,8 +110,7 @@
       ],
       rows: lines.flatMap((line) => {
         const printed = printedOf(line, part, column);
-        return line.points.map((p, i) => ({...p, label: line.label, part: row,
-          cells: p.evaluation.models.get(line.label)?.cells ?? [], n: Number.isFinite(p.n) ? p.n : null,
+        return line.points.map((p, i) => ({...p, label: line.label, part: row, n: Number.isFinite(p.n) ? p.n : null,
           published: printed[i]?.published ?? null,
           reason: [p.reason, printed[i]?.why_none].filter((text) => text).join("; ")}));
       }),
@@ -167,7 +169,7 @@
         title: `${one.label}: ${name}`,
         description: description(one, held, convention, name, drawn,
           printed.some((r) => typeof r.published === "number")),
-        traces: traces(held, hidden, drawn, chosen.metric, column),
+        traces: traces(held, hidden, drawn, row, column),
         layout: {
           height: evaluations.height(held.length),
           xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,
@@ -176,7 +178,7 @@
             ? {title: {text: `decline from interval ${intervals[0]}`}, tickformat: "+.0%"}
             : {title: {text: evaluations.axisTitle(name, convention)}},
         },
-        numbers: numbers(held, row, chosen.metric, column),
+        numbers: () => numbers(held, row, chosen.metric, column),
       });
     },
   });

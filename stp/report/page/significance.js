@@ -58,21 +58,94 @@
   const signed = (value) => (value === null ? "–"
     : `${value > 0 ? "+" : value < 0 ? "−" : ""}${number(Math.abs(value), 3)}`);
 
-  function matrix(root, lines, rows, name) {
+  const between = (rows, a, b) => rows.find((row) =>
+    (row.model === a.model && row.variant === a.variant && row.other === b.model && row.other_variant === b.variant)
+    || (row.model === b.model && row.variant === b.variant && row.other === a.model && row.other_variant === a.variant));
+
+  // The dialog of a pair. The address says which one it is: pair=<model>~<variant>~<model>~<variant>.
+
+  const pairId = (a, b) => [a.model, a.variant, b.model, b.variant].join("~");
+
+  /** Show the test of two models of an evaluation, the first minus the second. */
+  function openPair(one, row, a, b) {
+    const pair = seen(row, a.model, a.variant);
+    const part = evaluations.partText(one, row);
+    const id = pairId(a, b);
+    stp.remember({pair: id, cell: null});
+    const value = (line) => {
+      const {value: shown, low, high, reason} = evaluations.measured(line, evaluations.partId(row));
+      const text = shown === null ? "Where its value comes from" : number(shown);
+      return h("dd", {}, evaluations.opens(text, line.cells, row),
+        low === null ? shown === null && reason !== "no value" ? ` (${reason})` : "" : `, 95 % interval ${number(low)} to ${number(high)}`,
+        line.cells.length > 1 && shown !== null ? `, mean of ${line.cells.length} trainings` : "");
+    };
+    const tested = pair.verdict !== "unknown";
+    const lines = [
+      ["Difference", pair.difference === null ? "–" : `${signed(pair.difference)} (${a.label} minus ${b.label})`],
+      ["95 % interval", pair.low === null ? "none" : `${signed(pair.low)} to ${signed(pair.high)}`],
+      ["p", !tested ? "none" : `${number(pair.p_corrected, 2)}, corrected by Holm over all pairs of models here; `
+        + `${number(pair.p, 2)} alone`],
+      ["Detectable", !tested ? "–" : `a difference of ${number(pair.detectable)} would be found in four of five such tests`],
+      ["Clusters", pair.clusters ?? "–"],
+      ["Verdict", `${VERDICTS[pair.verdict].sign} ${tested ? `${a.label} is ` : ""}${VERDICTS[pair.verdict].text}`
+        .replace("is no significant", "shows no significant")],
+      pair.reason ? ["Why", pair.reason] : null,
+    ].filter((line) => line);
+    const dialog = stp.dialog(`${a.label} against ${b.label}`,
+      h("p", {}, stp.badge(one.first), ` ${one.label}: ${part}`),
+      h("dl", {}, h("dt", {}, a.label), value(a), h("dt", {}, b.label), value(b),
+        lines.map(([title, text]) => [h("dt", {}, title), h("dd", {}, String(text))])),
+      tested ? h("p", {class: "note"}, "A paired bootstrap over the clusters of test samples that both models saw.") : null,
+      h("h3", {}, "How to see and make it again"), again(one, row, a, b));
+    dialog.dataset.of = "pair";
+    dialog.onclose = () => {
+      if (stp.get("pair") === id) stp.remember({pair: null});
+    };
+  }
+
+  const EVALUATION = ["suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting"];
+
+  function again(one, row, a, b) {
+    const column = evaluations.columnOf(one, row);
+    const query = stp.queryOf("model, variant, other, other_variant, difference, ci95_low, ci95_high, p, p_corrected, "
+      + "better, detectable, clusters, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
+      "level", "threshold", "model", "variant", "other", "other_variant"].map((key) => [key, row[key]])));
+    const heading = column && [column.variable, column.metric].filter((text) => text).join(" ");
+    const comparable = a.variant === "default" && b.variant === "default";
+    return [
+      column && comparable ? [
+        h("p", {}, "In a terminal, corrected over what the answer holds:"),
+        stp.code(["stp compare", a.model, b.model, "--on", one.first.case_name, "--column", heading]
+          .map((word, i) => (i ? stp.shell(word) : word)).join(" "), "the command"),
+      ] : h("p", {class: "note"}, comparable ? "`stp compare` has the columns of the tables of results, of which this is none."
+        : "`stp compare` compares models as configured, not their variants."),
+      h("p", {}, "As a query of the results store; there the difference is the other model minus the model:"),
+      stp.code(query, "the query"),
+    ];
+  }
+
+  /** Open the pair that the address names. */
+  function named(one, lines, rows) {
+    const wanted = stp.get("pair");
+    if (!wanted) return;
+    const [a, b] = [0, 2].map((i) => lines.find((line) => `${line.model}~${line.variant}`
+      === wanted.split("~").slice(i, i + 2).join("~")));
+    const row = a && b && between(rows, a, b);
+    if (row) openPair(one, row, a, b);
+  }
+
+  function matrix(root, one, lines, rows, name) {
     const told = h("p", {class: "told", id: "pair", "aria-live": "polite"},
-      "Point at a pair, or move to it with the tab and arrow keys, to read its test.");
-    const between = (a, b) => rows.find((row) =>
-      (row.model === a.model && row.variant === a.variant && row.other === b.model && row.other_variant === b.variant)
-      || (row.model === b.model && row.variant === b.variant && row.other === a.model && row.other_variant === a.variant));
+      "Point at a pair, or move to it with the tab and arrow keys, to read its test. Enter or a click opens all of it.");
     const cell = (a, b) => {
       if (a === b) return h("td", {class: "self"}, "");
-      const row = between(a, b);
+      const row = between(rows, a, b);
       const pair = row ? seen(row, a.model, a.variant)
         : {verdict: "unknown", one: a.label, two: b.label, difference: null, reason: "not compared"};
       const tell = () => { told.textContent = sentence(pair); };
       return h("td", {class: `pair ${pair.verdict}`},
         h("button", {type: "button", tabindex: "-1", title: sentence(pair), "aria-label": sentence(pair), onfocus: tell,
-          onmouseenter: tell, onclick: tell}, h("span", {class: "sign"}, VERDICTS[pair.verdict].sign), " ",
+          onmouseenter: tell, onclick: row ? () => openPair(one, row, a, b) : tell}, h("span", {class: "sign"}, VERDICTS[pair.verdict].sign), " ",
         signed(pair.difference)));
     };
     const caption = `${name}: the model of the row minus that of the column`;
@@ -108,16 +181,18 @@
     button.focus();
   }
 
-  function pairTable(root, rows, name) {
-    const details = h("details", {}, h("summary", {}, "The tests as a table"));
-    root.append(details);
-    stp.table(details, {
+  function pairTable(root, one, rows, name) {
+    const line = (model, variant) => one.models.get(evaluations.named(model, variant));
+    const open = (row) => h("button", {type: "button", class: "number", title: "All of this test",
+      onclick: () => openPair(one, row.raw, line(row.model, row.variant), line(row.other, row.other_variant))},
+    signed(row.difference));
+    stp.fold(root, "significance-pairs", "The tests as a table: each difference opens all of its test", (details) => stp.table(details, {
       name: "significance-pairs",
       caption: `${name}: every pair`,
       columns: [
         {key: "one", title: "Model"},
         {key: "two", title: "Other"},
-        {key: "difference", title: "Model − other", numeric: true, cell: (row) => signed(row.difference)},
+        {key: "difference", title: "Model − other", numeric: true, cell: open},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "p", title: "p", numeric: true},
@@ -127,18 +202,19 @@
         {key: "clusters", title: "Clusters", numeric: true},
         {key: "reason", title: "Why not tested"},
       ],
-      rows: rows.map((row) => seen(row, row.model, row.variant)),
-    });
+      rows: rows.map((row) => ({...seen(row, row.model, row.variant), raw: row})),
+    }));
   }
 
-  function ranks(root, rows, name) {
+  function ranks(root, one, rows, name) {
+    const cellsOf = (row) => one.models.get(row.label)?.cells ?? [];
     const valued = rows.filter((row) => row.rank !== null)
       .map((row) => ({...row, label: evaluations.named(row.model, row.variant)}))
       .sort((a, b) => a.rank - b.rank || (a.rank_low ?? a.rank) - (b.rank_low ?? b.rank));
     if (!valued.length) {
       return evaluations.absent(root, `There are no ranks: ${evaluations.reasons(rows, "no model has a value")}.`);
     }
-    const span = (row) => (row.rank_low === null ? "" : ` (95 %: ${row.rank_low} to ${row.rank_high})`);
+    const span = (row) => (row.rank_low === null ? "" : ` (95\u00a0%: ${row.rank_low} to ${row.rank_high})`);
     const first = valued[0];
     const share = first.best_share === null ? "" : `, best in ${number(first.best_share * 100, 3)} % of resamples`;
     const open = valued.some((row) => row.rank_low === null);
@@ -153,6 +229,8 @@
         const {line, marker} = evaluations.style(row.model);
         return {name: row.label, mode: "markers", x: [row.rank], y: [row.label], showlegend: false,
           marker: {...marker, size: 11},
+          marks: [{...evaluations.mark("", {value: row.rank, cells: cellsOf(row)}, row),
+            text: `${row.label}: rank ${row.rank}${span(row)}`}],
           error_x: {type: "data", symmetric: false, array: [row.rank_high - row.rank],
             arrayminus: [row.rank - row.rank_low], visible: row.rank_low !== null, color: line.color, width: 6, thickness: 1.5}};
       }),
@@ -162,10 +240,11 @@
           range: [0.5, valued.length + 0.5]},
         yaxis: {autorange: "reversed", type: "category"},
       },
-      numbers: {
+      numbers: () => ({
         columns: [
           {key: "label", title: "Model"},
-          {key: "rank", title: "Rank", numeric: true},
+          {key: "rank", title: "Rank", numeric: true,
+            cell: (row) => evaluations.opens(number(row.rank), cellsOf(row), row)},
           {key: "rank_low", title: "95 % from", numeric: true},
           {key: "rank_high", title: "to", numeric: true},
           {key: "best_share", title: "Best in", numeric: true,
@@ -175,7 +254,7 @@
           {key: "reason", title: "Why no interval"},
         ],
         rows: valued,
-      },
+      }),
     });
     place.style.minHeight = "0";
   }
@@ -237,12 +316,13 @@
         const [left, right] = [h("div"), h("div")];
         both.append(left, right);
         root.append(both);
-        matrix(left, lines, pairs, name);
-        ranks(right, ranked, name);
-        pairTable(root, pairs, name);
+        matrix(left, one, lines, pairs, name);
+        ranks(right, one, ranked, name);
+        pairTable(root, one, pairs, name);
+        named(one, lines, pairs);
       } else {
         evaluations.absent(root, `No pair of models can be tested: ${evaluations.reasons(pairs, "there is no second model with a value")}.`);
-        ranks(root, ranked, name);
+        ranks(root, one, ranked, name);
       }
     },
   });

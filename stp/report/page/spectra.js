@@ -2,6 +2,7 @@
 // Mean power spectra of truth and forecasts: a blurred forecast lacks power at the right.
 (() => {
   const {h, number} = stp;
+  const PART = {convention: "spectral_divergence.mean_spectra"};  // the score that sums them
 
   const RATIOS = {exponentformat: "none",
     tickvals: [-4, -3, -2, -1, 0, 1, 2].flatMap((power) => [1, 2, 5].map((n) => Number(`${n}e${power}`)))};
@@ -28,7 +29,9 @@
       const {line: drawn, marker} = evaluations.style(line.model);
       const y = positive(show === "ratio" ? ratio(line, at) : line.forecast[at]);
       return {name: line.label, mode: "lines+markers", x: waves, y, line: drawn,
-        marker: {...marker, size: 5}, visible: hidden.has(line.label) ? "legendonly" : true};
+        marker: {...marker, size: 5}, visible: hidden.has(line.label) ? "legendonly" : true,
+        marks: y.map((value, i) => evaluations.mark(`${line.label}, wavenumber ${i + 1}`,
+          {value, cells: line.cells, where: "spectrum"}, PART))};
     })];
   }
 
@@ -61,7 +64,8 @@
       columns: [
         {key: "wave", title: "Wavenumber", numeric: true},
         {key: "truth", title: "Truth", numeric: true},
-        ...lines.map((line) => ({key: line.label, title: line.label, numeric: true})),
+        ...lines.map((line) => ({key: line.label, title: line.label, numeric: true,
+          cell: (row) => evaluations.value(row[line.label], line.cells, PART, "spectrum")})),
       ],
       rows: lines[0].truth[at].map((truth, i) => ({
         wave: i + 1, truth: show === "ratio" ? 1 : truth,
@@ -106,12 +110,12 @@
         traces: traces(lines, hidden, at, chosen.show),
         layout: {
           height: evaluations.height(lines.length),
-          xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"}, 
+          xaxis: {type: "log", title: {text: "wavenumber [cycles across the shorter side]"},
             tickvals: [1, 2, 5, 10, 20, 50, 100, 200, 500]},
           yaxis: {type: "log", exponentformat: "power", ...(chosen.show === "ratio" ? RATIOS : {dtick: 1}),
             title: {text: chosen.show === "ratio" ? "power / that of the truth" : "power"}},
         },
-        numbers: numbers(lines, at, chosen.show),
+        numbers: () => numbers(lines, at, chosen.show),
       });
     },
   });

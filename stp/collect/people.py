@@ -1,0 +1,102 @@
+"""What the results store holds of predictions of people besides scores: errors, and runtimes.
+
+Errors are many: they stay in the Parquet files of the score artefacts, and a view reads them.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect import layout
+from stp.collect.manifest import Cell, Manifest
+from stp.errors import StpError
+from stp.receipts import again, require_receipt
+from stp.score.options import CELL_KEYS
+
+ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
+
+
+def cells_of_people(plans: Iterable[Manifest]) -> list[Cell]:
+    """The cells whose test is of tracks of people."""
+    return [cell for plan in plans for cell in plan["cells"] if "calibrated" in cell]
+
+
+def error_files(cells: Iterable[Cell]) -> list[Path]:
+    """The files of errors, found to be of the right schema; absolute.
+
+    Raises:
+        StpError: one is missing or damaged.
+    """
+    return [error_file(Path(cell["scores"])) for cell in cells]
+
+
+def error_file(folder: Path) -> Path:
+    """The file of errors of a score artefact, found to be of the right schema; absolute.
+
+    Raises:
+        StpError: it is missing or damaged.
+    """
+    path = (folder / ERRORS).absolute()
+    try:
+        names = pq.read_schema(path).names
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the errors of each person at each step",
+            remedy=again(folder),
+        ) from None
+    lacking = [name for name, _, _ in layout.PERSON_ERRORS.columns if name not in names]
+    if lacking:
+        raise StpError(
+            f"{path}: no column {', '.join(lacking)}",
+            expected=f"columns {', '.join(name for name, _, _ in layout.PERSON_ERRORS.columns)}",
+            remedy=again(folder),
+        )
+    return path
+
+
+def errors_query(paths: Iterable[Path]) -> str:
+    """SQL of the view over files of errors; without any, of no rows."""
+    columns = layout.PERSON_ERRORS.columns
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+    if not listed:
+        empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
+        return f"SELECT {empty} WHERE false"
+    names = ", ".join(f"{name}::{kind} AS {name}" for name, kind, _ in columns)
+    return f"SELECT {names} FROM read_parquet([{listed}], hive_partitioning=false)"
+
+
+def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:
+    """The rows of table `layout.RUNTIME`: what predictions measured of themselves.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    for cell in cells:
+        if cell["predictions"] is None or cell.get("external"):
+            continue  # nobody measured
+        folder = Path(cell["predictions"])
+        path = folder / RUNTIME
+        try:
+            measured = pq.read_table(path).to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})",
+                expected="how long a scenario took, by the number of its people",
+                remedy=again(folder),
+            ) from None
+        receipt = require_receipt(folder)
+        made, recipe = receipt.get("provenance", {}), receipt.get("recipe") or {}
+        for row in measured:
+            yield {
+                **{name: cell["key"][name] for name in CELL_KEYS},
+                **{name: cell[name] for name in ("source", "release", "protocol")},
+                **row,
+                "samples": cell.get("samples", 1),
+                "threads": recipe.get("predict", {}).get("threads", 1),
+                **{name: made.get(name) for name in ("host", "processor", "device")},
+                "predictions_fingerprint": receipt["fingerprint"],
+            }

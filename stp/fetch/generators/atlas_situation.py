@@ -1,0 +1,120 @@
+"""Situations of Atlas, made: chasing, crossing, opposing, groups that meet, people around a disc.
+
+The same situation several times, each with its own draw of the parameters, in one TrajNet++ ndjson
+at 10 Hz as the released scenarios are (Atlas, section V-A and Figures 2 and 3); people of the next
+time have other numbers, and a minute lies between two times. What a parameter is says
+`stp.motion.generators`. Beside the tracks, where people walk around something, is a list of discs.
+"""
+
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.job import Report
+from stp.motion import generators
+from stp.motion.obstacles import Obstacles
+from stp.motion.tracks import Tracks, joined
+from stp.options import build, check_keys, number, require, whole
+
+SITUATIONS: dict[str, Callable[..., Any]] = {
+    "chasing": generators.chasing,
+    "crossing": generators.crossing,
+    "opposing": generators.opposing,
+    "groups": generators.groups_meeting,
+    "around": generators.around_an_obstacle,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SituationOptions:
+    """Options of the generator.
+
+    Attributes:
+        situation: one of `SITUATIONS`.
+        path: of the tracks.
+        discs: path of the obstacles, where there are any.
+        times: how often.
+        parameters: of the situation: a number, or [least, most], between which each time draws.
+        noise: of detections, metres (standard deviation).
+        seed: of everything random.
+    """
+
+    situation: str
+    path: str
+    discs: str | None = None
+    times: int = 16
+    parameters: dict[str, Any] = field(default_factory=dict)
+    noise: float = 0.01
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.situation in SITUATIONS, "situation", self.situation, ", ".join(SITUATIONS))
+        require(whole(self.times, 1), "times", self.times, "a whole number from 1")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+        require(number(self.noise) and self.noise >= 0, "noise", self.noise, "metres, from 0")
+        known = inspect.signature(SITUATIONS[self.situation]).parameters
+        check_keys(f"parameters of {self.situation}", self.parameters, known)
+        for name, value in self.parameters.items():
+            bounds = value if isinstance(value, list) and len(value) == 2 else [value, value]
+            ok = all(map(number, bounds)) and bounds[0] <= bounds[1] and bounds[0] > 0
+            require(ok, f"parameters.{name}", value, "a number above 0, or [least, most]")
+        around = self.situation == "around"
+        require((self.discs is not None) == around, "discs", self.discs, "a path, for around only")
+        fixed = not around or not isinstance(self.parameters.get("radius", 0), list)
+        require(fixed, "parameters.radius", self.parameters.get("radius"), "one for all times")
+
+
+def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+    """Write the tracks, and the discs where there are any.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(SituationOptions, options, "generator options")
+    make = SITUATIONS[chosen.situation]
+    known = inspect.signature(make).parameters
+    parts: list[Tracks] = []
+    people = 0
+    obstacles: Obstacles | None = None
+    for time in range(chosen.times):
+        random = np.random.default_rng([chosen.seed, time])
+        drawn = {
+            name: _drawn(value, random, known[name].default)
+            for name, value in sorted(chosen.parameters.items())
+        }
+        made = make(**drawn)
+        tracks, obstacles = made if isinstance(made, tuple) else (made, None)
+        noise = random.normal(0, chosen.noise, tracks.position.shape)
+        person = tracks.person + people
+        parts.append(replace(tracks, person=person, position=tracks.position + noise))
+        people = int(person.max())
+        report("situations", time + 1, chosen.times)
+    write_ndjson(out / chosen.path, joined(parts))
+    if obstacles is not None and chosen.discs is not None:
+        table = np.column_stack([obstacles.position, obstacles.radius])
+        path = out / chosen.discs
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savetxt(path, table, fmt="%g")
+
+
+def _drawn(value: Any, random: np.random.Generator, default: Any) -> Any:
+    """A parameter of one time: whole where its default is."""
+    least, most = value if isinstance(value, list) else (value, value)
+    if isinstance(default, int):
+        return int(random.integers(int(least), int(most) + 1))
+    return float(random.uniform(least, most))
+
+
+def write_ndjson(path: Path, tracks: Tracks) -> None:
+    """Write detections as TrajNet++ does, positions in centimetres."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [
+        json.dumps({"track": {"f": int(f), "p": int(p), "x": round(x, 2), "y": round(y, 2)}})
+        for f, p, (x, y) in zip(tracks.frame, tracks.person, tracks.position.tolist(), strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

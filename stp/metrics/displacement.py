@@ -1,0 +1,52 @@
+"""Distances between predicted and true positions of people.
+
+A sample is a scenario: "frames" are positions, channels x and y, with a column for each person; NaN
+where nobody is. Its statistic is the mean over its people, so every scenario counts alike, as in
+Atlas; `by_person` counts every person alike. Over all lead times it is the average displacement
+error (ADE).
+"""
+
+import numpy as np
+
+from stp.metrics.metric import Metric
+
+
+def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Distances of positions, metres.
+
+    Args:
+        predicted: (..., T, 2, 1, N).
+        observed: (..., T, 2, 1, N), metres; NaN where nobody is.
+
+    Returns:
+        float64 (..., T, N); NaN where nobody is.
+    """
+    away = predicted.astype(np.float64) - observed
+    return np.asarray(np.sqrt((away * away).sum(axis=-3))[..., 0, :])
+
+
+def over_people(values: np.ndarray) -> np.ndarray:
+    """Mean over the people of each scenario: (..., N) to (...)."""
+    there = np.isfinite(values)
+    return np.asarray(np.where(there, values, 0).sum(axis=-1) / there.sum(axis=-1))
+
+
+def _by_scenario(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    return over_people(distances(predicted, observed))[:, None]
+
+
+def _sums(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    found = distances(predicted, observed)
+    there = np.isfinite(found)
+    return np.stack([np.where(there, found, 0).sum(axis=-1), there.sum(axis=-1)], axis=1)
+
+
+def _ratio(means: np.ndarray) -> np.ndarray:
+    return np.asarray(means[..., 0, :] / means[..., 1, :])
+
+
+by_scenario = Metric(_by_scenario)
+"""Mean over people, then over scenarios (Atlas, section III)."""
+
+by_person = Metric(_sums, finish=_ratio, components=("distance", "people"), keep_samples=False)
+"""Mean over all people of all scenarios."""

@@ -1,0 +1,135 @@
+"""Negative log-probability of where people went, in nats (of a density per square metre).
+
+Its sources are samples (``final_gaussian``, ``kde``), mixtures of Gaussians (``mixture``) and grids
+(``grid``); values of one do not compare with those of another. Where a source is absent there is no
+value.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from stp.metrics.displacement import over_people
+from stp.metrics.metric import Metric, needs_data
+
+REGULAR = 1e-6
+"""Square metres that are added to variances, as scikit-learn does."""
+
+FEWEST = 3
+"""Samples that a covariance of two coordinates needs."""
+
+LEAST = -20.0
+"""Log-densities below this count as this (TrajNet++)."""
+
+
+def gaussian_nlp(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Fit one Gaussian to samples, and look where the truth is in it.
+
+    Args:
+        samples: (M, ..., 2), metres.
+        truth: (..., 2), metres; NaN where nobody is.
+
+    Returns:
+        (...); NaN where nobody is.
+    """
+    mean = samples.mean(axis=0)
+    away = samples - mean
+    xx, yy = ((away[..., i] ** 2).mean(axis=0) + REGULAR for i in (0, 1))
+    xy = (away[..., 0] * away[..., 1]).mean(axis=0)
+    area = xx * yy - xy * xy
+    x, y = np.moveaxis(truth - mean, -1, 0)
+    square = (yy * x * x - 2 * xy * x * y + xx * y * y) / area
+    return np.asarray(0.5 * square + 0.5 * np.log(area) + np.log(2 * np.pi))
+
+
+def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    if predicted.shape[1] < FEWEST:
+        return np.full((len(predicted), 1, 1), np.inf)
+    samples = np.moveaxis(predicted[:, :, -1, :, 0].astype(np.float64), (1, 2), (0, -1))
+    truth = np.moveaxis(observed[:, -1, :, 0].astype(np.float64), 1, -1)
+    return over_people(gaussian_nlp(samples, truth))[:, None, None]
+
+
+final_gaussian = Metric(
+    _final_gaussian,
+    ensemble=True,
+    no_value=f"fewer than {FEWEST} samples of each prediction have no covariance",
+)
+"""One Gaussian of all samples of the last position: all that Atlas' released code has of NLP."""
+
+
+def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Log-density under Gaussian kernels around samples, as wide as `scipy.stats.gaussian_kde`'s.
+
+    Their covariance is that of the samples times M^(-1/3) (Scott's rule in two dimensions).
+
+    Args:
+        samples: (M, ..., 2), metres.
+        truth: (..., 2), metres; NaN where nobody is.
+
+    Returns:
+        (...), not clipped; NaN where nobody is; infinite where all samples lie on a line.
+    """
+    count = len(samples)
+    away = samples - samples.mean(axis=0)
+    wide = count ** (-1 / 3) / (count - 1)
+    xx, yy = ((away[..., i] ** 2).sum(axis=0) * wide for i in (0, 1))
+    xy = (away[..., 0] * away[..., 1]).sum(axis=0) * wide
+    area = xx * yy - xy * xy
+    flat = area <= 1e-12 * xx * yy
+    x, y = np.moveaxis(truth - samples, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = (yy * x * x - 2 * xy * x * y + xx * y * y) / area
+        each = logsumexp(-0.5 * square, axis=0)
+        found = each - 0.5 * np.log(area) - np.log(2 * np.pi * count)
+    there = np.isfinite(truth).all(axis=-1)
+    return np.where(there, np.where(flat, np.inf, found), np.nan)
+
+
+def _kde(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    if predicted.shape[1] < FEWEST:
+        return np.full((len(predicted), 1, observed.shape[1]), np.inf)
+    samples = np.moveaxis(predicted[..., 0, :].astype(np.float64), (1, 3), (0, -1))
+    truth = np.moveaxis(observed[..., 0, :].astype(np.float64), 2, -1)  # (n, T, N, 2)
+    return _over_people(-np.maximum(kde_log_density(samples, truth), LEAST))
+
+
+def _over_people(values: np.ndarray) -> np.ndarray:
+    """(n, T, N) to (n, 1, T): infinite, and so without a value, where that of one person is."""
+    none = np.isinf(values).any(axis=-1)
+    return np.where(none, np.inf, over_people(values))[:, None]
+
+
+def _on_density(metric: Metric, compared: Any, kind: str) -> Metric:
+    """The metric for predictions that have a density of some kind."""
+    found = getattr(compared.data, "log_densities", {}).get(kind)
+    if found is None:
+        return metric._replace(reason=f"these predictions have no {kind}")
+    known = np.maximum(found, LEAST) if kind == "grid" else found
+
+    def statistics(_: np.ndarray, __: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return _over_people(-np.moveaxis(known[numbers], 1, 2))
+
+    return metric._replace(statistics=statistics)
+
+
+kde = Metric(
+    _kde,
+    ensemble=True,
+    no_value=f"fewer than {FEWEST} samples of each prediction, or some on a line, have no density",
+)
+"""Kernels around the samples of each step, log-density -20 at least (TrajNet++)."""
+
+mixture = Metric(
+    needs_data,
+    on_data=partial(_on_density, kind="mixture"),
+    ensemble=True,
+    numbered=True,
+    no_value="a mixture has no density where somebody went",
+)
+"""The density of the predicted mixture of Gaussians, as it is."""
+
+grid = Metric(needs_data, on_data=partial(_on_density, kind="grid"), ensemble=True, numbered=True)
+"""Probability of the predicted cell that holds the truth, over its area; -20 at least."""

@@ -1,0 +1,170 @@
+"""Predict where the people of scenarios go."""
+
+import json
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.motion import densities, noise, prepared, runtime
+from stp.motion.densities import Density
+from stp.motion.scenarios import Scenarios
+from stp.motion.tables import CUT, PREDICTIONS, RUNTIME, SCENARIOS, scenario_table
+from stp.options import build
+from stp.predict.motion_options import MotionOptions
+
+LEARNED = "model.pt"
+"""What a training by gradient descent leaves; see `stp.train.calibrated`."""
+PEOPLE_AT_ONCE = 4096
+"""Places of a batch: pairs of people take memory."""
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``predictions.parquet``, ``scenarios.parquet`` and ``runtime.parquet``.
+
+    A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
+    ``person``, ``lead`` from 1, ``sample`` from 0, ``x`` and ``y`` in metres. Where the predictor
+    gives densities, ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.motion.densities`);
+    predictions are then its own samples, or the stated point where one sample is asked for.
+
+    Args:
+        job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
+            ``lead_times``, ``split`` (the protocol of the test), ``predict`` (see `MotionOptions`),
+            and perhaps ``observe`` (other than ``context``), ``noise`` (millimetres) and ``people``
+            (the fewest of a scenario). Inputs are ``data`` and, where it was calibrated or
+            trained, ``model``; weights that somebody has released are ``weights``.
+
+    Returns:
+        Scenarios, people whose predictions are looked at, neighbours, people left out (both 0 but
+        under ``strict-relaxed``), samples and lead times.
+
+    Raises:
+        StpError: a bad recipe, damaged inputs, or no scenario.
+    """
+    recipe = job.recipe
+    options = MotionOptions.from_recipe(recipe["predict"])
+    place = prepared.read(job.inputs["data"])
+    scenarios = place.scenarios(
+        "test",
+        recipe["split"],
+        recipe.get("observe", recipe["context"]),
+        recipe["lead_times"],
+        noise=recipe.get("noise", 0) / 1000,
+        seed=options.seed,
+        fewest=recipe.get("people"),
+    )
+    module = import_module(f"stp.motion.predictors.{recipe['model']}")
+    parameters = _parameters(job, module)
+    size = max(1, PEOPLE_AT_ONCE // scenarios.person.shape[1])
+    found, densest, done = [], [], 0
+    for batch in scenarios.batches(size):
+        drawn, density = _draw(module, batch, recipe["lead_times"], parameters, place, options)
+        found.append(_rows(batch, drawn, done))
+        densest += [densities.table(density, batch, done)] if density is not None else []
+        done += len(batch)
+        job.report("scenarios predicted", done, len(scenarios))
+    cut = {key: recipe[key] for key in CUT if key in recipe}
+    rows = pa.concat_tables(found).replace_schema_metadata({"cut": json.dumps(cut)})
+    pq.write_table(rows, job.out / PREDICTIONS, compression="zstd")
+    densities.write(job.out, densest)
+    about = scenario_table(
+        scenarios, place.step, recipe["split"], recipe.get("people") or place.about["fewest"]
+    )
+    pq.write_table(about, job.out / SCENARIOS, compression="zstd")
+    measured = runtime.measure(
+        lambda one: _draw(module, one, recipe["lead_times"], parameters, place, options), scenarios
+    )
+    pq.write_table(measured, job.out / RUNTIME)
+    return {
+        "scenarios": len(scenarios),
+        "moments": scenarios.looked_at,
+        "episodes": len(np.unique(scenarios.episode)),
+        "people": int(scenarios.followed.sum()),
+        "neighbours": int((scenarios.present & ~scenarios.followed).sum()),
+        "left_out": 0 if scenarios.left_out is None else int(scenarios.left_out.sum()),
+        "samples": options.samples,
+        "lead_times": recipe["lead_times"],
+    }
+
+
+def _parameters(job: Job, module: Any) -> Any:
+    """Those of the recipe, over those that a calibration has found, with weights if there are."""
+    given = dict(job.recipe["options"])
+    folder = job.inputs.get("model")
+    if folder is not None:
+        path = folder / "parameters.json"
+        try:
+            given = {**json.loads(path.read_text(encoding="utf-8")), **given}
+        except (OSError, ValueError) as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})",
+                expected="the parameters that a calibration has found",
+                remedy="calibrate again",
+            ) from None
+    parameters = build(module.Parameters, given, f"options of {job.recipe['model']}")
+    if not hasattr(module, "load"):
+        return parameters
+    if folder is not None:
+        return module.load(folder / LEARNED, parameters)
+    if "weights" not in job.inputs:
+        raise StpError(
+            f"{job.recipe['model']} has neither been trained nor been given weights",
+            expected="`weights` in its configuration for this dataset",
+            remedy="see config/models/social_gan.yaml",
+        )
+    raw = RawFiles(job.inputs["weights"], job.runtime["raw_roots"])
+    (name,) = raw.names
+    return module.load(raw.find(name), parameters)
+
+
+def _draw(
+    module: Any,
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Any,
+    place: prepared.Place,
+    options: MotionOptions,
+) -> tuple[np.ndarray, Density | None]:
+    """Predictions, (K, S, N, T, 2), and their density where the predictor gives one."""
+    given = (scenarios, steps, parameters, place.obstacles)
+    found = module.predict(*given)
+    density = None if isinstance(found, np.ndarray) else found
+    points = densities.stated(found)
+    if points.ndim == 5:
+        if len(points) != options.samples:
+            raise StpError(
+                f"the predictor gives {len(points)} samples, and {options.samples} are asked for",
+                expected="the same number",
+                remedy=f"set predict: {{samples: {len(points)}}} of this model",
+            )
+        return points, density
+    if options.samples == 1:
+        return points[None], density
+    if hasattr(module, "draw"):
+        return module.draw(*given, options.samples, options.seed), density
+    shape = (options.samples, steps, 2)
+    jitter = noise.normal(scenarios, shape, options.seed, noise.JITTER)
+    jitter = options.jitter * scenarios.dt * np.moveaxis(jitter, 2, 0)
+    return np.stack([module.predict(*given, one) for one in jitter]), density
+
+
+def _rows(scenarios: Scenarios, drawn: np.ndarray, first: int) -> pa.Table:
+    scene, place = np.nonzero(scenarios.present)
+    samples, steps = drawn.shape[0], drawn.shape[3]
+    paths = np.moveaxis(drawn[:, scene, place], 0, 2)  # (people, steps, samples, 2)
+    people = np.repeat(np.arange(len(scene)), steps * samples)
+    return pa.table(
+        {
+            "scenario": first + scene[people],
+            "person": scenarios.person[scene, place][people],
+            "lead": np.tile(np.repeat(np.arange(1, steps + 1), samples), len(scene)),
+            "sample": np.tile(np.arange(samples), len(scene) * steps),
+            "x": paths[..., 0].reshape(-1),
+            "y": paths[..., 1].reshape(-1),
+        }
+    )

@@ -1,0 +1,247 @@
+"""Tracks of people: detections in any of their formats, and what is around them, to Parquet."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.data.raw_files import RawFiles
+from stp.errors import StpError
+from stp.job import Job
+from stp.motion import maps, prepared, variants
+from stp.motion.obstacles import Obstacles
+from stp.motion.readers import detections, ewap, qualisys, trajnetpp
+from stp.motion.survey import survey
+from stp.motion.tracks import FASTEST, Tracks, check_detections, check_speed, joined, jumps, without
+from stp.options import build, number, require, whole
+
+FORMATS = ("trajnetpp", "ewap", "columns", "atc", "thor", "qualisys")
+MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0, "ft": 0.3048, "in": 0.0254}
+"""Metres in one of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracksOptions:
+    """Options of the reader; docs/own_data.md has an example.
+
+    Attributes:
+        files: raw names of the recordings, in their order; all that are no map and no goals unless
+            given.
+        format: one of `FORMATS`.
+        fps: frames a second, or
+        dt: seconds between two annotations.
+        step: frames between two annotations.
+        decimate: scenarios keep every so many annotations; all of them are stored, since a dataset
+            is split before, as in the released code of Atlas.
+        columns: of the format ``columns``: {frame or time, person, x, y}, names or numbers.
+        units: of x and y, for ``columns``, ``atc`` and ``thor``; or
+        metres: in one of their units.
+        variant: {rows, people, step} of all files together; others of the same name are refused.
+        map: {picture, homography}, {grid}, {grid, classes} or {discs}: raw names; null for none.
+        goals: raw name of a file with a goal in each line: x and y, metres; null for none.
+        calibration: share of the detections, from the first, that predictors may be fitted to; with
+            0 all of them are the test.
+        smooth: width of the box filter, in annotations; 0 for none.
+        fewest: people that a scenario has at least.
+        fastest: metres per second that are believed; more is a teleport.
+        teleports: ``refuse`` them, or ``exclude`` whoever has one, which is counted.
+    """
+
+    files: list[str] | None = None
+    format: str = "columns"
+    fps: float | None = None
+    dt: float | None = None
+    step: int = 1
+    decimate: int = 1
+    columns: dict[str, Any] | None = None
+    units: str | None = None
+    metres: float | None = None
+    variant: dict[str, int] | None = None
+    map: dict[str, str] | None = None
+    goals: str | None = None
+    calibration: float = 0.2
+    smooth: int = 5
+    fewest: int = 2
+    fastest: float = FASTEST
+    teleports: str = "refuse"
+
+    def __post_init__(self) -> None:
+        files = self.files is None or (isinstance(self.files, list) and bool(self.files))
+        require(files, "files", self.files, "a list of raw names, at least one")
+        require(self.format in FORMATS, "format", self.format, " or ".join(FORMATS))
+        both = f"{self.fps!r} and {self.dt!r}"
+        require((self.fps is None) != (self.dt is None), "fps and dt", both, "one of them")
+        for name in ("fps", "dt", "metres"):
+            value = getattr(self, name)
+            ok = value is None or (number(value) and value > 0)
+            require(ok, name, value, "a number, more than 0")
+        for name in ("step", "decimate", "fewest"):
+            require(whole(getattr(self, name), 1), name, getattr(self, name), "a number from 1")
+        ok = number(self.calibration) and 0 <= self.calibration < 1
+        require(ok, "calibration", self.calibration, "a share, from 0 to less than 1")
+        require(number(self.fastest) and self.fastest > 0, "fastest", self.fastest, "m/s, above 0")
+        require(
+            self.teleports in ("refuse", "exclude"), "teleports", self.teleports,
+            "refuse or exclude",
+        )  # fmt: skip
+        known_units = self.units is None or (self.units in UNITS and self.metres is None)
+        require(
+            known_units, "units", self.units,
+            f"one of {', '.join(UNITS)}; or metres: how many there are in one of another unit",
+        )  # fmt: skip
+        odd = whole(self.smooth, 0) and (self.smooth == 0 or self.smooth % 2 == 1)
+        require(odd, "smooth", self.smooth, "0, or an odd number of annotations")
+        wanted = "null, " + " or ".join("{" + ", ".join(keys) + "}" for keys in MAPS)
+        known_map = self.map is None or set(self.map) in [set(keys) for keys in MAPS]
+        require(known_map, "map", self.map, wanted)
+        wants_columns = self.format == "columns"
+        require(
+            wants_columns == (self.columns is not None), "columns", self.columns,
+            "{person, x, y} and frame or time, for the format columns only",
+        )  # fmt: skip
+
+    @property
+    def seconds(self) -> float:
+        """Between two annotations."""
+        return self.dt if self.dt is not None else self.step / (self.fps or 1)
+
+    @property
+    def scale(self) -> float:
+        """Metres in one unit of x and y."""
+        return UNITS[self.units] if self.units else self.metres or 1.0
+
+    def recordings(self, names: list[str]) -> list[str]:
+        """The raw names of recordings, out of all."""
+        others = {*(self.map or {}).values(), self.goals}
+        return self.files or [name for name in names if name not in others]
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``tracks.parquet`` and, where there are such, obstacles, goals and a semantic grid.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    recipe = job.recipe
+    options = build(TracksOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    names = options.recordings(raw.names)
+    parts, excluded = [], []
+    for number_of, name in enumerate(names, start=1):
+        part, people = _checked(_read(raw.find(name), options), options, name, raw)
+        parts.append(part)
+        excluded += people
+        job.report("recordings read", number_of, len(names))
+    tracks = joined(parts)
+    if options.variant is not None:
+        expected = build(variants.Variant, options.variant, "prepare options: variant")
+        sha256 = raw.checksums()[names[0]] if len(names) == 1 else ""
+        variants.check(tracks, expected, ", ".join(names), sha256)
+    surface, obstacles = _map(raw, options.map)
+    goals, absurd = _goals(raw, options.goals, tracks)
+    about = {
+        **{key: recipe[key] for key in ("dataset", "source", "release", "context", "horizon")},
+        **{key: getattr(options, key) for key in ("calibration", "smooth", "fewest", "decimate")},
+        "recordings": [len(part) for part in parts],
+        "units": "m",
+        "raw": raw.checksums(),
+    }
+    covered = 0
+    if obstacles is not None:
+        map_names = ", ".join((options.map or {}).values())
+        covered = maps.check_covered(obstacles, tracks.position, map_names)
+    place = prepared.Place(tracks, obstacles, about, goals, surface)
+    found = survey(place, observe=recipe["context"], predict=recipe["horizon"])
+    prepared.write(job.out, tracks, obstacles, about, goals, surface)
+    return {
+        "detections": len(tracks),
+        "people": len(tracks.people()),
+        "people_in_both": _in_both(tracks, options.calibration),
+        "seconds": round(float(tracks.frame.max() - tracks.frame.min()) / tracks.step * tracks.dt),
+        "excluded_people": excluded,
+        "obstacles": len(obstacles.position) if obstacles else 0,
+        "on_obstacles": covered,
+        "goals": 0 if goals is None else len(goals),
+        "absurd_goals": absurd,
+        "cells": 0 if surface is None else len(surface.position),
+        "scenarios": found,
+    }
+
+
+def _in_both(tracks: Tracks, calibration: float) -> int:
+    """People of whom the cut between calibration and test leaves detections on both sides."""
+    before, after = tracks.part(0, calibration), tracks.part(calibration, 1)
+    return len(np.intersect1d(before.person, after.person))
+
+
+def _checked(
+    tracks: Tracks, options: TracksOptions, name: str, raw: RawFiles
+) -> tuple[Tracks, list[str]]:
+    """The detections that can be used, and who was left out, with the reason."""
+    try:
+        check_detections(tracks, name)
+        # what is not kept may jump, as a marker does that is hidden for a hundredth of a second
+        kept = tracks.decimated(options.decimate)
+        if options.teleports == "refuse":
+            check_speed(kept, name, options.fastest)
+            return tracks, []
+    except StpError as error:
+        known = variants.named(variants.of(tracks), raw.checksums()[name])
+        if not known:
+            raise
+        raise StpError(
+            f"{error.what}; this file is {known}", expected=error.expected, remedy=error.remedy
+        ) from None
+    found = jumps(kept, options.fastest)
+    people = np.unique(found.person)
+    slow = without(tracks, people)
+    if not len(slow):
+        raise StpError(
+            f"{name}: all {len(people)} people move faster than {options.fastest:g} m/s",
+            expected="people who walk",
+            remedy="check units, fps and step",
+        )
+    return slow, [f"{name}: {found.of(person)}" for person in people]
+
+
+def _read(path: Path, options: TracksOptions) -> Tracks:
+    step, dt = options.step, options.seconds
+    if options.format == "trajnetpp":
+        return trajnetpp.read(path, step=step, dt=dt)
+    if options.format == "ewap":
+        return ewap.read(path, step=step, dt=dt)
+    if options.format == "qualisys":
+        return qualisys.read(path, dt=dt)
+    known = {"atc": detections.ATC, "thor": detections.THOR}
+    columns = known.get(options.format)
+    if columns is None:
+        columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
+    return detections.read(path, columns, metres=options.scale, step=step, dt=dt)
+
+
+def _map(
+    raw: RawFiles, given: dict[str, str] | None
+) -> tuple[maps.Surface | None, Obstacles | None]:
+    if given is None:
+        return None, None
+    if "picture" in given:
+        return None, maps.read_picture(raw.find(given["picture"]), raw.find(given["homography"]))
+    if "discs" in given:
+        return None, maps.read_discs(raw.find(given["discs"]))
+    classes = raw.find(given["classes"]) if "classes" in given else None
+    path = raw.find(given["grid"])
+    surface = maps.read_surface(path, classes)
+    return surface, maps.of_surface(surface, path)
+
+
+def _goals(
+    raw: RawFiles, given: str | None, tracks: Tracks
+) -> tuple[np.ndarray | None, list[list[float]]]:
+    """Goals that can be meant, and the others."""
+    if given is None:
+        return None, []
+    goals = maps.read_goals(raw.find(given))
+    absurd = maps.absurd(goals, tracks.position)
+    return goals[~absurd], goals[absurd].tolist()

@@ -1,0 +1,112 @@
+"""Errors over the observation, the noise or the horizon: Figures 4 to 7 of Atlas, and its Tables
+I and II drawn."""
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from stp.errors import StpError
+from stp.motion import prepared
+from stp.render.figure_style import TEXT_WIDTH, Style, new_figure, paper_size
+from stp.render.figures import crowd
+from stp.render.figures.crowd import COLUMNS, Course
+from stp.render.figures.kinds import varied_setting
+from stp.render.figures.panels import finish
+from stp.render.figures.reading import Scores, read
+
+AXES = {
+    "observe": "observation [s]",
+    "noise": "added noise, standard deviation [m]",
+    "horizon": "prediction horizon [s]",
+    "people": "people in a scenario, at least",
+}
+SCALED = "under atlas-paper noise is divided by the annotations per second, as in its released code"
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    with paper_size():
+        figure, notes = draw(scores)
+        finish(figure, out, [scores.about(), *notes])
+
+
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
+    """Draw a row of panels for each evaluation, a panel for each column.
+
+    Returns:
+        the figure, and notes.
+
+    Raises:
+        StpError: no setting is varied.
+    """
+    varied = varied_setting(cell["key"] for cell in scores.cells())
+    if varied is None:
+        raise StpError(
+            f"no predictor of the dimension {scores.plan['dimension']} has several settings",
+            expected=f"several values of {', '.join(AXES)}",
+            remedy="look at `horizon` or `people`",
+        )
+    found = crowd.courses(scores)
+    dress = crowd.dressed(found)
+    evaluations = list(dict.fromkeys(course.evaluation for course in found))
+    figure = new_figure(TEXT_WIDTH, 1)
+    places = figure.subplots(len(evaluations), len(COLUMNS), squeeze=False)
+    notes: list[str] = []
+    intervals: list[bool] = []
+    printed = False
+    for row, evaluation in zip(places, evaluations, strict=True):
+        here = [course for course in found if course.evaluation == evaluation]
+        for axes, column in zip(row, COLUMNS, strict=True):
+            axes.set_title(f"{evaluation}: {column} ↓")
+            axes.set_ylabel("m")
+            axes.set_xlabel(f"{AXES[varied]}; below: scenarios")
+            printed |= _panel(axes, here, column, varied, dress)
+        intervals.append(crowd.enough(here))
+        scenes = [one for course in here for one in course.scenes()]
+        notes.append(f"{evaluation}: {crowd.counted(scenes)} at each point")
+    notes.append(crowd.about_bands(intervals))
+    notes += [] if varied == "noise" else ["each point has the scenarios that are long enough"]
+    notes += [SCALED] if varied == "noise" else []
+    notes.append(crowd.MARKED if printed else "the paper prints no numbers for this figure")
+    height = 1.9 * len(evaluations) + 0.1 + crowd.legend(figure, dress)
+    figure.set_figheight(height)
+    return figure, notes
+
+
+def _panel(
+    axes: Axes, found: list[Course], column: crowd.Column, varied: str, dress: dict[str, Style]
+) -> bool:
+    """Draw one panel; whether there are printed values in it."""
+    interval = crowd.enough(found)
+    by: dict[str, list[tuple[float, Course]]] = {}
+    for course in found:
+        by.setdefault(course.label, []).append((_value(course, varied), course))
+    printed = False
+    for label, at in by.items():
+        at.sort(key=lambda pair: pair[0])
+        bands = [course.band(column, interval) for _, course in at]
+        crowd.draw_band(axes, [x for x, _ in at], bands, dress[label], label)
+        for x, course in at:
+            if column in course.published:
+                crowd.draw_published(axes, x, course.published[column], dress[label], label)
+                printed = True
+    counts = {x: len(course.scenes()[0].final) for at in by.values() for x, course in at}
+    values = sorted(counts)
+    axes.set_xticks(values, [f"{value:.3g}\n{counts[value]}" for value in values])
+    crowd.span(axes, values)
+    return printed
+
+
+def _value(course: Course, varied: str) -> float:
+    """Where a course stands on the axis, in its unit."""
+    cell = course.cells[0]
+    if varied == "noise":
+        return course.setting.get("noise", 0) / 1000
+    if varied == "people":
+        fewest = course.setting.get("people")
+        return fewest if fewest else prepared.read(Path(cell["data"])).about["fewest"]
+    scenes = course.scenes()[0]
+    steps = crowd.observed(cell) if varied == "observe" else scenes.final.shape[1]
+    return steps * scenes.dt

@@ -1,0 +1,64 @@
+"""Errors over the lead time: ADE and FDE as if the forecast ended at each of its steps."""
+
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from stp.render.figure_style import paper_size
+from stp.render.figures import crowd
+from stp.render.figures.crowd import COLUMNS
+from stp.render.figures.panels import curve, finish, panels
+from stp.render.figures.reading import Scores, read
+from stp.render.figures.time_step import ticks
+
+ELSEWHERE = "predictors that were calibrated on other data are left out"
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    with paper_size():
+        figure, notes = draw(scores, str(case))
+        finish(figure, out, [scores.about(), *notes])
+
+
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw a panel for each column.
+
+    Returns:
+        the figure, and notes.
+
+    Raises:
+        StpError: there is no such evaluation.
+    """
+    every = crowd.base(crowd.courses(scores, case))
+    found = crowd.at_home(every)
+    dress = crowd.dressed(found)
+    figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
+    figure.suptitle(found[0].evaluation)
+    interval, printed = crowd.enough(found), False
+    for axes, column in zip(places, COLUMNS, strict=True):
+        longest: list[float] = []
+        for course in found:
+            band = course.band(column, interval)
+            dt = course.scenes()[0].dt
+            seconds = [dt * lead for lead in range(1, len(band.mean) + 1)]
+            ends = [(float(a), float(b)) for a, b in zip(band.low, band.high, strict=True)]
+            curve(axes, seconds, band.mean.tolist(), ends, dress[course.label], course.label)
+            longest = seconds if len(seconds) > len(longest) else longest
+            if column in course.published:
+                end, value = seconds[-1], course.published[column]
+                crowd.draw_published(axes, end, value, dress[course.label], course.label)
+                printed = True
+        axes.set_title(f"{column} ↓")
+        axes.set_ylabel("m")
+        axes.set_xlabel("prediction horizon [s]")
+        marks = [longest[lead - 1] for lead in ticks(1, len(longest))]
+        axes.set_xticks(marks, [f"{mark:.3g}" for mark in marks])
+        crowd.span(axes, longest)
+    scenes = [one for course in found for one in course.scenes()]
+    notes = [crowd.counted(scenes), crowd.about_bands([interval])]
+    notes += [crowd.MARKED] if printed else []
+    notes += [ELSEWHERE] if len(found) < len(every) else []
+    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
+    return figure, notes

@@ -1,0 +1,75 @@
+"""Errors by the number of people in a scenario: accuracy conditioned on crowding (Atlas, III-E)."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from stp.render.figure_style import paper_size
+from stp.render.figures import crowd
+from stp.render.figures.crowd import COLUMNS
+from stp.render.figures.horizon import ELSEWHERE
+from stp.render.figures.panels import finish, panels
+from stp.render.figures.reading import Scores, read
+from stp.score.bootstrap import FEWEST_CLUSTERS
+
+MOST_TICKS = 12
+ONE = "no band where there is one scenario"
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    with paper_size():
+        figure, notes = draw(scores, str(case))
+        finish(figure, out, [scores.about(), *notes])
+
+
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw a panel for each column.
+
+    Returns:
+        the figure, and notes.
+
+    Raises:
+        StpError: there is no such evaluation.
+    """
+    every = crowd.base(crowd.courses(scores, case))
+    found = crowd.at_home(every)
+    dress = crowd.dressed(found)
+    figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
+    figure.suptitle(found[0].evaluation)
+    interval = _enough(found)
+    for axes, column in zip(places, COLUMNS, strict=True):
+        counts: dict[int, int] = {}
+        for course in found:
+            seeds = course.scenes()
+            sizes = np.unique(seeds[0].people)
+            bands = []
+            for size in sizes:
+                at = [(one, one.people == size) for one in seeds]
+                each = [(s.of(column)[rows, -1:], s.episode[rows]) for s, rows in at]
+                bands.append(crowd.joined([crowd.band(*one, interval) for one in each]))
+                counts[int(size)] = int(at[0][1].sum())
+            crowd.draw_band(axes, sizes.tolist(), bands, dress[course.label], course.label)
+        axes.set_title(f"{column} ↓")
+        axes.set_ylabel("m")
+        axes.set_xlabel("people in the scenario; below: scenarios")
+        shown = sorted(counts)[:: -(-len(counts) // MOST_TICKS)]
+        axes.set_xticks(shown, [f"{size}\n{counts[size]}" for size in shown])
+        crowd.span(axes, sorted(counts))
+    scenes = [one for course in found for one in course.scenes()]
+    notes = [crowd.counted(scenes), crowd.about_bands([interval]), ONE]
+    notes += [ELSEWHERE] if len(found) < len(every) else []
+    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
+    return figure, notes
+
+
+def _enough(found: list[crowd.Course]) -> bool:
+    """Does every number of people come with enough episodes for intervals?"""
+    return all(
+        len(np.unique(one.episode[one.people == size])) >= FEWEST_CLUSTERS
+        for course in found
+        for one in course.scenes()
+        for size in np.unique(one.people)
+    )

@@ -1,0 +1,224 @@
+"""Trajectories: a few scenarios of each dataset of people, with what all models predict.
+
+Scenarios are chosen by the rule of `stp.render.trajectories`, never by hand. Positions are whole
+centimetres, which is less than a person's width by far; errors were computed before they were
+rounded. The page reads a test when it is shown.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from stp.collect.manifest import Cell
+from stp.errors import StpError
+from stp.job import Report, silent
+from stp.motion import errors
+from stp.motion.obstacles import Obstacles
+from stp.motion.scene import Mixture, Scene, extent_of
+from stp.render.trajectories import (
+    IN_PARENTHESES,
+    RULE,
+    Compared,
+    compare,
+    evaluations,
+    from_store,
+    is_of_people,
+    own,
+)
+from stp.report.columns import plain
+
+SCENARIOS, SAMPLES = 12, 10
+"""The most of each test and model that the page holds."""
+MOST_CELLS = 6000
+"""Of a map; those of a larger one become larger themselves."""
+CENTIMETRES = 100
+Pieces = dict[str, Any]
+
+
+def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
+    """Read what the page shows of people.
+
+    Args:
+        database: the results store.
+        report: is told the progress.
+
+    Returns:
+        ``trajectories``, what there is, and ``trajectories-<n>``, the positions of one test each;
+        ``tests`` is empty where nothing is about people.
+    """
+    found = database.execute("FROM cells ORDER BY rowid")
+    columns = [column[0] for column in found.description]
+    cells = [from_store(dict(zip(columns, row, strict=True))) for row in found.fetchall()]
+    for number, cell in enumerate(cells):
+        cell["number"] = number
+    names = {
+        kind: dict(database.execute(f"SELECT {kind[:-1]}, title FROM {kind}").fetchall())
+        for kind in ("models", "datasets")
+    }
+    made: Pieces = {}
+    described: list[Any] = []
+    wanted = _one_setting(
+        evaluations([cell for cell in cells if cell["data"] and is_of_people(cell)])
+    )
+    for done, of_test in enumerate(wanted):
+        about, positions = _test(of_test, names)
+        if positions is not None:
+            about["piece"] = f"trajectories-{len(made)}"
+            made[about["piece"]] = positions
+        described.append(about)
+        report("trajectories", done + 1, len(wanted))
+    texts = {"rule": RULE, "in_parentheses": IN_PARENTHESES}
+    return {"trajectories": {"tests": described, **texts}, **made}
+
+
+def _one_setting(found: dict[str, list[Cell]]) -> list[list[Cell]]:
+    """Of each dataset and protocol the setting in which most models were tested."""
+    chosen: dict[tuple[str, str], list[Cell]] = {}
+    for cells in found.values():
+        key = cells[0]["key"]["tested_on"], cells[0]["key"]["subset"]
+        if len(cells) > len(chosen.get(key, [])):
+            chosen[key] = cells
+    return list(chosen.values())
+
+
+def _test(cells: Sequence[Cell], names: dict[str, dict[str, str]]) -> tuple[Any, Any]:
+    """What the page knows of a test at once, and its positions, if there are any."""
+    key = cells[0]["key"]
+    about: dict[str, Any] = {
+        "dataset": key["tested_on"],
+        "protocol": key["subset"],
+        "setting": key["setting"],
+        "gap": "",
+        "cells": [cell["number"] for cell in cells],
+    }
+    try:
+        compared = compare(cells, names, lenient=True)
+    except StpError as error:
+        return {**about, "gap": str(error).splitlines()[0]}, None
+    numbers = compared.chosen(SCENARIOS)
+    scenes = [compared.scene(number) for number in numbers]
+    labels = list(compared.predicted)
+    about |= {
+        "dt": plain(compared.scenarios.dt),
+        "observe": compared.scenarios.observed.shape[2],
+        "predict": compared.scenarios.future.shape[2],
+        "count": len(compared.scenarios),
+        "episodes": len(np.unique(compared.scenarios.episode)),
+        "models": [_model(compared, label) for label in labels],
+        "absent": {label: why.splitlines()[0] for label, why in compared.absent.items()},
+        "scenarios": [
+            {
+                "number": number,
+                "name": compared.name(number),
+                "people": len(scene.person),
+                "measure": compared.measure(number),
+            }
+            for number, scene in zip(numbers, scenes, strict=True)
+        ],
+    }
+    around = extent_of(np.concatenate([np.reshape(scene.extent, (2, 2)).T for scene in scenes]))
+    place: dict[str, Any] = {"obstacles": _obstacles(compared.place.obstacles, around)}
+    goals = compared.place.goals
+    place["goals"] = [] if goals is None else _flat(goals)
+    return about, {"place": place, "scenes": [_scene(scene) for scene in scenes]}
+
+
+def _model(compared: Compared, label: str) -> dict[str, Any]:
+    """A model, and its errors over lead times: mean and middle half of scenarios, metres."""
+    cell, drawn = compared.cells[label], compared.predicted[label]
+    each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
+    steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
+    low, high = (np.percentile(steps, share, axis=1) for share in (25, 75))
+    return {
+        "label": label,
+        "model": cell["key"]["model"],
+        "cell": cell["number"],
+        "samples": len(drawn),
+        "own": label in own(compared),
+        "mean": _metres(np.mean(steps, axis=1)),
+        "low": _metres(low),
+        "high": _metres(high),
+    }
+
+
+def _metres(values: np.ndarray) -> list[float]:
+    return [plain(round(float(value), 4)) for value in values]
+
+
+def _flat(positions: np.ndarray) -> list[int]:
+    """Positions (..., 2) in metres as whole centimetres: x, y, x, y, ..."""
+    whole: list[int] = np.rint(positions * CENTIMETRES).astype(int).reshape(-1).tolist()
+    return whole
+
+
+def _obstacles(obstacles: Obstacles | None, extent: tuple[float, ...]) -> dict[str, Any] | None:
+    """Those within an extent: discs, or cells with their width, centimetres."""
+    if obstacles is None:
+        return None
+    from stp.motion.drawing import cells_within
+
+    position, size = cells_within(obstacles, extent)  # type: ignore[arg-type]
+    if obstacles.kind == "discs" or not len(position):
+        each: Any = np.rint(size * CENTIMETRES).astype(int).tolist()
+        return {"kind": "discs", "position": _flat(position), "size": each}
+    # Cells are drawn as squares, which need less to touch each other than circles do.
+    side = float(size[0]) / 1.3
+    coarse = side
+    while len(position) > MOST_CELLS:
+        coarse *= 1.5
+        position = np.unique(np.rint(position / coarse), axis=0) * coarse
+    return {
+        "kind": "grid",
+        "position": _flat(position),
+        "size": int(np.ceil(coarse * CENTIMETRES)),
+    }
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    return {
+        "person": scene.person.tolist(),
+        "observed": [_flat(path) for path in scene.observed],
+        "future": [_flat(path) for path in scene.future],
+        "neighbours": [_flat(path) for path in scene.neighbours],
+        "extent": _flat(np.reshape(scene.extent, (2, 2)).T),
+        "predicted": [
+            {
+                "path": [_flat(path) for path in one.path],
+                "samples": [[_flat(path) for path in sample] for sample in one.samples[:SAMPLES]]
+                if len(one.samples) > 1
+                else [],
+                "ellipses": [] if one.mixture is None else _ellipses(one.mixture),
+                # Each person's error at each step, millimetres: of all samples, unrounded before.
+                "errors": np.rint(one.errors(scene.future) * 1000).astype(int).tolist(),
+            }
+            for one in scene.predicted
+        ],
+    }
+
+
+def _ellipses(mixture: Mixture) -> list[Any]:
+    """For each person and step ellipses of two standard deviations.
+
+    Each is x, y and two radii in centimetres, degrees, and percent of the mixture.
+    """
+    from stp.motion.drawing import ellipse_of
+
+    people, steps, components = mixture.weights.shape
+    return [
+        [
+            [
+                [
+                    *_flat(mixture.means[n, t, m]),
+                    *_flat(np.array(shape[:2]) / 2),
+                    round(shape[2]),
+                    round(100 * float(mixture.weights[n, t, m])),
+                ]
+                for m in range(components)
+                for shape in [ellipse_of(mixture.covariances[n, t, m])]
+            ]
+            for t in range(steps)
+        ]
+        for n in range(people)
+    ]

@@ -1,0 +1,180 @@
+"""Score predictions of people: the same statistics, intervals and files as of frames.
+
+A sample is a scenario, its cluster the episode, a frame the positions of its people: channels x and
+y, a column for each person, NaN where there is nobody. So all that is known of scores holds here.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.errors import StpError
+from stp.job import Job
+from stp.motion import densities, errors, prepared
+from stp.motion.scenarios import Scenarios
+from stp.motion.tables import PREDICTIONS, error_table
+from stp.score.options import ScoreOptions
+from stp.score.run import score
+
+ERRORS = "errors.parquet"
+AGAIN = "predict this cell again"
+
+
+class _Data(NamedTuple):
+    """What scores ask of prepared data.
+
+    Attributes:
+        log_densities: of a ``mixture`` or a ``grid``, where predictions have one: its logarithm
+            where people went, (S, N, T), nats; NaN where nobody is.
+    """
+
+    folder: Path
+    attrs: dict[str, Any]
+    shape: tuple[int, int, int]
+    log_densities: dict[str, np.ndarray]
+
+
+class PeopleSamples:
+    """Predicted and true positions of scenarios, as `stp.score.predictions.Samples` has frames.
+
+    Args:
+        scenarios: what happened.
+        drawn: predictions, (K, S, N, T, 2), metres.
+    """
+
+    def __init__(self, scenarios: Scenarios, drawn: np.ndarray) -> None:
+        self._truth = _frames(scenarios.future)
+        self._drawn = np.moveaxis(_frames(drawn), 0, 1)
+        self.shape = self._drawn.shape
+        self.members, self.leads = self.shape[1:3]
+        self.context = scenarios.observed.shape[2]
+        names = [f"frame {int(start)}" for start in scenarios.start]
+        episodes = [f"episode {number}" for number in scenarios.episode]
+        self.index = pd.DataFrame({"clip": names, "cluster": episodes})
+
+    def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
+        return self._drawn[start:stop], self._truth[start:stop]
+
+    def frames(self) -> np.ndarray:
+        """Numbers of the true positions, (S, T): there are none but those of each scenario."""
+        return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
+
+
+def _frames(positions: np.ndarray) -> np.ndarray:
+    """(..., N, T, 2) to (..., T, 2, 1, N)."""
+    return np.moveaxis(positions, -3, -1)[..., None, :].astype(np.float32)
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write the files of scores, and ``errors.parquet``: every person at every step.
+
+    Scores also have standard deviations over scenarios, which Atlas prints.
+
+    Args:
+        job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
+
+    Raises:
+        StpError: a bad recipe, damaged inputs, or predictions that do not belong to the data.
+    """
+    options = ScoreOptions.from_recipe(job.recipe)
+    place = prepared.read(job.inputs["data"])
+    folder = job.inputs["predictions"]
+    scenarios = scenarios_of(folder, place)
+    drawn = read_predictions(folder, scenarios)
+    found = errors.displacement(drawn, scenarios.future)
+    pq.write_table(
+        error_table(scenarios, found, options.cell), job.out / ERRORS, compression="zstd"
+    )
+    samples = PeopleSamples(scenarios, drawn)
+    about = {"units": "m", "variables": None}
+    dense = log_densities(folder, scenarios)
+    data = _Data(Path(job.inputs["data"]), about, samples.shape[3:], dense)
+    threads = options.threads
+    return score(job, options, data, samples, where=str(folder), threads=threads, spread=True)  # type: ignore[arg-type]
+
+
+def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
+    """Cut the scenarios that were predicted, without noise: what happened is in them.
+
+    Args:
+        folder: of the predictions.
+        place: the dataset of the test.
+
+    Raises:
+        StpError: the predictions do not say how.
+    """
+    path = folder / PREDICTIONS
+    try:
+        cut = json.loads((pq.read_schema(path).metadata or {})[b"cut"])
+        given = cut["split"], cut.get("observe", cut["context"]), cut["lead_times"]
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="predictions that say how their scenarios were cut",
+            remedy=AGAIN,
+        ) from None
+    return place.scenarios("test", *given, fewest=cut.get("people"))
+
+
+def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
+    """Look up where people went in what predictions say of it, by the kind of their density.
+
+    Raises:
+        StpError: the file of densities is damaged.
+    """
+    density = densities.read(folder, scenarios)
+    if density is None:
+        return {}
+    kind = "mixture" if isinstance(density, densities.Mixture) else "grid"
+    return {kind: density.log_density(scenarios.future)}
+
+
+def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
+    """Read predictions of all people of all scenarios.
+
+    Returns:
+        (K, S, N, T, 2), metres; NaN where nobody is.
+
+    Raises:
+        StpError: the file is damaged, or holds other scenarios, people or lead times.
+    """
+    path = folder / PREDICTIONS
+    try:
+        table = pq.read_table(path)
+        columns = {name: table[name].to_numpy() for name in table.column_names}
+        samples = int(columns["sample"].max()) + 1
+        x, y = columns["x"], columns["y"]
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="predictions: scenario, person, lead, sample, x, y",
+            remedy=AGAIN,
+        ) from None
+    scene, place = np.nonzero(scenarios.present)
+    steps = scenarios.future.shape[2]
+    wanted = densities.keys(scenarios, sample=samples)
+    if not pd.MultiIndex.from_arrays([columns[key] for key in wanted.names]).equals(wanted):
+        raise StpError(
+            f"{path}: {len(x)} rows are not those of {len(scene)} people, {steps} lead times and "
+            f"{samples} samples",
+            expected="every person of every scenario of the data, in order",
+            remedy=AGAIN,
+        )
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        bad = int(np.flatnonzero(~(np.isfinite(x) & np.isfinite(y)))[0])
+        where = ", ".join(f"{key} {columns[key][bad]}" for key in wanted.names)
+        raise StpError(
+            f"{path}: no finite position for {where}",
+            expected="metres",
+            remedy="look at the parameters of the predictor; then " + AGAIN,
+        )
+    found = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
+    paths = np.stack([x, y], axis=-1).reshape(len(scene), steps, samples, 2)
+    found[:, scene, place] = np.moveaxis(paths, 2, 0)
+    return found

@@ -1,0 +1,100 @@
+"""Calibrate: find the parameters of a predictor of people, or train it, on a part of a dataset."""
+
+import json
+from dataclasses import asdict
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+
+from stp.job import Job
+from stp.motion import prepared
+from stp.motion.calibrate import calibrate
+from stp.motion.prepared import Place
+from stp.motion.scenarios import Scenarios
+from stp.options import build
+from stp.train.calibration_options import CalibrationOptions, FittingOptions
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``parameters.json``, and ``trials.parquet`` or, of a training, ``model.pt``.
+
+    Args:
+        job: the recipe has ``model``, ``options`` (parameters that are not searched), ``context``
+            and ``horizon`` (positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training,
+            ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``: the
+            protocol by which scenarios are cut. Input is ``data``.
+
+    Returns:
+        Scenarios and people; of a calibration trials, and the error with the default and the found
+        parameters on the calibration part; of a training steps, and its error on validation.
+
+    Raises:
+        StpError: a bad recipe, damaged data, or no scenario to calibrate on.
+        Interrupted: it was asked to stop, and has saved its state.
+    """
+    recipe = job.recipe
+    place = prepared.read(job.inputs["data"])
+    scenarios = place.scenarios(
+        "calibration", recipe["train_subset"], recipe["context"], recipe["horizon"]
+    )
+    module = import_module(f"stp.motion.predictors.{recipe['model']}")
+    make = _learn if recipe.get("fit") == "sgd" else _search
+    return {
+        "scenarios": len(scenarios),
+        "people": int(scenarios.followed.sum()),
+        **make(job, module, scenarios, place),
+    }
+
+
+def _search(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> dict[str, Any]:
+    recipe = job.recipe
+    options = CalibrationOptions.from_recipe(recipe["train"])
+    found = calibrate(
+        module,  # type: ignore[arg-type]
+        scenarios,
+        place.obstacles,
+        trials=options.trials,
+        seed=options.seed,
+        search=options.search,
+        default=build(module.Parameters, recipe["options"], f"options of {recipe['model']}"),
+        folder=job.state,
+        report=job.report,
+        interrupted=job.interrupted,
+    )
+    _write_parameters(job, found.parameters)
+    pd.DataFrame(found.tried).to_parquet(job.out / "trials.parquet", index=False)
+    return {
+        "trials": found.trials,
+        "final_error": found.error,
+        "default_final_error": found.default_error,
+    }
+
+
+def _learn(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> dict[str, Any]:
+    import torch  # calibrations do without
+
+    recipe = job.recipe
+    parameters = build(module.Parameters, recipe["options"], f"options of {recipe['model']}")
+    learned = module.fit(
+        scenarios,
+        parameters,
+        FittingOptions.from_recipe(recipe["train"]),
+        seed=recipe["seed"] or 0,
+        recipe=recipe,
+        folder=job.state,
+        every_s=job.runtime.get("checkpoint_every_s", 60),
+        report=job.report,
+        interrupted=job.interrupted,
+    )
+    _write_parameters(job, parameters)
+    torch.save({"weights": learned.weights, "dt": scenarios.dt}, job.out / "model.pt")
+    pd.DataFrame(learned.history).to_parquet(job.out / "history.parquet", index=False)
+    return dict(learned.told)
+
+
+def _write_parameters(job: Job, parameters: Any) -> None:
+    written = {name: value for name, value in asdict(parameters).items() if name != "body"}
+    text = json.dumps(written, indent=1) + "\n"
+    (job.out / "parameters.json").write_text(text, encoding="utf-8")

@@ -1,0 +1,143 @@
+"""Made-up people: in the official formats, with scenarios enough for every stage."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stp import config
+from stp.errors import StpError
+from stp.fetch.raw import run_generator
+from stp.motion import maps
+from stp.motion.prepared import Place
+from stp.motion.readers import detections, ewap, qualisys, trajnetpp
+from stp.motion.survey import survey
+from stp.motion.tracks import check_detections, check_speed, joined
+from stp.options import build
+from stp.prepare.tracks import TracksOptions, _read
+
+CROWD = {"format": "ewap", "files": ["a.txt"], "goals": [[0, 2], [20, 9]], "waves": 2, "seed": 1}
+CHASING = {"situation": "chasing", "path": "a.ndjson", "times": 2}
+
+
+@cache
+def datasets():
+    loaded = config.load({"scale": "a", "suite": "atlas", "dimensions": {}}).datasets
+    return {name: dataset for name, dataset in loaded.items() if dataset.kind == "tracks"}
+
+
+NAMES = [f"atlas_{name}" for name in (
+    "eth", "hotel", "zara1", "zara2", "students3", "thor1", "thor3", "atc", "chasing", "crossing",
+    "opposing", "groups", "around",
+)]  # fmt: skip
+
+
+def test_every_dataset_of_tracks_has_a_synthetic_release():
+    assert set(datasets()) == set(NAMES)
+    for dataset in datasets().values():
+        release = dataset.releases["synthetic"]
+        assert release.source == "synthetic" and release.generator
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
+    dataset = datasets()[name]
+    release = dataset.releases["synthetic"]
+    run_generator(release.generator, release.options, tmp_path / "raw")
+    given = config.merge(dataset.prepare, release.prepare)
+    options = build(TracksOptions, given, name)
+    parts = [_read(tmp_path / "raw" / file, options) for file in options.files]
+    for part, file in zip(parts, options.files, strict=True):
+        check_detections(part, file)
+        check_speed(part.decimated(options.decimate), file)
+    rules = {key: getattr(options, key) for key in ("calibration", "smooth", "fewest", "decimate")}
+    about = {**rules, "dataset": name, "recordings": [len(part) for part in parts]}
+    tracks = joined(parts)
+    assert 0.38 <= tracks.dt * options.decimate <= 0.4
+    place = Place(tracks, None, about)
+    told = survey(place, observe=dataset.context, predict=dataset.horizon)
+    for parts in told.values():
+        assert parts["test"]["episodes"] >= 8
+        assert options.calibration == 0 or parts["calibration"]["scenarios"] > 0
+    if options.map and "picture" in options.map:
+        around = maps.read_picture(*(tmp_path / "raw" / options.map[key] for key in options.map))
+        assert maps.check_covered(around, tracks.position, "map") == 0
+    if options.goals:
+        goals = maps.read_goals(tmp_path / "raw" / options.goals)
+        assert not maps.absurd(goals, tracks.position).any()
+
+
+def test_people_walk_as_people_do_and_keep_apart(tmp_path):
+    run_generator("atlas_crowd", {**CROWD, "waves": 4}, tmp_path / "raw")
+    tracks = ewap.read(tmp_path / "raw" / "a.txt", step=10, dt=0.4)
+    speeds = [
+        np.linalg.norm(tracks.position[rows][-1] - tracks.position[rows][0])
+        / (0.4 * (len(rows) - 1))
+        for rows in tracks.people().values()
+    ]
+    assert min(speeds) > 0.7 and max(speeds) < 2
+    for frame in np.unique(tracks.frame):
+        here = tracks.position[tracks.frame == frame]
+        apart = np.linalg.norm(here[:, None] - here, axis=-1)[np.triu_indices(len(here), 1)]
+        assert not len(apart) or apart.min() > 0.2
+
+
+READERS = {
+    "ewap": lambda path: ewap.read(path, step=10, dt=0.4),
+    "trajnetpp": lambda path: trajnetpp.read(path, step=10, dt=0.4),
+    "atc": lambda path: detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4),
+    "qualisys": lambda path: qualisys.read(path).decimated(40),
+}
+
+
+def test_the_same_walk_in_every_format(tmp_path):
+    found = {}
+    for format, read in READERS.items():
+        run_generator("atlas_crowd", {**CROWD, "format": format}, tmp_path / format)
+        found[format] = read(tmp_path / format / "a.txt")
+    seconds = {format: np.ptp(tracks.frame) / tracks.step for format, tracks in found.items()}
+    assert max(seconds.values()) - min(seconds.values()) <= 2
+    for tracks in found.values():
+        middle = tracks.position[len(tracks) // 2]
+        assert 0 < middle[0] < 20 and len(tracks.people()) >= 4
+
+
+@pytest.mark.parametrize(
+    ("generator", "options"), [("atlas_crowd", CROWD), ("atlas_situation", CHASING)]
+)
+def test_the_seed_alone_decides(generator, options, tmp_path):
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        run_generator(generator, {**options, "seed": seed}, tmp_path / name)
+    file = options.get("path") or options["files"][0]
+    one, same, other = ((tmp_path / name / file).read_bytes() for name in ("one", "same", "other"))
+    assert one == same != other
+
+
+def test_parameters_are_drawn_between_their_bounds(tmp_path):
+    options = {**CHASING, "times": 6, "noise": 0, "parameters": {"fast": [1.3, 1.6], "slow": 0.9}}
+    run_generator("atlas_situation", options, tmp_path / "raw")
+    tracks = trajnetpp.read(tmp_path / "raw" / "a.ndjson", step=1, dt=0.1)
+    ways = [np.ptp(tracks.position[rows][:, 0]) / 9 for rows in tracks.people().values()]
+    np.testing.assert_allclose(ways[1::2], 0.9, atol=0.01)
+    assert 1.3 - 0.01 <= min(ways[::2]) < max(ways[::2]) <= 1.6 + 0.01
+
+
+@pytest.mark.parametrize(
+    ("generator", "options", "says"),
+    [
+        ("atlas_crowd", {**CROWD, "format": "csv"}, "format is 'csv'"),
+        ("atlas_crowd", {**CROWD, "goals": [[0, 1]]}, "goals is"),
+        ("atlas_crowd", {**CROWD, "walls": [[0, 1]]}, "walls is"),
+        ("atlas_crowd", {**CROWD, "map": {"picture": "map.png"}}, "map is"),
+        ("atlas_crowd", {**CROWD, "wave": 3}, "unknown key 'wave'"),
+        ("atlas_situation", {**CHASING, "situation": "dancing"}, "situation is 'dancing'"),
+        ("atlas_situation", {**CHASING, "parameters": {"quick": 2}}, "unknown key 'quick'"),
+        ("atlas_situation", {**CHASING, "parameters": {"fast": [2, 1]}}, "parameters.fast is"),
+        ("atlas_situation", {**CHASING, "situation": "around"}, "discs is None"),
+    ],
+)
+def test_options_that_make_no_sense(generator, options, says, tmp_path):
+    with pytest.raises(StpError, match=says):
+        run_generator(generator, options, tmp_path / "raw")
+    assert list(Path(tmp_path).iterdir()) == []

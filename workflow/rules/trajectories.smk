@@ -1,0 +1,47 @@
+# predictions of people -> pictures over the map: the scenarios in which models differ most
+#
+# Models that are tested on a dataset predict the same scenarios in all dimensions; the first one
+# of the scale, which has most of them, is drawn.
+
+OF_PEOPLE = [name for name in MANIFESTS if is_of_people(name)]
+TRAJECTORIES_INPUT = workflow_files.write_code_input(
+    "trajectories", ["stp.render.trajectories"], workflow.is_main_process
+)
+
+
+localrules:
+    trajectories,
+
+
+if OF_PEOPLE:
+    FIGURES += ["results/figures/atlas_trajectories.png"]
+
+
+rule trajectories:
+    input:
+        TRAJECTORIES_INPUT,
+        # Its text changes only together with the rows.
+        manifest=ancient([MANIFESTS[name] for name in OF_PEOPLE[:1]]),
+        rows=[f"results/collected/{name}.parquet" for name in OF_PEOPLE[:1]],
+    output:
+        png=in_report(
+            "results/figures/atlas_trajectories.png",
+            "trajectories",
+            "Pictures of forecasts",
+            picture="trajectories",
+            bytes=WHOSE_BYTES["all"],
+        ),
+        svg="results/figures/atlas_trajectories.svg",
+        pdf="results/figures/atlas_trajectories.pdf",
+        gif="results/figures/atlas_trajectories.gif",
+        mp4="results/figures/atlas_trajectories.mp4",
+    log:
+        "results/logs/render/atlas_trajectories.log",
+    conda:
+        "../../envs/stp.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    shell:
+        "stp trajectories {input.manifest} --out {output.png} --out {output.svg}"
+        " --out {output.pdf} --out {output.gif} --out {output.mp4} --log {log}"
