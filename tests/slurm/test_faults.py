@@ -20,23 +20,38 @@ from scenario import MODEL, Scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 SIMVP = "simvpv2"
-HOG = """
+STANDSTILL = """
 import os, pathlib, threading, time
 
-def hog():
-    state = pathlib.Path(os.environ["STP_STORE_DIR"], "state")
-    while not list(state.rglob("training.pt")):
-        time.sleep(0.2)
-    for _ in range(12):
-        kept.append(b"x" * 100_000_000)
-        time.sleep(0.4)
+state = pathlib.Path(os.environ["STP_STORE_DIR"], "state")
+pause = time.sleep
 
-kept = []
+def sleep(seconds):
+    pause(seconds)
+    if threading.current_thread() is threading.main_thread() and any(state.rglob("training.pt")):
+        stand_still()
+
 if b"\\0train\\0" in open("/proc/self/cmdline", "rb").read():
-    threading.Thread(target=hog, daemon=True).start()
+    time.sleep = sleep
 """
-"""What Python runs at its start (sitecustomize.py): in the middle of a training it takes 1.2 GB,
-which is too much for the first 1.5 GB, beside torch and Snakemake."""
+"""What Python runs at its start (sitecustomize.py): a training that has saved its state calls
+``stand_still`` between two steps, where ``slow_step_s`` pauses."""
+HOLD = """
+def stand_still():
+    while pathlib.Path("hold").exists():
+        pause(0.2)
+"""
+"""Stand still for as long as there is a file ``hold``."""
+HOG = """
+kept = []
+
+def stand_still():
+    while len(kept) < 12:
+        kept.append(b"x" * 100_000_000)
+        pause(1)
+    pause(1)
+"""
+"""Slowly take 1.2 GB, which is too much for the first 1.5 GB, beside torch and Snakemake."""
 
 
 # A training that ends before its time
@@ -90,8 +105,7 @@ def preempted(run: Scenario, quiet: Scenario) -> None:
 def out_of_memory(run: Scenario, quiet: Scenario) -> None:
     """Killed for its memory: the next attempt has twice as much."""
     run.take_all_but(quiet, MODEL)
-    (run.folder / "sitecustomize.py").write_text(HOG)
-    run.configure(slow_step_s=1)
+    (run.folder / "sitecustomize.py").write_text(STANDSTILL + HOG)
     assert "Trying to restart job" in run.start().succeed()
     first, second = run.receipt("models")["attempts"]
     assert first["how"] == "out of memory" and second["how"] == "done"
@@ -135,7 +149,9 @@ def several_gpus(run: Scenario, quiet: Scenario) -> None:
 def killed_driver(run: Scenario, quiet: Scenario) -> None:
     """kill -9 of Snakemake: its jobs live on, and the next run waits for them and adopts."""
     run.take_all_but(quiet, MODEL)
-    run.configure(gpus=0, slow_step_s=2)
+    hold = run.folder / "hold"  # however long the second run takes to start
+    hold.touch()
+    (run.folder / "sitecustomize.py").write_text(STANDSTILL + HOLD)
     driver = run.start()
     job = run.wait_for_training()
     driver.kill()
@@ -143,6 +159,7 @@ def killed_driver(run: Scenario, quiet: Scenario) -> None:
     second = run.go_on()
     run.wait(lambda: len(run.jobs("rule_train_")) == 2, "the second run submits no job")
     assert run.cluster.jobs()[job]["JobState"] == "RUNNING"
+    hold.unlink()
     second.succeed()
     (attempt,) = run.receipt("models")["attempts"]
     assert attempt["slurm_job"] == job, "it was computed twice"
