@@ -140,41 +140,104 @@ def extract(
     if released:
         tracks = whole_tracks(filled(tracks), smooth)
     starts = np.arange(first, last, tracks.step)
-    groups = tracks.people()
-    cut = _detected if released else _resampled
-    pieces = [_Piece(tracks, rows, starts, observe, predict) for rows in groups.values()]
-    parts = [piece.detected() if released else piece.filled() for piece in pieces]
-    seen, followed = (np.stack(part) for part in zip(*parts, strict=True))
-    whole = seen & followed
-    partly = np.stack([piece.seen > 0 for piece in pieces]) & ~seen
-    good = whole.sum(axis=0) >= fewest
-    if protocol != "strict-relaxed":
-        good &= ~(partly | (seen & ~followed)).any(axis=0)
-    kept = np.flatnonzero(good)
-    most = int(seen[:, kept].sum(axis=0).max(initial=0))
-    person = np.full((len(kept), most), -1, np.int64)
-    positions = np.full((len(kept), most, observe + predict, 2), np.nan)
-    names = np.array(list(groups))
-    for place, moment in enumerate(kept):
-        here = np.flatnonzero(seen[:, moment])
-        person[place, : len(here)] = names[here]
-        for column, number in enumerate(here):
-            positions[place, column] = cut(pieces[number], int(moment))
-            if not followed[number, moment]:
-                positions[place, column, observe:] = np.nan
+    demands = _Demands(observe, predict, protocol, fewest)
+    people = list(tracks.people().items())
+    come = np.array([tracks.frame[rows[0]] for _, rows in people])
+    leave = np.array([tracks.frame[rows[-1]] for _, rows in people])
+    span = (observe + predict) * tracks.step
+    blocks = []
+    for begin in range(0, max(1, len(starts)), BLOCK):
+        frame = first + begin * tracks.step
+        there = np.flatnonzero((come < frame + BLOCK * tracks.step + span) & (leave >= frame))
+        those = [people[number] for number in there]
+        blocks.append(_cut(tracks, those, starts[begin : begin + BLOCK], demands))
+    start, person, positions, left_out = _joined(blocks)
     observed, future = positions[:, :, :observe], positions[:, :, observe:]
     if not released:
         observed = box(observed, smooth)
     if noise:
         sigma = noise * tracks.dt if released else noise
         key = [seed, crc32(name.encode()), round(noise * 1e6)]
-        observed = observed + _noise(starts[kept], observed.shape[1:], sigma, key)
-    span = (observe + predict) * tracks.step
-    episode = np.cumsum(np.diff(starts[kept], prepend=starts[kept][:1]) >= span)
+        observed = observed + _noise(start, observed.shape[1:], sigma, key)
+    episode = np.cumsum(np.diff(start, prepend=start[:1]) >= span)
     return Scenarios(
-        starts[kept], person, observed, future, episode, tracks.dt, looked_at=len(starts),
-        left_out=partly[:, kept].sum(axis=0) if protocol == "strict-relaxed" else None,
+        start, person, observed, future, episode, tracks.dt, looked_at=len(starts),
+        left_out=left_out if protocol == "strict-relaxed" else None,
     )  # fmt: skip
+
+
+BLOCK = 2048
+"""Moments that are looked at together: of a day in a shopping mall, nobody sees more than a few."""
+
+
+@dataclass(frozen=True)
+class _Demands:
+    """What a scenario has; see `extract`."""
+
+    observe: int
+    predict: int
+    protocol: Protocol
+    fewest: int
+
+
+_Cut = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Start frames (S,), people (S, N), positions (S, N, O + T, 2), and how many are left out (S,)."""
+
+
+def _cut(
+    tracks: Tracks, people: list[tuple[int, np.ndarray]], starts: np.ndarray, demands: _Demands
+) -> _Cut:
+    """The scenarios that begin at some moments.
+
+    Args:
+        tracks: all.
+        people: number and rows of each who may be there.
+        starts: first frames.
+        demands: of a scenario.
+    """
+    observe, length = demands.observe, demands.observe + demands.predict
+    released = demands.protocol == "atlas-paper"
+    pieces = [_Piece(tracks, rows, starts, observe, demands.predict) for _, rows in people]
+    parts = [piece.detected() if released else piece.filled() for piece in pieces]
+    table = np.array(parts, bool).reshape(len(pieces), 2, len(starts))
+    seen, followed = table[:, 0], table[:, 1]
+    counts = np.array([piece.seen for piece in pieces]).reshape(seen.shape)
+    partly = (counts > 0) & ~seen
+    good = (seen & followed).sum(axis=0) >= demands.fewest
+    if demands.protocol != "strict-relaxed":
+        good &= ~(partly | (seen & ~followed)).any(axis=0)
+    kept = np.flatnonzero(good)
+    most = int(seen[:, kept].sum(axis=0).max(initial=0))
+    person = np.full((len(kept), most), -1, np.int64)
+    positions = np.full((len(kept), most, length, 2), np.nan)
+    cut = _detected if released else _resampled
+    column = seen[:, kept].cumsum(axis=0) - 1
+    for number, piece in enumerate(pieces):
+        place = np.flatnonzero(seen[number, kept])
+        where = place, column[number, place]
+        person[where] = people[number][0]
+        cuts = cut(piece, kept[place])
+        cuts[~followed[number, kept[place]], observe:] = np.nan
+        positions[where] = cuts
+    return starts[kept], person, positions, partly[:, kept].sum(axis=0)
+
+
+def _joined(blocks: list[_Cut]) -> _Cut:
+    """Blocks behind each other, filled up to the most people in any of them."""
+    most = max(person.shape[1] for _, person, _, _ in blocks)
+    start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
+    for number, of_block in enumerate(person):
+        empty = ((0, 0), (0, most - of_block.shape[1]))
+        person[number] = np.pad(of_block, empty, constant_values=-1)
+        positions[number] = np.pad(
+            positions[number], (*empty, (0, 0), (0, 0)), constant_values=np.nan
+        )
+    return (
+        np.concatenate(start),
+        np.concatenate(person),
+        np.concatenate(positions),
+        np.concatenate(left_out),
+    )
 
 
 class _Piece:
@@ -225,23 +288,20 @@ class _Piece:
         return from_the_first & now & (wide_first == wide_now), last & (wide_now == wide_last)
 
 
-def _detected(piece: _Piece, moment: int) -> np.ndarray:
-    """Positions as they are, whatever exactly their frames are."""
-    seen, follow = piece.first[moment], piece.middle[moment]
-    return np.concatenate(
-        [
-            piece.position[seen : seen + piece.observe],
-            piece.position[follow : follow + piece.predict],
-        ]
-    )
+def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+    """Positions (M, O + T, 2) as they are, whatever exactly their frames are."""
+    observed = piece.first[moments, None] + np.arange(piece.observe)
+    future = piece.middle[moments, None] + np.arange(piece.predict)
+    return np.asarray(piece.position[np.concatenate([observed, future], axis=1)])
 
 
-def _resampled(piece: _Piece, moment: int) -> np.ndarray:
-    """Positions at equal intervals from the first one in the window, gaps filled linearly."""
-    begin = piece.frame[piece.first[moment]]
-    times = begin + piece.step * np.arange(piece.observe + piece.predict)
+def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+    """Positions (M, O + T, 2) at equal intervals from the first one in the window, gaps filled
+    linearly."""
+    begin = piece.frame[piece.first[moments]]
+    times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)
     made = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]
-    return np.stack(made, axis=1)
+    return np.stack(made, axis=-1)
 
 
 def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, key: list[int]) -> np.ndarray:

@@ -5,7 +5,9 @@ import pytest
 from crowds import line, tracks
 
 from stp.errors import StpError
+from stp.motion import scenarios
 from stp.motion.predictors import constant_velocity, karamouzas, social_force, zanlungo
+from stp.motion.prepared import PROTOCOLS
 from stp.motion.scenarios import extract
 from stp.motion.tracks import check, joined
 
@@ -101,6 +103,24 @@ def test_recordings_behind_each_other_never_meet():
     both = joined([one, one])
     found = extract(both, observe=4, predict=4, protocol="strict")
     assert len(found) == 2 * len(extract(one, observe=4, predict=4, protocol="strict"))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_day_is_cut_in_blocks_of_moments_as_in_one(protocol, monkeypatch):
+    """People come and go: most are in few of the blocks, and blocks have different crowds."""
+    draw = np.random.default_rng(0)
+    people = []
+    for person in range(40):
+        path = line(int(draw.integers(5, 30)), (0.3, 0.1), wobble=person)
+        path[draw.random(len(path)) < 0.05] = np.nan
+        people.append((person, 6 * int(draw.integers(0, 300)), path))
+    here = tracks(*people)
+    about = {"observe": 3, "predict": 4, "protocol": protocol, "fewest": 1, "noise": 0.1}
+    whole = extract(here, **about)
+    monkeypatch.setattr(scenarios, "BLOCK", 7)
+    for name, blocks in vars(extract(here, **about)).items():
+        np.testing.assert_array_equal(blocks, getattr(whole, name), err_msg=name)
+    assert len(whole) > 20 and whole.present.sum(axis=1).max() > whole.present.sum(axis=1).min()
 
 
 def test_decimation_keeps_every_so_manieth_step():

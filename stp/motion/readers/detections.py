@@ -148,9 +148,9 @@ def on_one_clock(time: np.ndarray, person: np.ndarray, position: np.ndarray, dt:
     """
     begin = time.min()
     found = []
-    for number in np.unique(person):
-        rows = np.flatnonzero(person == number)
-        rows = rows[np.argsort(time[rows], kind="stable")]
+    order = np.lexsort((time, person))
+    names, first = np.unique(person[order], return_index=True)
+    for number, rows in zip(names, np.split(order, first[1:]), strict=True):
         own = (time[rows] - begin) / dt
         frames = np.arange(np.ceil(own[0] - 1e-9), np.floor(own[-1] + 1e-9) + 1)
         if not len(frames):
