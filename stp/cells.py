@@ -14,7 +14,7 @@ from stp import config as configuration
 from stp.config import Config, Json, Release, Submission
 from stp.errors import StpError, nearest
 from stp.fetch import weights as network_weights
-from stp.fingerprint import SOURCE_FOLDER, Code, code_of, digest, original
+from stp.fingerprint import SOURCE_FOLDER, Code, Sources, digest, original
 from stp.predict.motion_options import MotionOptions
 from stp.predict.options import PredictOptions
 from stp.receipts import RECEIPT
@@ -327,6 +327,7 @@ class Plan:
     def __init__(self, config: Config, source: Path = SOURCE_FOLDER) -> None:
         self.config = config
         self.source = source
+        self.sources = Sources(source)
         folders = configuration.folders(config.scale.paths)
         assert folders["store"] and folders["raw"]
         self.store: Path = folders["store"]
@@ -364,7 +365,7 @@ class Plan:
         """Fingerprint the code of a stage, with the modules that are chosen by name."""
         roots = tuple(root.format(**names) for root in ROOTS[stage]) + extra
         if roots not in self._codes:
-            self._codes[roots] = code_of(roots, self.config.equivalent, self.source)
+            self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
         return self._codes[roots]
 
     def raw(self, name: str) -> Raw:

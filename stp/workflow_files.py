@@ -13,7 +13,7 @@ from pathlib import Path
 from stp import config as configuration
 from stp.cells import Plan
 from stp.disk import write_text_if_changed
-from stp.fingerprint import code_of, digest
+from stp.fingerprint import Sources, digest
 from stp.manifest import Paper, as_text, manifest
 from stp.profiling import networks
 
@@ -136,7 +136,7 @@ def write_code_input(
     """
     path = results / "plan" / f"{name}.json"
     if write:
-        described = {"code": code_of(roots).fingerprint}
+        described = {"code": Sources().code_of(roots).fingerprint}
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
 
@@ -164,7 +164,7 @@ def write_table_input(
                 facts.update(f"{file.name}\n".encode() + file.read_bytes())
         scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         described = {
-            "code": code_of(roots, plan.config.equivalent).fingerprint,
+            "code": plan.sources.code_of(roots, plan.config.equivalent).fingerprint,
             "facts": facts.hexdigest(),
             "scale": digest(scale),
         }

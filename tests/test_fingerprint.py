@@ -1,5 +1,6 @@
 """What counts as a change of code, and what does not."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stp.fingerprint import closure, code_of, digest, source_hash
+from stp import fingerprint
+from stp.fingerprint import Sources, digest, source_hash
 
 ROOT = Path(__file__).parent.parent
 GOLDEN_SOURCE = '''
@@ -133,7 +135,7 @@ PACKAGE = {
 
 def test_closure_follows_every_form_of_import(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
-    assert list(closure(["stp.train.run"], folder)) == [
+    assert list(Sources(folder).closure(["stp.train.run"])) == [
         "stp",
         "stp.data",
         "stp.data.chunks",
@@ -147,27 +149,92 @@ def test_closure_follows_every_form_of_import(tmp_path):
 
 def test_only_reached_modules_change_the_fingerprint(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
-    before = code_of(["stp.train.run"], folder=folder).fingerprint
+    before = Sources(folder).code_of(["stp.train.run"]).fingerprint
     (folder / "stp/data/unused.py").write_text("SIZE = 3\n")
-    assert code_of(["stp.train.run"], folder=folder).fingerprint == before
+    assert Sources(folder).code_of(["stp.train.run"]).fingerprint == before
     (folder / "stp/data/chunks.py").write_text("SIZE = 3\n")
-    assert code_of(["stp.train.run"], folder=folder).fingerprint != before
+    assert Sources(folder).code_of(["stp.train.run"]).fingerprint != before
 
 
 def test_a_root_still_to_come_is_missing_not_an_error(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
-    assert closure(["stp.models.mau"], folder) == {"stp.models.mau": "missing"}
+    assert Sources(folder).closure(["stp.models.mau"]) == {"stp.models.mau": "missing"}
 
 
 def test_a_proven_refactor_keeps_the_old_fingerprint(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
-    old = code_of(["stp.data.chunks"], folder=folder).fingerprint
+    old = Sources(folder).code_of(["stp.data.chunks"]).fingerprint
     (folder / "stp/data/chunks.py").write_text("SIZE = 2 - 1\n")
-    new = code_of(["stp.data.chunks"], folder=folder).fingerprint
+    new = Sources(folder).code_of(["stp.data.chunks"]).fingerprint
     assert new != old
-    assert code_of(["stp.data.chunks"], {new: old}, folder).fingerprint == old
+    assert Sources(folder).code_of(["stp.data.chunks"], {new: old}).fingerprint == old
     with pytest.raises(ValueError, match="circle"):
-        code_of(["stp.data.chunks"], {new: old, old: new}, folder)
+        Sources(folder).code_of(["stp.data.chunks"], {new: old, old: new})
+
+
+def other_process(folder, roots=("stp.train.run",)):
+    """The closure as a process finds it that has read nothing yet."""
+    fingerprint._meanings.cache_clear()
+    return Sources(folder).closure(roots)
+
+
+def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    before = other_process(folder)
+    file = folder / "stp/__pycache__/meanings.json"
+    saved = json.loads(file.read_text())
+    saved["modules"]["stp.errors"]["hash"] = "from the file"
+    file.write_text(json.dumps(saved))
+    assert other_process(folder) == before | {"stp.errors": "from the file"}
+
+
+def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_path, monkeypatch):
+    folder = write_package(tmp_path, PACKAGE)
+    before = other_process(folder)
+    source, file = folder / "stp/data/chunks.py", folder / "stp/__pycache__/meanings.json"
+    known = source.stat()
+    source.write_text("SIZE = 3\n")  # as long as before, and as old
+    os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
+    assert other_process(folder) == before | {"stp.data.chunks": source_hash(b"SIZE = 3")}
+
+    saved = json.loads(file.read_text())
+    saved["modules"]["stp.errors"]["hash"] = "by older code"
+    file.write_text(json.dumps(saved | {"by": "older code"}))
+    assert other_process(folder)["stp.errors"] == before["stp.errors"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"by": 1}', "null"])
+def test_a_damaged_memory_is_made_again(tmp_path, damage):
+    folder = write_package(tmp_path, PACKAGE)
+    before = other_process(folder)
+    file = folder / "stp/__pycache__/meanings.json"
+    file.write_text(damage)
+    assert other_process(folder) == before
+    assert set(json.loads(file.read_text())["modules"]) == set(before)
+
+
+def test_nothing_is_remembered_where_nothing_can_be_written(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    (folder / "stp/__pycache__").write_text("a file where the folder would be")
+    assert "stp.errors" in other_process(folder)
+
+
+def test_processes_with_other_roots_remember_together(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    other_process(folder)
+    other_process(folder, ["stp.data.unused"])
+    saved = json.loads((folder / "stp/__pycache__/meanings.json").read_text())["modules"]
+    assert {"stp.train.run", "stp.data.unused"} <= set(saved)
+
+
+def test_a_plan_sees_the_sources_as_they_were_when_it_began(tmp_path):
+    folder = write_package(tmp_path, PACKAGE)
+    sources = Sources(folder)
+    before = sources.closure(["stp.train.run"])
+    (folder / "stp/data/chunks.py").write_text("SIZE = 3\n")
+    assert (
+        sources.closure(["stp.train.run"]) == before != Sources(folder).closure(["stp.train.run"])
+    )
 
 
 def test_digest_ignores_key_order_and_refuses_what_json_lacks():

@@ -5,7 +5,7 @@ from typing import Any
 
 from stp.config import Config, Json, check_known
 from stp.errors import StpError, nearest
-from stp.fingerprint import code_of
+from stp.fingerprint import Sources
 from stp.recipes import Recipes
 
 NETWORK_KEYS = ("model", "options", "shape", "context", "horizon")
@@ -48,6 +48,8 @@ def made_from(config: Config, model: str, dataset: str) -> str:
     """What a measurement is made from, as text: it changes exactly when one is out of date."""
     described: dict[str, Any] = {
         "network": network(config, model, dataset),
-        "code": code_of([root.format(model=model) for root in CODE], config.equivalent).fingerprint,
+        "code": Sources()
+        .code_of([root.format(model=model) for root in CODE], config.equivalent)
+        .fingerprint,
     }
     return json.dumps(described, indent=1, sort_keys=True) + "\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.fingerprint import closure, code_of, source_hash
+from stp.fingerprint import Sources, source_hash
 
 LINES = {
     "plain": "import stp.c.d",
@@ -42,14 +42,14 @@ def test_whatever_is_imported_is_seen(tmp_path: Path, line: str, edited: str):
         "c/d.py": "X = 1",
     }
     folder = package(tmp_path, files)
-    before = code_of(["stp.a.run"], folder=folder).fingerprint
+    before = Sources(folder).code_of(["stp.a.run"]).fingerprint
     package(folder, {edited: files[edited] + "\nCHANGED = 1"})
-    assert code_of(["stp.a.run"], folder=folder).fingerprint != before
+    assert Sources(folder).code_of(["stp.a.run"]).fingerprint != before
 
 
 def test_relative_imports_of_a_package_start_from_itself(tmp_path: Path):
     files = {"__init__.py": "from . import a", "a/__init__.py": "from .b import X", "a/b.py": ""}
-    assert set(closure(["stp"], package(tmp_path, files))) == {"stp", "stp.a", "stp.a.b"}
+    assert set(Sources(package(tmp_path, files)).closure(["stp"])) == {"stp", "stp.a", "stp.a.b"}
 
 
 def test_python_and_the_walk_choose_the_same_file(tmp_path: Path):
@@ -66,7 +66,7 @@ def test_python_and_the_walk_choose_the_same_file(tmp_path: Path):
             "c.pyi": "X = 5",
         },
     )
-    found = closure(["stp.run"], folder)
+    found = Sources(folder).closure(["stp.run"])
     assert found["stp.b"] == source_hash(b"X = 2")
     assert found["stp.c"] == source_hash(b"X = 3")
     assert set(found) == {"stp", "stp.run", "stp.b", "stp.c"}
@@ -82,4 +82,4 @@ def test_packages_above_a_folder_without_init_are_seen(tmp_path: Path):
             "c/plain/d.py": "X = 1",
         },
     )
-    assert set(closure(["stp.run"], folder)) == {"stp", "stp.run", "stp.c", "stp.c.plain.d"}
+    assert set(Sources(folder).closure(["stp.run"])) == {"stp", "stp.run", "stp.c", "stp.c.plain.d"}

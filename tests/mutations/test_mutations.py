@@ -26,7 +26,7 @@ from reach import (
 
 from stp import config
 from stp.cells import ROOTS, Plan
-from stp.fingerprint import closure, source_hash
+from stp.fingerprint import Sources, source_hash
 from stp.runner import CORES, IMPORTED, ROLLOUT
 
 FILE = read("expectations.yaml")
@@ -240,4 +240,4 @@ def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
     roots = [r for stage in ROOTS.values() for r in stage if "{" not in r]
-    assert not shell & set(closure(roots))
+    assert not shell & set(Sources().closure(roots))

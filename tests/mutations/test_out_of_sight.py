@@ -12,7 +12,7 @@ import pytest
 from reach import ROOT, everything
 
 from stp.cells import ROOTS, Plan
-from stp.fingerprint import closure
+from stp.fingerprint import Sources
 
 IMPORTED_BY_NAME = {
     # module -> what it imports by a name that is made at run time; covered by ROOTS or Plan.code
@@ -47,9 +47,9 @@ def fingerprinted() -> dict[str, ast.Module]:
     """All modules that are in some fingerprint, parsed."""
     plan = Plan(everything())
     modules = {m for artefact in plan.artefacts.values() for m in artefact.code.modules}
-    modules |= set(closure(ROOTS["collect"]))
+    modules |= set(Sources().closure(ROOTS["collect"]))
     for path in (ROOT / "stp" / "fetch" / "generators").glob("*.py"):
-        modules |= set(closure([f"stp.fetch.generators.{path.stem}"]))
+        modules |= set(Sources().closure([f"stp.fetch.generators.{path.stem}"]))
     return {m: ast.parse(path_of(m).read_bytes()) for m in sorted(modules) if path_of(m).exists()}
 
 
@@ -114,7 +114,7 @@ def test_modules_are_imported_where_they_are_used(module: str):
             for alias in node.names:
                 assert alias.name != "*"
                 bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    reached = closure([module])
+    reached = Sources().closure([module])
     for node in ast.walk(MODULES[module]):
         if isinstance(node, ast.Attribute):
             first, *rest = ast.unparse(node).split(".")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
+MEANINGS = ROOT / "stp" / "__pycache__" / "meanings.json"
+"""What `stp.fingerprint` remembers of sources by their checksums."""
 
 
 @dataclass
@@ -40,6 +42,9 @@ class Checkout:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, target, follow_symlinks=False)
+        if source == ROOT and MEANINGS.is_file():  # saves each copy's first process some seconds
+            (folder / MEANINGS.relative_to(ROOT)).parent.mkdir()
+            shutil.copy2(MEANINGS, folder / MEANINGS.relative_to(ROOT))
         return cls(folder, shared)
 
     @property
