@@ -176,8 +176,7 @@ const stp = (() => {
     for (const a of document.querySelectorAll("#sections a")) {
       if (a.hash === `#${id}`) {
         a.setAttribute("aria-current", "page");
-        const nav = a.closest("nav");  // on a phone it scrolls sideways
-        nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
+        centre(a);
       } else a.removeAttribute("aria-current");
     }
     for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
@@ -191,6 +190,12 @@ const stp = (() => {
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
     for (const listener of listeners) listener();
+  }
+
+  /** Bring a section's name to the middle of the navigation, which on a phone scrolls sideways. */
+  function centre(a) {
+    const nav = a.closest("nav");
+    nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
   }
 
   const unfolded = new Set();
@@ -414,6 +419,9 @@ const stp = (() => {
     document.getElementById("origin").textContent = origin(core().cells);
     document.getElementById("sections").append(...sections.map((s) =>
       h("li", {}, h("a", {href: `#${s.id}`}, s.title))));
+    document.getElementById("sections").addEventListener("focusin", ({target}) => {
+      if (target.matches(":focus-visible")) centre(target);  // the keyboard's: nothing moves under a finger
+    });
     addEventListener("hashchange", draw);
     draw();
     document.documentElement.dataset.ready = "yes";
