@@ -158,6 +158,14 @@ def test_every_section_draws_without_errors_and_without_a_network(browser: Brows
     assert browser.run(ASKED) == []
 
 
+def test_the_heading_says_whose_bytes_and_for_which_share_of_the_cells(browser: Browser) -> None:
+    kinds = browser.run("return document.getElementById('origin').textContent").split("; ")
+    counted = [re.match(r"(\d+) of (\d+) cells: (official|synthetic) bytes, ", k) for k in kinds]
+    assert len(kinds) > 1 and all(counted)
+    assert sum(int(found[1]) for found in counted) == int(counted[0][2])
+    assert not any("synthetic" in kind and "paper" in kind for kind in kinds)
+
+
 def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browser) -> None:
     said = browser.run(
         "return [...document.querySelectorAll('.grid tbody tr:not(.group)')].map((row) =>"

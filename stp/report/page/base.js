@@ -115,12 +115,18 @@ const stp = (() => {
     return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : ""));
   }
 
-  /** The same of many cells, as text: each kind once. */
+  /** The same of many cells, as text: each kind once, with its share where there are several; most first. */
   function origin(cells) {
-    const kinds = new Set(cells.map((cell) => (cell.official_paper_protocol ? "official bytes, paper's protocol"
-      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
-      + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")));
-    return [...kinds].sort().join("; ");
+    const kinds = new Map();
+    for (const cell of cells) {
+      const kind = (cell.official_paper_protocol ? "official bytes, paper's protocol"
+        : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
+        + (cell.leaky ? " (leaky: test samples overlap with training data)" : "");
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    }
+    if (kinds.size === 1) return [...kinds.keys()][0];
+    return [...kinds].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+      .map(([kind, n]) => `${n} of ${count(cells.length, "cell")}: ${kind}`).join("; ");
   }
 
   // The address
