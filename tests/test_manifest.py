@@ -53,7 +53,9 @@ def test_made_up_bytes_follow_no_papers_protocol(scale):
     """Even where the paper's scale file has the same recipe: of situations that nobody released,
     and of predictors without parameters, such as constant velocity."""
     plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
-    cells = [cell for name in plan.config.scale.dimensions for cell in manifest(plan, name)["cells"]]
+    cells = [
+        cell for name in plan.config.scale.dimensions for cell in manifest(plan, name)["cells"]
+    ]
     made_up = [cell for cell in cells if cell["source"] == "synthetic"]
     assert {cell["protocol"] for cell in made_up} == {
         "atlas-demo": {"atlas-demo"}, "atlas": {"stand-in"}, "atlas-sample": set()
