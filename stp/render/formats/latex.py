@@ -63,7 +63,7 @@ _SIGNS = {
     "∞": r"$\infty$",
 }
 
-# Letters of Latin scripts that pdfLaTeX's own fonts have not, and that are no letter with an accent.
+# Letters that pdfLaTeX's own fonts have not, and that are none with an accent.
 _SIGNS |= {
     **{"Ð": "D", "ð": "d", "Đ": "D", "đ": "d", "Þ": "Th", "þ": "th", "Ħ": "H", "ħ": "h"},
     **{"ĸ": "k", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t"},
