@@ -405,6 +405,8 @@ class Model(ModelSettings):
             lives elsewhere, and joins by its predictions).
         is_sampled: it draws its forecasts, so that there can be several of a clip
             (``predict: {samples: 10}``).
+        density: it says where people may be by densities (`stp.motion.densities`): always, or
+            where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: options by name, instead of a training or calibration.
         kind: of what it predicts: frames, or tracks of people.
@@ -419,6 +421,7 @@ class Model(ModelSettings):
     fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
     kind: Literal["frames", "tracks"] = "frames"
     is_sampled: bool = False
+    density: bool | str = False
     variants: dict[str, Variant] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()

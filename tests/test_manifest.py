@@ -48,6 +48,23 @@ def test_an_evaluation_that_the_paper_has_not_is_not_its_protocol():
     assert (longer["key"]["setting"], longer["protocol"]) == ("horizon-20", "changed paper")
 
 
+@pytest.mark.parametrize("scale", ["atlas-demo", "atlas", "atlas-sample"])
+def test_made_up_bytes_follow_no_papers_protocol(scale):
+    """Even where the paper's scale file has the same recipe: of situations that nobody released,
+    and of predictors without parameters, such as constant velocity."""
+    plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
+    cells = [
+        cell for name in plan.config.scale.dimensions for cell in manifest(plan, name)["cells"]
+    ]
+    made_up = [cell for cell in cells if cell["source"] == "synthetic"]
+    assert {cell["protocol"] for cell in made_up} == {
+        "atlas-demo": {"atlas-demo"}, "atlas": {"stand-in"}, "atlas-sample": set()
+    }[scale]  # fmt: skip
+    for cell in cells:  # whose protocol is the paper's, the bytes are its own
+        if cell["protocol"] == "paper":
+            assert cell["source"] == "official" or cell.get("behind_paper")
+
+
 def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on():
     wanted = {"models": ["persistence"], "cells": [{"trained_on": "kitti", "tested_on": "caltech"}]}
 

@@ -9,6 +9,7 @@ from stp.export.contents import Contents, Training
 from stp.export.lineage import commits, environments
 from stp.export.references import text
 from stp.render.digits import digits
+from stp.render.shares import shares
 
 FITS = {
     "none": "nothing is learnt",
@@ -75,18 +76,19 @@ def card(
 
 def _warning(found: Contents) -> list[str]:
     """Whose numbers these are, before anything else."""
-    whose = sorted({f"{cell['source']} bytes, {cell['protocol']} protocol" for cell in found.cells})
+    kinds = [f"{cell['source']} bytes, {cell['protocol']} protocol" for cell in found.cells]
+    whose = shares(kinds, "evaluations")
     if found.comparable == len(found.cells):
         return ["Official bytes under the paper's protocol throughout.", ""]
     if found.comparable:
         other = len(found.cells) - found.comparable
         return [
             f"> **{other} of {len(found.cells)} evaluations are NOT COMPARABLE with published "
-            f"values**: {'; '.join(whose)}. Each row says whose bytes it is from.",
+            f"values**: {whose}. Each row says whose bytes it is from.",
             "",
         ]
     return [
-        f"> **NOT COMPARABLE with published values: {'; '.join(whose)}.**",
+        f"> **NOT COMPARABLE with published values: {whose}.**",
         "",
     ]
 

@@ -13,6 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.collect.manifest import Cell
 from stp.disk import beside, writing
+from stp.render.shares import shares
 
 TEXT_WIDTH = 6.9
 """Inches: the width of a page's text, of two columns."""
@@ -95,18 +96,20 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def whose(cells: Iterable[Cell]) -> str:
-    """Say which bytes and which protocol numbers come from: every figure must."""
+    """Say which bytes and which protocol numbers come from, and which share: every figure must."""
     texts = []
     for cell in cells:
         verified = cell.get("verified", True) or cell["source"] != "official"
         text = f"{'' if verified else 'unverified '}{cell['source']} bytes, "
         text += f"{cell['protocol']} protocol"
-        if cell["source"] != "own" and not cell["official_paper_protocol"]:
+        if "behind_paper" in cell:
+            text += ": the very files that the paper's numbers were made from"
+        elif cell["source"] != "own" and not cell["official_paper_protocol"]:
             text += ": not comparable with published values"
         if cell["leaky"]:
             text += ", test samples overlap with training data"
         texts.append(text)
-    return "; ".join(dict.fromkeys(texts))
+    return shares(texts, "cells")
 
 
 def note_height(figure: Figure, note: str) -> float:

@@ -16,6 +16,7 @@ from stp.render.formats import texts
 from stp.render.grid import Grid, Item, Section
 from stp.render.reproduced import ORIGINAL, PAPER, Printed, is_of_table, read_printed
 from stp.render.rows import Entry, Overall, Row, gaps, make_rows, overall
+from stp.render.shares import shares
 from stp.setting import split_threshold
 
 TABLE = "reproduction"
@@ -249,10 +250,10 @@ def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
     absent = sorted({_number_of(one) for one in plan[TABLE].values()} - here)
     warnings = []
     if marked:
-        whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in marked})
+        whose = shares((f"{row.source} bytes, {row.protocol} protocol" for row in marked), "rows")
         warnings.append(
             f"WARNING: {len(marked)} of {len(rows)} rows of ours are NOT COMPARABLE with the "
-            f"published values: {'; '.join(whose)}."
+            f"published values: {whose}."
         )
     if absent:
         warnings.append(

@@ -35,7 +35,7 @@ store.sql("FROM leaderboard WHERE tested_on = 'kth'").df()
 ```
 
 A notebook keeps what it has opened, however often the store is rebuilt meanwhile; connect again to
-see the new one. In R, with the packages DBI and duckdb:
+see the new one. In R, with the packages DBI and duckdb (nothing here tests that):
 
 ```r
 store <- DBI::dbConnect(duckdb::duckdb(), "results/results.duckdb", read_only = TRUE)

@@ -10,6 +10,7 @@ from stp.render.grid import Grid, Item, Section
 from stp.render.leads import Leads, chosen_leads
 from stp.render.people import sections as people_sections
 from stp.render.rows import Entry, Row
+from stp.render.shares import shares
 from stp.render.standing import Standing, Standings, is_set_distance
 from stp.render.tidy import comparable
 from stp.score.bootstrap import FEWEST_CLUSTERS
@@ -77,10 +78,10 @@ def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     computed = [row for row in rows if not row.is_printed]
     marked = [row for row in computed if not row.comparable and row.source != "own"]
     if marked:
-        whose = sorted({f"{row.source} bytes, {row.protocol} protocol" for row in marked})
+        whose = shares((f"{row.source} bytes, {row.protocol} protocol" for row in marked), "rows")
         yield (
             f"WARNING: {len(marked)} of {len(computed)} rows are NOT COMPARABLE with the published "
-            f"values: {'; '.join(whose)}."
+            f"values: {whose}."
         )
 
 

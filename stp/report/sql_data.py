@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from stp.render.shares import shares
 from stp.report.ask import questions
 
 LARGEST = 64_000_000
@@ -171,16 +172,19 @@ def _without_files(database: duckdb.DuckDBPyConnection, file: str, in_folders: s
 
 def _origin(database: duckdb.DuckDBPyConnection) -> str:
     """Whose bytes the numbers are from: as page/base.js says it."""
-    kinds = database.execute(
-        "SELECT DISTINCT official_paper_protocol, source, protocol FROM cells"
+    cells = database.execute(
+        "SELECT official_paper_protocol, source, protocol, leaky FROM cells"
     ).fetchall()
-    said = {
-        "official bytes, paper's protocol"
-        if official
-        else f"{source} bytes, {protocol} protocol: not comparable with published values"
-        for official, source, protocol in kinds
-    }
-    return "; ".join(sorted(said))
+    kinds = [
+        (
+            "official bytes, paper's protocol"
+            if official
+            else f"{source} bytes, {protocol} protocol: not comparable with published values"
+        )
+        + (" (leaky: test samples overlap with training data)" if leaky else "")
+        for official, source, protocol, leaky in cells
+    ]
+    return shares(kinds, "cells")
 
 
 def _comments(relation: Relation) -> list[str]:

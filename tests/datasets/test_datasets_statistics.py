@@ -4,6 +4,7 @@ import csv
 import json
 
 import pytest
+from latex import complaints, needs_latex
 
 from stp import config
 from stp.config import CONFIG_FOLDER
@@ -68,6 +69,12 @@ def test_what_the_scale_prepared_stands_beside_it(make_plan, write_prepared, tmp
     assert "| Caltech | official | official | 3 x 128 x 160 | – | – | not prepared |" in text
     for kind in ("tex", "html"):
         assert "7,482" in out.with_suffix(f".{kind}").read_text()
+
+
+@needs_latex
+def test_it_compiles(make_plan, tmp_path):
+    statistics.write(make_plan(), tmp_path / "dataset_statistics.csv")
+    assert complaints(tmp_path / "dataset_statistics.tex") == []
 
 
 def test_what_is_not_as_printed_is_marked(make_plan, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from latex import complaints, needs_latex
 from raters import crowd, line, of_shares, write
 from scipy.stats import binomtest
 from small_study import MODELS, Paths
@@ -141,6 +142,12 @@ def test_counts_are_those_of_the_files(written: Paths, key: Key, tmp_path: Path)
     }
     assert found == {**dict.fromkeys(found, 0), **counted}
     assert len(found) == 3 * 4
+
+
+@needs_latex
+def test_it_compiles(written: Paths, key: Key, tmp_path: Path) -> None:
+    out = render(written, crowd(tmp_path / "answers", key, 10, of_shares(TRUE)), tmp_path)
+    assert complaints(out.with_suffix(".tex")) == []
 
 
 def test_whose_numbers_these_are_stands_everywhere(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from latex import complaints, needs_latex
 from typer.testing import CliRunner
 
 from stp import config, workflow_files
@@ -89,6 +90,14 @@ def test_published_values_stand_beside_ours(paper, tmp_path):
     assert (row["peak_memory_forecast_mb"], row["peak_memory_training_step_mb"]) == (300.0, 900.0)
     assert (row["host"], row["device"], row["precision"]) == ("node7", "A CPU", "float32")
     assert row["notes"] == "otherwise; forecasts per second: derived"
+
+
+@needs_latex
+@pytest.mark.parametrize("measured_too", [True, False])
+def test_it_compiles(paper, tmp_path, measured_too):
+    write(tmp_path, measured("mcvd"))
+    table.write(rows(paper, tmp_path), tmp_path / "model_speed.csv", measured=measured_too)
+    assert complaints(tmp_path / "model_speed.tex") == []
 
 
 def test_what_was_not_measured_is_named(paper, tmp_path):

@@ -98,7 +98,7 @@ class PeopleStore(FigureStore):
         whose = {"source": "sample", "release": "tiny", "protocol": "tiny", "leaky": False}
         cell = {
             **{"key": key, **whose, "official_paper_protocol": False, "subset_note": ""},
-            **{"model": None, "calibrated": calibrated, "samples": samples, **about},
+            **{"model": None, "calibrated": calibrated, "samples": samples, **about, **more},
         }
         self.cells.append(cell)
         return cell

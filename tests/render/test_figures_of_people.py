@@ -9,7 +9,8 @@ from figure_store import line_of
 from people_store import PeopleStore
 
 from stp.errors import StpError
-from stp.render.figures import accuracy, crowd, horizon, paths, people, runtime
+from stp.motion.densities import Grid, Mixture
+from stp.render.figures import accuracy, crowd, densities, horizon, paths, people, runtime
 from stp.render.figures.kinds import KINDS, evaluation_name, render, varied_setting
 from stp.render.figures.reading import Scores, read
 
@@ -244,14 +245,78 @@ def test_scenarios_are_chosen_by_a_rule_each_once() -> None:
     assert paths.choose(np.array([1.0]), np.array([2])) == [0]
 
 
+# Densities
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> Scores:
+    """A predictor that gives a Gaussian, and one that gives points."""
+    store = PeopleStore(tmp_path_factory.mktemp("dense"))
+    store.tested("constant_velocity", options={"uncertainty": 0.3})
+    store.tested("social_force", calibrated="calibrated on hall")
+    return read(*store.results())
+
+
+def test_a_density_is_drawn_at_three_lead_times_around_what_is_predicted(dense: Scores) -> None:
+    figure, notes = densities.draw(dense, CASE)
+    panels = figure.axes[:3]
+    assert [axes.get_title() for axes in panels] == [f"{s} s ahead" for s in (1.2, 2.4, 3.2)]
+    assert "constant_velocity" in panels[0].get_ylabel() and len(figure.axes) == 4  # and the bar
+    people = int(figure.get_suptitle().split()[-2])
+    spread = []
+    for axes, lead in zip(panels, (3, 6, 8), strict=True):
+        (image,) = axes.collections
+        found = image.get_array().filled(0)
+        # The whole of it is everybody; a little lies beyond the panel, or is too thin to be drawn.
+        assert found.sum() * densities.CELL**2 == pytest.approx(people, rel=0.15)
+        spread.append((found > 0).sum())
+        lines = {name: [] for name in ("_observed", "_true", "_then")}
+        for line in axes.get_lines():
+            if line.get_label() in lines:
+                lines[line.get_label()].append(line.get_xydata())
+        assert {len(one) for one in lines.values()} == {people}
+        for seen, true, then in zip(*lines.values(), strict=True):
+            assert len(true) == lead + 1 and seen[-1].tolist() == true[0].tolist()
+            assert then[0].tolist() == true[-1].tolist()
+    assert spread == sorted(spread)  # it grows
+    assert densities.HOW in notes and densities.CHOSEN in notes
+
+
+def test_without_densities_it_says_so(transfer: Scores) -> None:
+    figure, notes = densities.draw(transfer, CASE)
+    assert figure.texts[0].get_text() == densities.NONE and notes == []
+
+
+def test_a_mixture_and_the_grid_of_it_look_alike() -> None:
+    """One person, at (1, 2) or a little less likely at (3, 2), after one step or two."""
+    weights = np.array([0.6, 0.4])
+    means = np.array([[1.0, 2.0], [3.0, 2.0]])
+    of = np.eye(2) * 0.09
+    mixture = Mixture(
+        np.broadcast_to(weights, (1, 1, 2, 2)),
+        np.broadcast_to(means, (1, 1, 2, 2, 2)),
+        np.broadcast_to(of, (1, 1, 2, 2, 2, 2)),
+    )
+    x, y = np.meshgrid(np.arange(0.05, 4, 0.1), np.arange(0.05, 4, 0.1), indexing="ij")
+    at = np.stack([x, y], axis=-1).reshape(-1, 2)
+    drawn = densities.per_square_metre(mixture, 0, 1, 2, at)
+    assert drawn.sum() * 0.01 == pytest.approx(1, abs=1e-3)
+    assert at[drawn.argmax()] == pytest.approx([1, 2], abs=0.051)
+    cells = (drawn / drawn.sum()).reshape(1, 1, 1, *x.shape)
+    grid = Grid(np.zeros((1, 1, 2)), 0.1, np.broadcast_to(cells, (1, 1, 2, *x.shape)))
+    assert densities.per_square_metre(grid, 0, 1, 2, at) == pytest.approx(drawn, rel=1e-2)
+    beyond = np.array([[-1.0, 2.0], [4.5, 2.0]])
+    assert densities.per_square_metre(grid, 0, 1, 2, beyond).tolist() == [0, 0]
+
+
 # All kinds
 
 
 @pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if one.suite == "atlas"])
 def test_every_kind_is_written_and_says_whose_bytes_it_shows(
-    tmp_path: Path, kind: str, transfer: Scores, observation: Scores
+    tmp_path: Path, kind: str, transfer: Scores, observation: Scores, dense: Scores
 ) -> None:
-    scores = observation if kind == "accuracy" else transfer
+    scores = {"accuracy": observation, "densities": dense}.get(kind, transfer)
     results = Path(scores.plan["store"]).parent / "results"
     manifest = results / "plan" / f"{scores.plan['dimension']}.json"
     out = tmp_path / f"{kind}.png"

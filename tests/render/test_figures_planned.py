@@ -58,6 +58,24 @@ def test_people_have_figures_of_their_own_and_no_others() -> None:
     assert len(made) == len(set(made))
 
 
+def test_only_tests_with_a_density_have_a_figure_of_it(tmp_path: Path) -> None:
+    made = figures(Plan(config.load(ROOT / "config" / "atlas-sample.yaml")))
+    drawn = [path for path in made if "/densities/" in path]
+    assert "figures/atlas_transfer/densities/atlas_zara2-atlas-paper.png" in drawn  # of the CVAE
+    demo = config.load(ROOT / "config" / "atlas-demo.yaml")
+    assert not [path for path in figures(Plan(demo)) if "/densities/" in path]
+    scale = tmp_path / "scale.yaml"
+    scale.write_text(
+        "scale: try\nsuite: atlas\ndatasets: {atlas_eth: {release: sample}}\n"
+        "models: {constant_velocity: {options: {uncertainty: 0.3}}}\ndimensions:\n"
+        "  atlas_transfer:\n    models: [constant_velocity]\n    cells:\n"
+        "      - {trained_on: atlas_eth, subset: strict}\n"
+    )
+    assert "figures/atlas_transfer/densities/atlas_eth-strict.png" in figures(
+        Plan(config.load(scale))
+    )
+
+
 def test_a_dimension_that_varies_a_setting_has_the_figure_of_it(tmp_path: Path) -> None:
     scale = tmp_path / "scale.yaml"
     scale.write_text(

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from latex import complaints, needs_latex
 from people_store import PeopleStore
 from typer.testing import CliRunner
 
@@ -18,6 +19,7 @@ from stp.collect.scores import collect
 from stp.collect.views import VIEWS
 from stp.errors import StpError
 from stp.render.runtime_table import render_runtime
+from stp.render.table import render_table
 from stp.report.sql_data import Understood, relations, write_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "person_errors.md").read_text()
@@ -163,6 +165,14 @@ def test_durations_are_alone_in_what_two_runs_differ_in(database: Path) -> None:
     assert {row["samples"] for row in rows if row["model"] == "constant_velocity"} == {1, 3}
     sums = checksums(database)
     assert sums["runtime"] != sums["person_errors"]
+
+
+@needs_latex
+def test_tables_of_people_compile(store: PeopleStore, database: Path, tmp_path: Path) -> None:
+    render_runtime(database, tmp_path / "atlas_runtime.csv")
+    render_table(store.write(), database, tmp_path / "atlas_transfer.csv")
+    for name in ("atlas_runtime", "atlas_transfer"):
+        assert complaints(tmp_path / f"{name}.tex") == []
 
 
 def test_the_table_of_runtimes_says_where_and_how_often(database: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from latex import complaints, needs_latex
 from scipy.stats import spearmanr
 from small_store import SmallStore
 from typer.testing import CliRunner
@@ -44,6 +45,12 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
     build_database(folder / "collected", folder / "results.duckdb")
     return folder / "results.duckdb"
+
+
+@needs_latex
+def test_it_compiles(database: Path, tmp_path: Path) -> None:
+    render_convention_effects(database, tmp_path / "convention_effects.csv")
+    assert complaints(tmp_path / "convention_effects.tex") == []
 
 
 def test_each_pair_of_rankings_is_a_line(database: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from latex import complaints, needs_latex
 from small_store import PUBLISHED, SmallStore
 from typer.testing import CliRunner
 
@@ -484,6 +485,12 @@ def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Pa
     assert "printed as a figure only" in text
     for kind in ("tex", "html"):
         assert "Caltech is easier" in (tmp_path / f"findings.{kind}").read_text()
+
+
+@needs_latex
+def test_it_compiles(store: Store, tmp_path: Path) -> None:
+    render_findings(store.path, FOLDER, tmp_path / "findings.csv")
+    assert complaints(tmp_path / "findings.tex") == []
 
 
 def test_page_of_the_documentation_is_what_the_published_numbers_say(base: Path) -> None:

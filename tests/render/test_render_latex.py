@@ -3,13 +3,16 @@
 import re
 
 import pytest
+from latex import complaints, needs_latex
 from small_store import SmallStore
-from test_render_formats import latex_problems
+from test_render_formats import GRID, latex_problems
 
 from stp import config as configuration
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.render import training_protocol
+from stp.render.formats import latex
+from stp.render.grid import Grid, Section
 from stp.render.reliability import render_reliability
 from stp.render.table import render_table
 
@@ -32,6 +35,39 @@ def snippets(tmp_path_factory) -> dict[str, str]:
     render_reliability(manifest, rows, folder / "reliability.csv")
     training_protocol.write(configuration.load(DEMO), folder / "training_protocol.csv")
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
+
+
+@needs_latex
+@pytest.mark.parametrize("name", ["short_term", "reliability", "training_protocol"])
+def test_a_snippet_compiles_with_the_packages_that_the_page_names(snippets, name, tmp_path):
+    """Those of other tables compile in the tests of each: `complaints` is the compiler."""
+    (tmp_path / f"{name}.tex").write_text(snippets[name])
+    assert complaints(tmp_path / f"{name}.tex") == []
+
+
+@needs_latex
+def test_every_sign_compiles(tmp_path):
+    """All of Latin scripts, all that tables use beyond them, and one that nobody foresaw."""
+    latin = [chr(code) for code in range(0x21, 0x180) if chr(code).isprintable()]
+    signs = [*latin, *latex._SIGNS, "漢"]
+    rows = [[sign, f"{sign}a {sign}", f"a `{sign}` b"] for sign in signs]
+    sections = [
+        Section(title=f"Part {at} {''.join(row[0] for row in rows[at : at + 5])}",
+                columns=["↑ %", "a_b", "#1"], rows=rows[at : at + 40], numeric=[False, True, False],
+                notes=[" ".join(row[0] for row in rows[at : at + 40])])
+        for at in range(0, len(rows), 40)
+    ]  # fmt: skip
+    for grid in (GRID, Grid("signs", "Signs ± & %", ["~ \\ {"], sections, warnings=["_^#"])):
+        (tmp_path / f"{grid.name}.tex").write_text(latex.text(grid))
+        assert complaints(tmp_path / f"{grid.name}.tex") == []
+
+
+@needs_latex
+def test_the_compiler_finds_what_is_wrong(tmp_path):
+    for number, wrong in enumerate([r"50 % & _", r"\unknown", "漢", r"\begin{table}"]):
+        snippet = tmp_path / f"wrong{number}.tex"
+        snippet.write_text(f"$x & {wrong}" if number == 0 else wrong)
+        assert complaints(snippet), wrong
 
 
 @pytest.mark.parametrize("name", ["short_term", "reliability", "training_protocol"])

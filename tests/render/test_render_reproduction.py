@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from latex import complaints, needs_latex
 from small_store import SmallStore
 from typer.testing import CliRunner
 
@@ -68,6 +69,13 @@ def test_official_values_stand_beside_the_printed_ones(store):
     assert "| ConvLSTM | 29.80 | 29.63 | 27.630 (-2) |" in text
     assert "The scale demo has no cell of Tables 14, 15, 16 of the paper." in text
     assert "NOT COMPARABLE" not in text
+
+
+@needs_latex
+def test_it_compiles(store):
+    add(store, "convlstm", "moving_mnist", VIDEO)
+    render(store)
+    assert complaints(store.folder / "results/tables/reproduction.tex") == []
 
 
 def test_other_bytes_have_no_difference_and_say_so(store):

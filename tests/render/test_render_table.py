@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from latex import complaints, needs_latex
 from small_store import SmallStore
 from toy_scored import write_scored
 
@@ -468,6 +469,11 @@ def render_leads(store: SmallStore) -> Path:
     out = store.folder / "tables" / "long_term.csv"
     render_table(manifest, build_database(store, manifest), out)
     return out.parent
+
+
+@needs_latex
+def test_values_at_each_lead_time_compile(long_term: SmallStore) -> None:
+    assert complaints(render_leads(long_term) / "long_term.tex") == []
 
 
 def test_long_term_has_values_at_each_lead_time(long_term: SmallStore) -> None:

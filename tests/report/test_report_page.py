@@ -158,6 +158,14 @@ def test_every_section_draws_without_errors_and_without_a_network(browser: Brows
     assert browser.run(ASKED) == []
 
 
+def test_the_heading_says_whose_bytes_and_for_which_share_of_the_cells(browser: Browser) -> None:
+    kinds = browser.run("return document.getElementById('origin').textContent").split("; ")
+    counted = [re.match(r"(\d+) of (\d+) cells: (official|synthetic) bytes, ", k) for k in kinds]
+    assert len(kinds) > 1 and all(counted)
+    assert sum(int(found[1]) for found in counted) == int(counted[0][2])
+    assert not any("synthetic" in kind and "paper" in kind for kind in kinds)
+
+
 def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browser) -> None:
     said = browser.run(
         "return [...document.querySelectorAll('.grid tbody tr:not(.group)')].map((row) =>"
@@ -432,6 +440,43 @@ def test_a_phone_scrolls_nothing_sideways_but_tables(browser: Browser) -> None:
     dialog = "document.getElementById('dialog')"
     assert browser.run(f"return {dialog}.scrollWidth <= {dialog}.clientWidth")
     close(browser)
+
+
+@pytest.mark.parametrize("width", [1200, 800, 360])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_keyboard_reaches_every_section_at_every_width(
+    browser: Browser, width: int, theme: str
+) -> None:
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    browser.command("Emulation.setDeviceMetricsOverride", **size)
+    browser.run("document.documentElement.dataset.theme = arguments[0]", theme)
+    # A report of people has all sections of this one, and this one as well.
+    browser.run(
+        "const last = document.querySelector('#sections li:last-child').cloneNode(true);"
+        "last.id = 'one-more'; last.firstChild.textContent = 'Trajectories';"
+        "document.getElementById('sections').append(last);"
+        "document.querySelector('#sections a').focus()"
+    )
+    try:
+        if width > 640:  # a narrower one is a phone's, whose line scrolls
+            assert browser.run("const nav = document.querySelector('nav');"
+                               "return nav.scrollWidth - nav.clientWidth") == 0  # fmt: skip
+        if width == 1200:
+            assert browser.run("return new Set([...document.querySelectorAll('#sections a')]"
+                               ".map((a) => a.offsetTop)).size") == 1  # fmt: skip
+        for number in range(len(sections(browser))):
+            seen = browser.run(
+                "const here = document.activeElement, box = here.getBoundingClientRect();"
+                "const under = document.elementFromPoint("
+                " (box.left + box.right) / 2, (box.top + box.bottom) / 2);"
+                "return [[...document.querySelectorAll('#sections a')].indexOf(here),"
+                " box.left >= 0 && box.right <= innerWidth && under === here]"
+            )
+            assert seen == [number, True]
+            browser.press("Tab")
+        assert browser.run(DIM) == []
+    finally:
+        browser.run("document.getElementById('one-more').remove()")
 
 
 def test_light_and_dark_follow_the_system_and_the_button(browser: Browser) -> None:

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 
 from stp.errors import StpError
 from stp.motion import prepared
-from stp.render.figure_style import TEXT_WIDTH, Style, new_figure, paper_size
+from stp.render.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
 from stp.render.figures.kinds import varied_setting
-from stp.render.figures.panels import finish
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import write
+from stp.render.figures.reading import Scores
 
 AXES = {
     "observe": "observation [s]",
@@ -26,10 +26,7 @@ SCALED = "under atlas-paper noise is divided by the annotations per second, as i
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores)
-        finish(figure, out, [scores.about(), *notes])
+    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:

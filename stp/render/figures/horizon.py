@@ -4,11 +4,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import paper_size
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.panels import curve, finish, panels
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import curve, panels, write
+from stp.render.figures.reading import Scores
 from stp.render.figures.time_step import ticks
 
 ELSEWHERE = "predictors that were calibrated on other data are left out"
@@ -16,10 +15,7 @@ ELSEWHERE = "predictors that were calibrated on other data are left out"
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores, str(case))
-        finish(figure, out, [scores.about(), *notes])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

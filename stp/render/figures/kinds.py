@@ -46,6 +46,9 @@ KINDS = {
     "people": Kind("stp.render.figures.people", True, "errors by the number of people", "atlas"),
     "runtime": Kind("stp.render.figures.runtime", False, "time by the number of people", "atlas"),
     "paths": Kind("stp.render.figures.paths", True, "predicted paths on the map", "atlas"),
+    "densities": Kind(
+        "stp.render.figures.densities", True, "predicted densities on the map", "atlas"
+    ),
 }
 """By the name in the path: ``results/figures/<dimension>/<kind>[/<case>].png``."""
 

@@ -1,6 +1,6 @@
 """What figures with panels share: their places, curves with bands, legends, words instead."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -11,7 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, note_height, save
+from stp.render.figure_style import (
+    BASELINE,
+    TEXT_WIDTH,
+    Style,
+    new_figure,
+    note_height,
+    paper_size,
+    save,
+)
+from stp.render.figures.reading import read
 
 
 def panels(
@@ -116,6 +125,25 @@ def in_words(text: str) -> Figure:
     figure = new_figure(TEXT_WIDTH, 0.8)
     figure.text(0.5, 0.55, fill(text, 100), ha="center", va="center")
     return figure
+
+
+def write(
+    draw: Callable[..., tuple[Figure, list[str]]],
+    manifest: Path,
+    results: Path,
+    out: Path,
+    *case: str,
+) -> None:
+    """Write what a module draws of all scores of a dimension, with whose bytes these are below it.
+
+    Args:
+        draw: is given the scores and the case, if there is one; returns the figure, and notes.
+        manifest, results, out, case: see `stp.render.figures.kinds.render`.
+    """
+    scores = read(manifest, results)
+    with paper_size():
+        figure, notes = draw(scores, *case)
+        finish(figure, out, [scores.about(), *notes])
 
 
 def finish(figure: Figure, out: Path, notes: Iterable[str]) -> None:

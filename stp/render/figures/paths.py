@@ -15,11 +15,11 @@ from matplotlib.lines import Line2D
 from stp.motion.errors import displacement
 from stp.motion.prepared import Place
 from stp.motion.scenarios import Scenarios
-from stp.render.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure, paper_size
+from stp.render.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.horizon import ELSEWHERE
-from stp.render.figures.panels import finish
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import write
+from stp.render.figures.reading import Scores
 from stp.render.trajectories import given_scenarios
 from stp.score.motion import read_predictions
 
@@ -35,10 +35,7 @@ WIDTHS = (2.8, 1.8, 1.0)
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores, str(case))
-        finish(figure, out, [scores.about(), *notes])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import paper_size
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
 from stp.render.figures.horizon import ELSEWHERE
-from stp.render.figures.panels import finish, panels
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import panels, write
+from stp.render.figures.reading import Scores
 from stp.score.bootstrap import FEWEST_CLUSTERS
 
 MOST_TICKS = 12
@@ -19,10 +18,7 @@ ONE = "no band where there is one scenario"
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores, str(case))
-        finish(figure, out, [scores.about(), *notes])
+    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

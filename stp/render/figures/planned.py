@@ -1,6 +1,7 @@
 """Which figures a plan can make: known before anything runs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from stp.cells import Cell, Plan
 from stp.render.figures.kinds import KINDS, SPECTRA, Kind, evaluation_name, varied_setting
@@ -40,10 +41,27 @@ def _of_people(plan: Plan) -> list[str]:
             of_longest = varied == "horizon" and name == "horizon"
             if (name == "accuracy") != (varied is not None) and not of_longest:
                 continue
-            cases = list(dict.fromkeys(evaluation_name(cell) for cell in cells))
+            cases = list(
+                dict.fromkeys(
+                    evaluation_name(cell)
+                    for cell in cells
+                    if name != "densities" or _gives_densities(plan, cell)
+                )
+            )
             files = [f"{name}/{case}" for case in cases] if kind.of_case else [name]
             found += [f"figures/{dimension}/{file}.png" for file in files]
     return found
+
+
+def _gives_densities(plan: Plan, key: Mapping[str, Any]) -> bool:
+    """Does the predictor of a cell say more than points?"""
+    density = plan.config.models[key["model"]].density
+    if isinstance(density, bool):
+        return density
+    model, variant, trained_on = key["model"], key["variant"], key["trained_on"]
+    tested_on, subset, setting = key["tested_on"], key["subset"], setting_of(key["setting"])
+    recipe = plan.recipes.people(model, variant, trained_on, tested_on, subset, setting)
+    return bool(recipe["options"].get(density))
 
 
 def _has(plan: Plan, kind: str, cell: Cell) -> bool:

@@ -7,11 +7,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from stp.collect.people import runtimes
-from stp.render.figure_style import paper_size
 from stp.render.figures import crowd
-from stp.render.figures.panels import curve, finish, in_words, panels, plain_ticks
+from stp.render.figures.panels import curve, in_words, panels, plain_ticks, write
 from stp.render.figures.people import MOST_TICKS
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.reading import Scores
 from stp.setting import setting_of
 
 NOTE = (
@@ -23,10 +22,7 @@ NOTE = (
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, notes = draw(scores)
-        finish(figure, out, [scores.about(), *notes])
+    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:

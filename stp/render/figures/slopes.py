@@ -6,18 +6,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.errors import StpError
-from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import curve, finish, in_words, legend, legend_height
-from stp.render.figures.reading import Scores, read
+from stp.render.figure_style import TEXT_WIDTH, new_figure
+from stp.render.figures.panels import curve, in_words, legend, legend_height, write
+from stp.render.figures.reading import Scores
 from stp.setting import setting_of
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure, absent = draw(scores)
-        finish(figure, out, [scores.about(), *absent])
+    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:

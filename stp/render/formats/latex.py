@@ -37,6 +37,11 @@ _SIGNS = {
     "—": "---",
     "…": r"\ldots{}",
     "’": "'",
+    "“": "``",
+    "”": "''",
+    "«": r"$\ll$",
+    "»": r"$\gg$",
+    **{sign: f"$^{{{plain}}}$" for sign, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "→": r"$\rightarrow$",
@@ -57,6 +62,14 @@ _SIGNS = {
     "Δ": r"$\Delta$",
     "∞": r"$\infty$",
 }
+
+# Letters that pdfLaTeX's own fonts have not, and that are none with an accent.
+_SIGNS |= {
+    **{"Ð": "D", "ð": "d", "Đ": "D", "đ": "d", "Þ": "Th", "þ": "th", "Ħ": "H", "ħ": "h"},
+    **{"ĸ": "k", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t"},
+}
+_WITHOUT_ACCENT = "ĄąĘęĮįŲųĿŀŉſ"
+"""The fonts have the letters alone."""
 
 
 def text(grid: Grid) -> str:
@@ -161,7 +174,7 @@ def _escape(plain: str) -> str:
 def _letter(sign: str) -> str:
     if not sign.isprintable():
         return ""
-    if ord(sign) < 0x180:  # ASCII and the letters of Latin scripts
+    if ord(sign) < 0x180 and sign not in _WITHOUT_ACCENT:  # ASCII and the letters of Latin scripts
         return sign
     ascii_only = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
     return "".join(_SIGNS.get(part, part) for part in ascii_only) or "?"

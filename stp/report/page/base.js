@@ -115,12 +115,18 @@ const stp = (() => {
     return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : ""));
   }
 
-  /** The same of many cells, as text: each kind once. */
+  /** The same of many cells, as text: each kind once, with its share where there are several; most first. */
   function origin(cells) {
-    const kinds = new Set(cells.map((cell) => (cell.official_paper_protocol ? "official bytes, paper's protocol"
-      : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
-      + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")));
-    return [...kinds].sort().join("; ");
+    const kinds = new Map();
+    for (const cell of cells) {
+      const kind = (cell.official_paper_protocol ? "official bytes, paper's protocol"
+        : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
+        + (cell.leaky ? " (leaky: test samples overlap with training data)" : "");
+      kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    }
+    if (kinds.size === 1) return [...kinds.keys()][0];
+    return [...kinds].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+      .map(([kind, n]) => `${n} of ${count(cells.length, "cell")}: ${kind}`).join("; ");
   }
 
   // The address
@@ -176,8 +182,7 @@ const stp = (() => {
     for (const a of document.querySelectorAll("#sections a")) {
       if (a.hash === `#${id}`) {
         a.setAttribute("aria-current", "page");
-        const nav = a.closest("nav");  // on a phone it scrolls sideways
-        nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
+        centre(a);
       } else a.removeAttribute("aria-current");
     }
     for (const plot of main.querySelectorAll(".plot")) Plotly.purge(plot);
@@ -191,6 +196,12 @@ const stp = (() => {
     if (focused) main.querySelector(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     scrollTo(0, scrolled);
     for (const listener of listeners) listener();
+  }
+
+  /** Bring a section's name to the middle of the navigation, which on a phone scrolls sideways. */
+  function centre(a) {
+    const nav = a.closest("nav");
+    nav.scrollLeft = a.offsetLeft - (nav.clientWidth - a.offsetWidth) / 2;
   }
 
   const unfolded = new Set();
@@ -414,6 +425,9 @@ const stp = (() => {
     document.getElementById("origin").textContent = origin(core().cells);
     document.getElementById("sections").append(...sections.map((s) =>
       h("li", {}, h("a", {href: `#${s.id}`}, s.title))));
+    document.getElementById("sections").addEventListener("focusin", ({target}) => {
+      if (target.matches(":focus-visible")) centre(target);  // the keyboard's: nothing moves under a finger
+    });
     addEventListener("hashchange", draw);
     draw();
     document.documentElement.dataset.ready = "yes";

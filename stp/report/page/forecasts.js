@@ -143,7 +143,7 @@ stp.section((() => {
     const seeds = unique(evaluation.models.map((m) => m.seed).filter((seed) => seed !== null));
     const [width, height] = evaluation.full;
     return h("div", {class: "note"},
-      h("p", {}, `${stp.origin(evaluation.origin)}. Frames of ${width} × ${height}, stored: `
+      h("p", {}, `${evaluation.origin.map((cell) => stp.origin([cell])).join("; ")}. Frames of ${width} × ${height}, stored: `
         + `${evaluation.look}.`
         + (seeds.length ? ` Trained models: seed ${seeds.join(", ")}.` : "")),
       h("p", {}, "Samples are chosen by rule, by an error averaged over all models, never by eye. "

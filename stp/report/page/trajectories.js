@@ -370,7 +370,7 @@
     const chosen = stp.filters(root, choices());
     const test = report().tests.find((t) => t.dataset === chosen.dataset && t.protocol === chosen.protocol);
     const cells = test.cells.map((at) => stp.core().cells[at]);
-    const badges = unique(cells.map((cell) => stp.badge(cell).outerHTML)).map((_, i) => stp.badge(cells[i]));
+    const badges = [...new Map(cells.map(stp.badge).map((badge) => [badge.outerHTML, badge])).values()];
     const title = `${stp.datasetTitle(test.dataset)}, ${test.protocol}`;
     root.append(h("h3", {}, `${title} `, badges), h("p", {class: "note"}, `${stp.origin(cells)}.`));
     if (test.gap) {

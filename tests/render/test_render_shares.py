@@ -1,0 +1,28 @@
+"""Headings and notes say whose bytes, under which protocol, and of which share of the cells."""
+
+from stp.render.figure_style import whose
+from stp.render.shares import shares
+
+OURS = {"source": "synthetic", "protocol": "demo", "official_paper_protocol": False, "leaky": False}
+THEIRS = {**OURS, "source": "official", "protocol": "paper", "official_paper_protocol": True}
+DEMO = "synthetic bytes, demo protocol: not comparable with published values"
+
+
+def test_one_kind_is_said_without_numbers():
+    assert shares(["a", "a"], "cells") == "a"
+    assert shares([], "cells") == ""
+    assert whose([OURS, OURS]) == DEMO
+
+
+def test_of_several_kinds_each_has_its_share_most_first():
+    assert shares(["b", "a", "c", "c"], "rows") == "2 of 4 rows: c; 1 of 4 rows: a; 1 of 4 rows: b"
+    assert whose([THEIRS, OURS, OURS]) == (
+        f"2 of 3 cells: {DEMO}; 1 of 3 cells: official bytes, paper protocol"
+    )
+
+
+def test_sampled_files_behind_the_paper_are_not_called_incomparable():
+    sample = {**THEIRS, "source": "sample", "official_paper_protocol": False, "behind_paper": True}
+    assert whose([sample]) == (
+        "sample bytes, paper protocol: the very files that the paper's numbers were made from"
+    )
