@@ -4,7 +4,7 @@ What is refused is named with its file and row; the database that is being built
 the last good one stays where it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.layout import ABOUT, SCORE_ROWS
+from stp.collect.layout import ABOUT, SCORE_KINDS
 from stp.collect.manifest import Manifest, describe_key
 from stp.collect.scores import COLLECTED, schema_problems
 from stp.errors import StpError
@@ -29,12 +29,14 @@ _SAME_KEY = " AND ".join(
 _SAME_CELL = " AND ".join(
     [_SAME_KEY, *(f"r.{name} IS NOT DISTINCT FROM c.{name}" for name in ABOUT)]
 )
+_KIND = ", ".join(name for name, *_ in SCORE_KINDS.columns if name != "number")
+_SAME_KIND = " AND ".join(f"r.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND.split(", "))
 _ROW = "convention, variable, level, threshold, lead, statistic"
 _LISTED = ", ".join(f"'{name}'" for name in STATISTICS)
 _INCOMPLETE = "a part of the key is NULL", "a complete key; only seed may be NULL"
 _UNLISTED = "rows of a cell that its manifest does not list"
 
-BAD_ROWS = {
+_BAD_VALUES = {
     "a value is NaN or infinite": (
         "NOT isfinite(value)",
         "a finite value, or NULL with a reason",
@@ -43,6 +45,9 @@ BAD_ROWS = {
         "value IS NULL AND coalesce(reason, '') = ''",
         "a reason wherever there is no value",
     ),
+}
+"""What is wrong with a value -> condition in SQL, and what is expected."""
+_BAD_KINDS = {
     _INCOMPLETE[0]: ("convention IS NULL", _INCOMPLETE[1]),
     "the metric is not that of the convention": (
         "metric IS DISTINCT FROM split_part(convention, '.', 1)",
@@ -53,8 +58,7 @@ BAD_ROWS = {
         f"one of {', '.join(STATISTICS)}",
     ),
 }
-"""What is wrong with a row -> condition in SQL, and what is expected. (`check` looks whether all of
-a row is that of its cell.)"""
+"""The same of what it is a value of. (`check` looks whether all else is that of its cell.)"""
 
 
 class Claim(NamedTuple):
@@ -100,7 +104,8 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Insert the rows of collected files into the table ``score_rows``, in their order.
+    """Insert the rows of collected files into the table ``score_rows``, in their order, and the
+    kinds of score that they have into ``score_kinds``.
 
     A row gets the number of the cell in table ``cells`` that agrees with all that it says of its
     cell; none where there is no such cell, which `check` refuses.
@@ -108,8 +113,6 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
     Raises:
         StpError: a file is missing, damaged, or has other columns.
     """
-    names = [name for name, *_ in SCORE_ROWS.columns]
-    columns = ", ".join(["c.number", *(f"r.{name}" for name in names[1:])])
     # One thread writes whole row groups as it goes: two take longer together, compress at the end,
     # and make a file that is half as large again. Receipts are read meanwhile.
     database.execute("SET threads = 1")
@@ -121,8 +124,15 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
         check_schema(path)
         try:
             database.execute(
-                f"INSERT INTO score_rows ({', '.join(names)}) SELECT {columns} "
-                f"FROM {_read(path)} r LEFT JOIN cells c ON {_SAME_CELL}"
+                "INSERT INTO score_kinds SELECT "
+                f"(SELECT count(*) FROM score_kinds) + row_number() OVER (ORDER BY {_KIND}), * "
+                f"FROM (SELECT {_KIND} FROM {_read(path)} EXCEPT SELECT {_KIND} FROM score_kinds)"
+            )
+            database.execute(
+                "INSERT INTO score_rows BY NAME SELECT "
+                "c.number AS cell, k.number AS kind, value, n, reason, r.scores_fingerprint "
+                f"FROM {_read(path)} r LEFT JOIN cells c ON {_SAME_CELL} "
+                f"LEFT JOIN score_kinds k ON {_SAME_KIND}"
             )
         except duckdb.Error as error:
             raise StpError(
@@ -165,7 +175,7 @@ def check(
     """Check the rows in ``score_rows`` against each other and against the manifests.
 
     Args:
-        database: with the tables ``cells`` and ``score_rows``.
+        database: with the tables ``cells``, ``score_kinds`` and ``score_rows``.
         plans: the manifests.
         claimed: their cells, see `claims`.
         files: of collected rows, in the order of the manifests.
@@ -175,29 +185,38 @@ def check(
             does not know, a cell that is in one of a manifest and its rows alone, or of which they
             do not say the same.
     """
-    asked = ", ".join(f"bool_or({condition})" for condition, _ in BAD_ROWS.values())
-    answers = database.execute(f"SELECT {asked} FROM score_rows").fetchall()[0]
-    for (what, (condition, expected)), bad in zip(BAD_ROWS.items(), answers, strict=True):
-        if bad:
-            raise _bad_row(database, files, what, condition, expected)
-    _check_cells(database, claimed, files)
+    for table, looks in (("score_rows", _BAD_VALUES), ("score_kinds", _BAD_KINDS)):
+        asked = ", ".join(f"bool_or({condition})" for condition, _ in looks.values())
+        answers = database.execute(f"SELECT {asked} FROM {table}").fetchall()[0]
+        for (what, (condition, expected)), bad in zip(looks.items(), answers, strict=True):
+            if bad:
+                raise _bad_row(database, files, what, condition, expected)
+    (kinds,) = database.execute("SELECT count(*) FROM score_kinds").fetchall()[0]
+    # A bit for each kind that a cell has: six times as fast as to look for equal rows among all.
+    found = {
+        cell: rows == different
+        for cell, rows, different in database.execute(
+            f"SELECT cell, count(*), bit_count(bitstring_agg(kind, 1, {max(1, kinds)})) "
+            "FROM score_rows GROUP BY cell"
+        ).fetchall()
+    }
+    _check_cells(database, found.keys(), claimed, files)
     _check_conventions(database, plans, files)
-    # Equal hashes are almost certainly equal rows; the exact look is ten times as dear.
-    (rows, different) = database.execute(
-        "SELECT (SELECT count(*) FROM score_rows), "
-        f"(SELECT count(*) FROM (SELECT DISTINCT hash(cell, {_ROW}) FROM score_rows))"
-    ).fetchall()[0]
-    if different < rows:
+    if not all(found.values()):
         _check_twice(database, files)
 
 
 def _check_cells(
-    database: duckdb.DuckDBPyConnection, claimed: list[Claim], files: list[Path]
+    database: duckdb.DuckDBPyConnection,
+    found: Collection[int | None],
+    claimed: list[Claim],
+    files: list[Path],
 ) -> None:
-    """Each cell of a manifest has rows, and each row a cell, of which it says the same."""
-    found = {
-        cell for (cell,) in database.execute("SELECT DISTINCT cell FROM score_rows").fetchall()
-    }
+    """Each cell of a manifest has rows, and each row a cell, of which it says the same.
+
+    Args:
+        found: numbers of the cells that rows have.
+    """
     if None in found:
         raise _of_no_cell(database, files)
     for number, claim in enumerate(claimed, start=1):
@@ -229,8 +248,9 @@ def _check_conventions(
     database: duckdb.DuckDBPyConnection, plans: list[Manifest], files: list[Path]
 ) -> None:
     for dimension, convention in database.execute(
-        "SELECT DISTINCT c.dimension, s.convention "
-        "FROM score_rows s JOIN cells c ON c.number = s.cell ORDER BY ALL"
+        "SELECT DISTINCT dimension, convention FROM "
+        "(SELECT DISTINCT dimension, kind FROM score_rows JOIN cells c ON c.number = cell) "
+        "JOIN score_kinds k ON k.number = kind ORDER BY ALL"
     ).fetchall():
         known = {
             name

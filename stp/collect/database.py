@@ -6,8 +6,11 @@ The database is built beside and renamed, so that readers are never in the way o
 
 import csv
 import json
+import os
+import re
+import struct
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +34,10 @@ from stp.score.options import CELL_KEYS
 from stp.setting import case_name
 
 Rows = Iterable[dict[str, Any]]
+Described = dict[str, list[dict[str, Any]]]
+"""Rows of the tables that say what the scores are, by the table's name."""
+SampleFiles = dict[str, list[list[Path]]]
+"""Files of per-sample scores, of either kind of score artefact; those of a schema together."""
 
 STAGES = ("data", "model", "predictions", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
@@ -84,42 +91,31 @@ def build(
     ):
         _create(database, _FIRST, [])
         reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
-        naming = meanwhile.submit(_create_others, database)
         sampling = meanwhile.submit(_sample_files, plans)
+        others = meanwhile.submit(_create_others, database, plans, reading, sampling)
         database.begin()
         _insert(database, layout.CELLS, _cells(plans))
         fill(database, collected)
         check(database, plans, claimed, collected)
-        distances, scores = _overall(database, f"s.metric = '{METRIC}'"), _overall(database)
+        distances = _overall(database, f"k.metric = '{METRIC}'")
         matched = matched_distances(plans, distances, cache, report)
-        ranks, comparisons = standings(plans, scores, cache and cache.parent, report)
+        kept = cache and cache.parent
+        ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
+        _insert(database, layout.MATCHED_DISTANCES, matched)
+        _insert(database, layout.RANKS, ranks)
+        _insert(database, layout.COMPARISONS, comparisons)
         database.commit()
-        samples = sampling.result()
-        of_people = error_files(cells_of_people(plans))
-        rows: dict[str, Rows | pa.Table] = {
-            **reading.result(),
-            layout.MATCHED_DISTANCES.name: matched,
-            layout.RANKS.name: ranks,
-            layout.COMPARISONS.name: comparisons,
-        }
-        naming.result()
-        database.begin()
-        for table in layout.TABLES:
-            if table not in _FIRST:
-                _insert(database, table, rows[table.name])
-        _create_sample_view(database, samples, _conventions(plans))
-        _create_errors_view(database, of_people)
-        database.commit()
+        others.result()
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
     """The means over all lead times, in the order of the collected rows."""
     return database.sql(
-        f"{SCORES.sql} WHERE s.lead IS NULL AND s.statistic = 'mean' AND {which} ORDER BY s.rowid"
+        f"{SCORES.sql} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()
 
 
-def _described(plans: list[Manifest], gaps: Gaps) -> dict[str, list[dict[str, Any]]]:
+def _described(plans: list[Manifest], gaps: Gaps) -> Described:
     """The rows of all tables that say what the scores are, from manifests and receipts."""
     receipts = _receipts(plans, gaps.finished)
     return {
@@ -136,14 +132,34 @@ def _described(plans: list[Manifest], gaps: Gaps) -> dict[str, list[dict[str, An
     }
 
 
-_FIRST = (layout.CELLS, layout.SCORE_ROWS)
-"""Tables that are filled while the others are created."""
+_FIRST = (
+    layout.CELLS,
+    layout.SCORE_KINDS,
+    layout.SCORE_ROWS,
+    layout.MATCHED_DISTANCES,
+    layout.RANKS,
+    layout.COMPARISONS,
+)
+"""Tables that are filled while the others are created, and filled too."""
 
 
-def _create_others(database: duckdb.DuckDBPyConnection) -> None:
-    """Create all other tables, and the views, over a connection of its own."""
+def _create_others(
+    database: duckdb.DuckDBPyConnection,
+    plans: list[Manifest],
+    reading: Future[Described],
+    sampling: Future[SampleFiles],
+) -> None:
+    """Create and fill all other tables, and create the views, over a connection of its own."""
     with database.cursor() as own:
-        _create(own, [table for table in layout.TABLES if table not in _FIRST], VIEWS)
+        tables = [table for table in layout.TABLES if table not in _FIRST]
+        _create(own, tables, VIEWS)
+        own.begin()
+        described = reading.result()
+        for table in tables:
+            _insert(own, table, described[table.name])
+        _create_sample_view(own, sampling.result(), _conventions(plans))
+        _create_errors_view(own, error_files(cells_of_people(plans)))
+        own.commit()
 
 
 def _create(
@@ -270,7 +286,13 @@ def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[st
         for number, stage in enumerate(STAGES)
         if cell.get(stage)
     }
-    found = [require_receipt(Path(folder)) for _, folder in sorted(folders)]
+    found = []
+    for _, folder in sorted(folders):
+        receipt = require_receipt(Path(folder))
+        # Most of a receipt are hundreds of names of code, which nobody here asks for: to hold all
+        # of them makes the reading a third slower.
+        code = receipt.get("code", {})
+        found.append({**receipt, "code": {"fingerprint": code.get("fingerprint")}})
     paths = {receipt.get("path") for receipt in found}
     return found + [receipt for receipt in more if receipt.get("path") not in paths]
 
@@ -406,12 +428,12 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_files(plans: list[Manifest]) -> dict[str, list[list[Path]]]:
+def _sample_files(plans: list[Manifest]) -> SampleFiles:
     """The files of per-sample scores of either kind, found to be right, those of a schema together.
 
     Most are alike: of each kind that a writer says to have written, one is looked at.
     """
-    files: dict[str, list[list[Path]]] = {"scores": [], "perceptual": []}
+    files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
         schemas: list[pa.Schema] = []
         known: dict[bytes, int] = {}
@@ -432,11 +454,24 @@ def _sample_files(plans: list[Manifest]) -> dict[str, list[list[Path]]]:
 
 
 def _stated_schema(path: Path) -> bytes | None:
-    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file."""
+    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file.
+
+    It is found in the bytes of the footer: to parse one of fifty columns takes ten times as long.
+    """
     try:
-        return (pq.read_metadata(path).metadata or {}).get(b"ARROW:schema")
-    except (pa.ArrowException, OSError):
+        with path.open("rb") as file:
+            file.seek(-8, os.SEEK_END)
+            length, magic = struct.unpack("<I4s", file.read())
+            file.seek(-8 - length, os.SEEK_END)
+            stated = _STATED.search(file.read(length))
+    except OSError:
         return None
+    return stated[1] if stated and magic == b"PAR1" else None
+
+
+_STATED = re.compile(rb"ARROW:schema\x18[\x80-\xff]*[\x00-\x7f]([A-Za-z0-9+/]+=*)")
+"""A name and its value in base64, as Thrift writes them: a byte of type, the length (in groups of
+seven bits) and the text."""
 
 
 def sample_file(folder: Path) -> Path:

@@ -46,12 +46,12 @@ ABOUT = tuple(name for name, *_ in _SOURCE)
 SCORES_COMMENT = (
     "One row per cell, convention, variable, level, threshold, lead time and statistic."
 )
-SCORE_ROWS = Table(
-    "score_rows",
-    "What view scores is made of: its rows, with a number for all that they share with their cell. "
-    "(Sixteen columns less in a million rows are half of the time of a rebuild.) Ask scores.",
+SCORE_KINDS = Table(
+    "score_kinds",
+    "One row per kind of score that any cell has: convention, variable, level, lead time, "
+    "threshold and statistic. A part of view scores: ask that.",
     (
-        ("cell", "BIGINT", "Number of the cell; see cells."),
+        ("number", "BIGINT", "Number of the kind in this store, from 1; see score_rows."),
         ("metric", "VARCHAR", "Metric: the part of the convention before the dot."),
         ("convention", "VARCHAR", "Exact definition, <metric>.<choice>; see table conventions."),
         ("variable", "VARCHAR", "Physical variable; NULL for all channels together."),
@@ -64,6 +64,17 @@ SCORE_ROWS = Table(
             "mean over samples, or ci95_low, ci95_high: bootstrap over clusters; of people also "
             "sd, the standard deviation over samples (ddof 0).",
         ),
+    ),
+)
+
+SCORE_ROWS = Table(
+    "score_rows",
+    "What view scores is made of: its rows, with a number for all that they share with their cell, "
+    "and one for what they are a value of. (Twenty columns less in a million rows are half of the "
+    "time of a rebuild.) Ask scores.",
+    (
+        ("cell", "BIGINT", "Number of the cell; see cells."),
+        ("kind", "BIGINT", "Number of the kind of score; see score_kinds."),
         ("value", "DOUBLE", "The value; NULL always has a reason."),
         ("n", "BIGINT", "Samples behind a mean; clusters behind an interval."),
         ("reason", "VARCHAR", "Why value is NULL."),
@@ -507,6 +518,7 @@ SAMPLE_COLUMNS = {
 }
 TABLES = (
     CELLS,
+    SCORE_KINDS,
     SCORE_ROWS,
     MISSING,
     ARTEFACTS,

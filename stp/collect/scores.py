@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.manifest import (
@@ -112,7 +111,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
             receipt = require_receipt(folder)
             scores = _read_scores(folder, receipt, cell)
             _check_conventions(plan, scores, folder, scored)
-            scored |= set(pc.unique(scores["convention"]).to_pylist())
+            scored |= set(scores["convention"].unique().to_pylist())
             found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
     _demand_columns(plan, cell, scored)
     absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), SCORES)
@@ -182,7 +181,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
         ) from None
     rows = _to_schema(rows, path, folder)
     for name in CELL_KEYS:
-        found = pc.unique(rows[name]).to_pylist()
+        found = rows[name].unique().to_pylist()
         wanted = cell["key"][name]
         if found != [wanted]:
             raise StpError(
@@ -200,6 +199,9 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
     A value that does not exist is NULL with a reason, such as PSNR where a frame is predicted
     exactly (stp/metrics/psnr.py): scores know no infinity.
     """
+    # Imported here: it takes a twentieth of a second, and who builds the database needs none of it.
+    import pyarrow.compute as pc
+
     unexplained = pc.and_(pc.is_null(rows["value"]), pc.is_null(rows["reason"]))
     not_finite = pc.invert(pc.is_finite(rows["value"]))
     for what, expected, bad in (

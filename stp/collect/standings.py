@@ -9,13 +9,12 @@ an evaluation is kept beside the collected rows until one of its artefacts is an
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect import layout
@@ -83,13 +82,16 @@ class _Run(NamedTuple):
 
 
 def standings(
-    plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
+    plans: list[Manifest],
+    scores: Callable[[], pa.Table],
+    cache: Path | None = None,
+    report: Report | None = None,
 ) -> Both:
     """Compute the tables ``ranks`` and ``comparisons`` of all that was collected.
 
     Args:
         plans: manifests of all dimensions that were collected.
-        scores: their collected rows.
+        scores: reads their collected rows; not called where all was computed before.
         cache: folder of what was computed before (`RANKS_FILE`, `COMPARISONS_FILE`); brought up to
             date.
         report: is told about the work, a line at a time.
@@ -104,7 +106,7 @@ def standings(
     evaluations = [evaluation for plan in plans for evaluation in _evaluations(plan)]
     known = _kept(cache)
     new = [evaluation for evaluation in evaluations if evaluation.key not in known]
-    rows = _overall_rows(scores) if new else {}
+    rows = _overall_rows(scores()) if new else {}
     made = {}
     for number, evaluation in enumerate(new):
         if report and number % 10 == 0:
@@ -155,11 +157,11 @@ Rows = dict[tuple[Any, ...], list[dict[str, Any]]]
 
 def _overall_rows(scores: pa.Table) -> Rows:
     """The mean over all lead times, by cell."""
-    overall = pc.and_(pc.is_null(scores["lead"]), pc.equal(scores["statistic"], "mean"))
-    wanted = [*CELL_KEYS, "metric", *PLACE, "value", "reason"]
+    wanted = [*CELL_KEYS, "metric", *PLACE, "lead", "statistic", "value", "reason"]
     by_cell: Rows = {}
-    for row in scores.filter(overall).select(wanted).to_pylist():
-        by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
+    for row in scores.select(wanted).to_pylist():
+        if row["lead"] is None and row["statistic"] == "mean":
+            by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
     return by_cell
 
 
@@ -322,9 +324,9 @@ def _by_key(table: pa.Table) -> dict[str, pa.Table]:
     """The rows of each key, which lie together."""
     rows = table.drop_columns("key").replace_schema_metadata(None)
     start, found = 0, {}
-    for counted in pc.value_counts(table["key"]).to_pylist():
-        found[counted["values"]] = rows.slice(start, counted["counts"])
-        start += counted["counts"]
+    for key, alike in groupby(table["key"].to_pylist()):
+        found[key] = rows.slice(start, len(list(alike)))
+        start += len(found[key])
     return found
 
 

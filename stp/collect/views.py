@@ -62,11 +62,16 @@ SCORES = View(
     f"""
 SELECT
     {", ".join(f"c.{name}" for name in CELL_KEYS)},
-    s.metric, s.convention, s.variable, s.level, s.lead, s.threshold, s.statistic,
+    k.metric, k.convention, k.variable, k.level, k.lead, k.threshold, k.statistic,
     s.value, s.n, s.reason,
     {", ".join(f"c.{name}" for name in layout.ABOUT)}, s.scores_fingerprint
-FROM score_rows s JOIN cells c ON c.number = s.cell""",
-    {name: comment for name, _, comment in layout.SCORE_ROWS.columns if name != "cell"},
+FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind""",
+    {
+        name: comment
+        for table in (layout.SCORE_KINDS, layout.SCORE_ROWS)
+        for name, _, comment in table.columns
+        if name not in ("number", "cell", "kind")
+    },
 )
 
 OVERALL = View(

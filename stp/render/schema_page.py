@@ -172,6 +172,7 @@ ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;
 ```mermaid
 erDiagram
     cells ||--o{ score_rows : "number = cell"
+    score_kinds ||--o{ score_rows : "number = kind"
     score_rows ||--|| scores : "a row each"
     cells ||--o{ scores : "key of the cell"
     cells ||--o{ sample_scores : "key of the cell"

@@ -12,7 +12,7 @@ import pytest
 from small_store import SmallStore
 
 from stp.collect import layout
-from stp.collect.database import build
+from stp.collect.database import _stated_schema, build
 from stp.collect.scores import collect
 from stp.collect.views import VIEWS
 from stp.errors import StpError
@@ -140,11 +140,30 @@ def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallSto
     assert view[0].count("read_parquet") == 2, "a list of files for each of the two schemas"
 
 
+def test_the_stated_schema_is_what_arrow_reads(store: SmallStore) -> None:
+    path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
+    stated = pq.read_metadata(path).metadata[b"ARROW:schema"]
+    assert _stated_schema(path) == stated
+    pq.write_table(pq.read_table(path), path, store_schema=False)
+    assert _stated_schema(path) is None
+    path.write_bytes(b"PAR1")
+    assert _stated_schema(path) is None
+
+
 def test_cells_are_numbered_as_score_rows_name_them(store: SmallStore) -> None:
     joined = "SELECT c.number, count(*) FROM cells c JOIN score_rows s ON s.cell = c.number"
     counted = ask(built(store), f"{joined} GROUP BY ALL ORDER BY ALL")
     assert counted == [(1, 2), (2, 2), (3, 3)]
     assert ask(built(store), "SELECT count(*) FROM scores") == [(7,)]
+
+
+def test_cells_share_kinds_of_score(store: SmallStore) -> None:
+    joined = "SELECT k.number, k.convention, k.lead, count(*) FROM score_kinds k "
+    counted = ask(
+        built(store), f"{joined} JOIN score_rows s ON s.kind = k.number GROUP BY ALL ORDER BY 1"
+    )
+    assert [number for number, *_ in counted] == [1, 2, 3, 4, 5]
+    assert ("ssim.range2", None, 2) in [row[1:] for row in counted], "a row of either cell"
 
 
 def test_same_inputs_give_the_same_rows(store: SmallStore) -> None:

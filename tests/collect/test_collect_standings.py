@@ -91,7 +91,7 @@ def computed(store: SmallStore, cache: Path | None = None) -> tuple[pa.Table, pa
     rows = store.folder / "rows.parquet"
     manifest = store.write()
     collect(manifest, rows)
-    return standings.standings([load_manifest(manifest)], read_collected(rows), cache)
+    return standings.standings([load_manifest(manifest)], lambda: read_collected(rows), cache)
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def test_every_sql_block_of_the_page_runs(
     copied = duckdb.sql("SELECT count(*) FROM 'overall.parquet'").fetchall()
     assert copied == ask("SELECT count(*) FROM overall")
     exported = {path.stem for path in (store.folder / "exported").glob("*.parquet")}
-    assert exported >= {"cells", "score_rows", "missing", "artefacts"}
+    assert exported >= {"cells", "score_kinds", "score_rows", "missing", "artefacts"}
 
 
 def test_the_five_questions_have_answers(store: SmallStore) -> None:
