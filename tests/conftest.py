@@ -30,3 +30,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if "sample_bytes" in report.keywords and report.when == "call"
     ]
     terminalreporter.write_line(f"sample tests run: {len(ran)}")
+
+
+def pytest_collection_modifyitems(config: pytest.Config) -> None:
+    """Refuse two modules of one name: Python would import the first for both, or not, by the order.
+
+    Raises:
+        UsageError: there are such.
+    """
+    names: dict[str, Path] = {}
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        if path.name != "conftest.py" and names.setdefault(path.stem, path) != path:
+            raise pytest.UsageError(f"{names[path.stem]} and {path} have one name: rename one")

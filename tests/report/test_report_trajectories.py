@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
-from people_store import FUTURE, OBSERVED, SAMPLES, make_store
+from trajectory_store import FUTURE, OBSERVED, SAMPLES, make_store
 from typer.testing import CliRunner
 
 from stp.cli import app
