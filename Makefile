@@ -23,10 +23,12 @@ sample: setup
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
 # Tests on Slurm first and alone: their scenarios have to hit moments. The others by file: what the
-# tests of a file share, such as a finished workflow, is made once.
+# tests of a file share, such as a finished workflow, is made once; in the order of tests/conftest.py,
+# not by how many tests a file has, since files of few tests take longest.
 test: setup
 	$(BIN)/python -m pytest tests/slurm
-	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS) --dist loadfile \
+	    --no-loadscope-reorder
 
 lint: setup
 	$(BIN)/ruff check .

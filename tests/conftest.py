@@ -32,12 +32,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"sample tests run: {len(ran)}")
 
 
-def pytest_collection_modifyitems(config: pytest.Config) -> None:
-    """Refuse two modules of one name: Python would import the first for both, or not, by the order.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of slow tests first, so that no worker has minutes to do when all others have ended.
 
     Raises:
-        UsageError: there are such.
+        UsageError: two modules have one name: Python would import the first for both, or not, by
+            the order.
     """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
     names: dict[str, Path] = {}
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name != "conftest.py" and names.setdefault(path.stem, path) != path:
