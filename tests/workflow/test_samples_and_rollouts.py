@@ -15,11 +15,13 @@ from checkout import TABLE, Checkout
 pytestmark = pytest.mark.slow
 LONG_TERM = "results/tables/long_term.csv"
 SCALE = "tests/workflow/tiny.yaml"
+COMMAND = ("snakemake", "--profile", "local", "--configfile", SCALE, "--",
+           TABLE, LONG_TERM, "results/tables/generalization.csv")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A tiny MCVD with 3 samples, and long forecasts of which 2 are stored; both tables made."""
+    """A tiny MCVD with 3 samples, and long forecasts of which 2 are stored; their tables."""
     folder = tmp_path_factory.mktemp("samples")
     checkout = Checkout.create(folder / "copy", folder / "shared")
     path = checkout.folder / SCALE
@@ -45,7 +47,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         "statistic": "best_of_members",
     }
     path.write_text(yaml.safe_dump(scale))
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE)
+    done = checkout.run(*COMMAND)
     assert done.returncode == 0, done.stdout
     return checkout
 
@@ -112,7 +114,7 @@ def test_a_few_of_them_are_stored_beside_the_scores(checkout: Checkout):
 
 
 def test_a_second_run_has_nothing_to_do_and_gc_nothing_to_drop(checkout: Checkout):
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE)
+    done = checkout.run(*COMMAND)
     assert done.returncode == 0 and "Nothing to be done" in done.stdout
     done = checkout.run("stp", "gc", "--predictions", "--older-than", "0", "--configfile", SCALE)
     assert done.returncode == 0 and "long_term" not in done.stdout, done.stdout
