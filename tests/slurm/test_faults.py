@@ -17,31 +17,10 @@ import pytest
 from checkout import TABLE
 from conftest import name, play
 from scenario import MODEL, Scenario
+from standstill import STANDSTILL, hold
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
 SIMVP = "simvpv2"
-STANDSTILL = """
-import os, pathlib, threading, time
-
-state = pathlib.Path(os.environ["STP_STORE_DIR"], "state")
-pause = time.sleep
-
-def sleep(seconds):
-    pause(seconds)
-    if threading.current_thread() is threading.main_thread() and any(state.rglob("training.pt")):
-        stand_still()
-
-if b"\\0train\\0" in open("/proc/self/cmdline", "rb").read():
-    time.sleep = sleep
-"""
-"""What Python runs at its start (sitecustomize.py): a training that has saved its state calls
-``stand_still`` between two steps, where ``slow_step_s`` pauses."""
-HOLD = """
-def stand_still():
-    while pathlib.Path("hold").exists():
-        pause(0.2)
-"""
-"""Stand still for as long as there is a file ``hold``."""
 HOG = """
 kept = []
 
@@ -149,9 +128,7 @@ def several_gpus(run: Scenario, quiet: Scenario) -> None:
 def killed_driver(run: Scenario, quiet: Scenario) -> None:
     """kill -9 of Snakemake: its jobs live on, and the next run waits for them and adopts."""
     run.take_all_but(quiet, MODEL)
-    hold = run.folder / "hold"  # however long the second run takes to start
-    hold.touch()
-    (run.folder / "sitecustomize.py").write_text(STANDSTILL + HOLD)
+    held = hold(run.folder)  # however long the second run takes to start
     driver = run.start()
     job = run.wait_for_training()
     driver.kill()
@@ -159,7 +136,7 @@ def killed_driver(run: Scenario, quiet: Scenario) -> None:
     second = run.go_on()
     run.wait(lambda: len(run.jobs("rule_train_")) == 2, "the second run submits no job")
     assert run.cluster.jobs()[job]["JobState"] == "RUNNING"
-    hold.unlink()
+    held.unlink()
     second.succeed()
     (attempt,) = run.receipt("models")["attempts"]
     assert attempt["slurm_job"] == job, "it was computed twice"

@@ -5,12 +5,22 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 
 import pytest
 import yaml
 from checkout import TABLE, Checkout
+from standstill import hold
 
 pytestmark = pytest.mark.slow
+
+
+def wait(true: Callable[[], object], process: subprocess.Popen, seconds: float = 300) -> None:
+    """Wait until something is true, while a process runs."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
@@ -20,9 +30,10 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
         "datasets": ["enso"],
         "models": ["persistence", "convlstm"],
     }
-    scale["runtime"] |= {"slow_step_s": 8, "checkpoint_every_s": 0}
+    scale["runtime"] |= {"checkpoint_every_s": 0}
     config = checkout.folder / "slow.yaml"
     config.write_text(yaml.safe_dump(scale))
+    held = hold(checkout.folder)
     command = ["snakemake", "--profile", "local", "--configfile", str(config), "--", TABLE]
     driver = subprocess.Popen(
         command,
@@ -31,10 +42,7 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 120
-    while not list((checkout.store / "state").rglob("training.pt")):
-        assert driver.poll() is None and time.monotonic() < deadline
-        time.sleep(0.1)
+    wait(lambda: list((checkout.store / "state").rglob("training.pt")), driver)
 
     # while it lives it is left alone
     done = checkout.run("stp", "resume")
@@ -51,11 +59,20 @@ def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
     assert done.returncode == 1, "Snakemake alone does not go on: its lock is still there"
     assert "was killed and has left its lock; `stp resume` goes on" in done.stdout
 
-    done = checkout.run("stp", "resume")
-    assert done.returncode == 0, done.stdout
-    assert "train of convlstm on enso, seed 0 on " in done.stdout
-    assert "unlocking" in done.stdout
-    assert f"--configfile {config} -- {TABLE}" in done.stdout
+    log = tmp_path / "resumed.txt"
+    with log.open("w") as file:
+        resumed = subprocess.Popen(
+            ["stp", "resume"],
+            cwd=checkout.folder,
+            env={**checkout.environment, "PYTHONUNBUFFERED": "1"},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    wait(lambda: "train of convlstm on enso, seed 0 on " in log.read_text(), resumed)
+    held.unlink()
+    assert resumed.wait(600) == 0, log.read_text()
+    assert "unlocking" in log.read_text()
+    assert f"--configfile {config} -- {TABLE}" in log.read_text()
     assert (checkout.folder / TABLE).is_file()
     (receipt,) = (checkout.store / "models/enso/convlstm").rglob("artefact.json")
     (attempt,) = json.loads(receipt.read_text())["attempts"]
