@@ -113,7 +113,7 @@ class Browser:
         body = {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}
         self._call("POST", f"{self.session}/actions", body)
 
-    def wait_for(self, condition: str, seconds: float = 15) -> Any:
+    def wait_for(self, condition: str, seconds: float = 60) -> Any:
         """Wait until a JavaScript expression is true.
 
         Raises:
@@ -124,6 +124,21 @@ class Browser:
             assert time.monotonic() < end, f"never {condition}"
             time.sleep(0.05)
         return found
+
+    def saved(self, pattern: str) -> Path:
+        """A file that the page saved, whole, where the browser no longer touches it.
+
+        Under the name that it asked for, a browser first makes an empty file, then puts what it
+        has received in its place; closed in between, it removes the file.
+
+        Raises:
+            AssertionError: nothing was saved.
+        """
+        end = time.monotonic() + 60
+        while not (found := [p for p in self.downloads.glob(pattern) if p.stat().st_size]):
+            assert time.monotonic() < end, f"nothing was saved as {pattern}"
+            time.sleep(0.05)
+        return Path(shutil.copy(found[0], self.downloads.parent))
 
     def picture(self, path: Path) -> None:
         """Write a PNG of the window."""
@@ -144,10 +159,11 @@ class Browser:
             raise AssertionError(json.load(error)["value"]["message"]) from None
 
     def _wait_for_driver(self) -> None:
-        for _ in range(200):
+        end = time.monotonic() + 60
+        while True:
             try:
                 self._call("GET", "/status")
                 return
             except OSError:
+                assert time.monotonic() < end, "chromedriver does not answer"
                 time.sleep(0.05)
-        raise AssertionError("chromedriver does not answer")

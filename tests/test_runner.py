@@ -237,7 +237,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_
     """kill -9 in the middle of an epoch, through the front door; then run again."""
     made = cell(prepared, "convlstm").model
     scale = config.merge(
-        config.read_yaml(TINY), {"runtime": {"slow_step_s": 0.2, "checkpoint_every_s": 0}}
+        config.read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}}
     )
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]

@@ -184,7 +184,7 @@ fetch({{"source": "official", "files": files}}, dataset="toy", name="official",
         while process.poll() is None and not all(p.exists() and p.stat().st_size for p in parts):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=300)
     finally:
         process.kill()
     assert b"KeyboardInterrupt" in said
@@ -227,7 +227,7 @@ def test_checksums_are_taken_side_by_side_and_in_order(tmp_path: Path) -> None:
 
     def work(item: int, advance) -> Checksum:
         if item < together.parties:
-            together.wait(10)
+            together.wait(60)
         if item == 5:
             raise StpError("five")
         advance(item)
@@ -254,7 +254,7 @@ def test_reading_stops_when_nobody_wants_the_rest() -> None:
                 time.sleep(0.01)
                 advance(1)
         else:
-            begun.wait(10)
+            begun.wait(60)
         return Checksum(item, "")
 
     with closing(in_threads(work, range(100), lambda count: None)) as results:

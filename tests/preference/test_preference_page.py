@@ -74,12 +74,7 @@ def look_at(browser: Browser, frame: int) -> None:
 
 def saved(browser: Browser) -> Path:
     browser.click("#save")
-    for _ in range(200):
-        found = list(browser.downloads.glob("*.csv"))
-        if found:
-            return found[0]
-        browser.run("return new Promise((done) => setTimeout(done, 50))")
-    raise AssertionError("nothing was saved")
+    return browser.saved("*.csv")
 
 
 @pytest.fixture(scope="module")

@@ -304,12 +304,7 @@ def test_a_chart_can_be_saved_as_a_picture(page: Browser) -> None:
         "[...document.querySelectorAll('.modebar-btn')]"
         ".find((e) => e.dataset.title.startsWith('Download')).click()"
     )
-    saved = page.downloads / "lead-time-chart.png"
-    for _ in range(100):
-        if saved.is_file():
-            break
-        page.run("return new Promise((done) => setTimeout(done, 50))")
-    assert saved.read_bytes().startswith(b"\x89PNG")
+    assert page.saved("lead-time-chart.png").read_bytes().startswith(b"\x89PNG")
     assert not page.run(f"return {OPEN}")
 
 

@@ -253,7 +253,7 @@ def window(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
     only_here = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",)
     with Browser(tmp_path_factory.mktemp("window"), options=only_here) as browser:
         browser.visit(address)
-        browser.wait_for(READY, 60)
+        browser.wait_for(READY)
         yield browser
 
 
@@ -272,7 +272,7 @@ def run(browser: Browser, sql: str) -> None:
         "document.getElementById('ask').requestSubmit();",
         sql,
     )
-    browser.wait_for(READY, 60)
+    browser.wait_for(READY)
 
 
 def shown(browser: Browser) -> list[list[str]]:
@@ -285,12 +285,7 @@ def shown(browser: Browser) -> list[list[str]]:
 
 def saved(browser: Browser, kind: str) -> Path:
     browser.click(f"#downloads [data-kind={kind}]")
-    path = browser.downloads / f"answer.{kind}"
-    for _ in range(200):
-        if path.is_file():
-            break
-        browser.run("return new Promise((done) => setTimeout(done, 50))")
-    return path
+    return browser.saved(f"answer.{kind}")
 
 
 def plain(value: Any) -> Any:
@@ -328,7 +323,7 @@ def test_questions_are_answered_as_by_the_store(
         ".find((button) => button.textContent === arguments[0]).click()",
         question,
     )
-    browser.wait_for(READY, 60)
+    browser.wait_for(READY)
     expected = [[plain(value) for value in row] for row in ask(database, sql)]
     found = [list(row.values()) for row in json.loads(saved(browser, "json").read_text())]
     assert expected and in_any_order(found) == in_any_order(expected)
@@ -437,13 +432,13 @@ def test_the_address_holds_the_query(browser: Browser, address: str) -> None:
     sql = "SELECT 'a&b#c' AS \"50 %\""
     browser.visit("about:blank")
     browser.visit(f"{address}#sql={quote(sql)}")
-    browser.wait_for(READY, 60)
+    browser.wait_for(READY)
     assert shown(browser) == [["50 %"], ["a&b#c"]]
     run(browser, "SELECT 2 AS two")
     assert browser.run("return location.hash") == "#sql=SELECT%202%20AS%20two"
     browser.run("history.back()")
     browser.wait_for("document.getElementById('query').value.includes('a&b')")
-    browser.wait_for(READY, 60)
+    browser.wait_for(READY)
     assert shown(browser)[0] == ["50 %"]
     kept = browser.run(
         "return [...document.querySelectorAll('#history option')].map((o) => o.text)"
@@ -467,7 +462,7 @@ def test_a_query_runs_by_keyboard_and_an_endless_one_stops(browser: Browser) -> 
     )
     browser.wait_for("!document.getElementById('stop').hidden")
     browser.click("#stop")
-    browser.wait_for(READY, 60)
+    browser.wait_for(READY)
     assert browser.run(f"return {STATUS}") == "Stopped."
     run(browser, "SELECT 4 AS four")
     assert shown(browser) == [["four"], ["4"]]

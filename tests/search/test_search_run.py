@@ -156,7 +156,7 @@ def test_a_search_that_was_asked_to_stop_goes_on_as_if_it_had_not_been(
     assert not list(study.rglob("training.pt*"))
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_a_search_that_was_killed_goes_on_as_if_it_had_not_been(
     plan: Plan, space: Space, whole
 ) -> None:

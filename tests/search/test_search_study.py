@@ -131,7 +131,7 @@ def test_several_jobs_on_one_study_share_its_trials(tmp_path: Path) -> None:
     jobs = [context.Process(target=_work, args=(tmp_path, counts)) for _ in range(3)]
     for job in jobs:
         job.start()
-    shares = [counts.get(timeout=50) for _ in jobs]
+    shares = [counts.get(timeout=300) for _ in jobs]
     for job in jobs:
         job.join()
     assert sum(shares) == 12, shares

@@ -32,7 +32,7 @@ def assert_nearly_equal(folder, other):
         torch.testing.assert_close(ours[name], theirs[name], rtol=2e-3, atol=2e-5)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("what", [simvp_recipe(), simvp_recipe(batch_size=5, clip_norm=0.1)])
 def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
     """SimVPv2 has batch norms; a batch of 5 is shared unevenly, 3 clips and 2."""
@@ -42,7 +42,7 @@ def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
     assert_nearly_equal(tmp_path / "two", tmp_path / "one")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_two_processes_stop_together_and_go_on(tmp_path, data):
     what = simvp_recipe()
     interrupted = threading.Event()
@@ -60,13 +60,13 @@ def test_two_processes_stop_together_and_go_on(tmp_path, data):
     assert_nearly_equal(tmp_path / "two", tmp_path / "one")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_what_one_process_says_is_said(tmp_path, data):
     with pytest.raises(StpError, match="3 processes cannot share a batch of 2 clips"):
         launch.run(CORE, job(tmp_path, data, recipe(batch_size=2)), ranks=3)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (
