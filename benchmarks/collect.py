@@ -269,6 +269,7 @@ def artefacts(store: Path, key: dict[str, Any], random: np.random.Generator) -> 
         "release": "made_up",
         "protocol": "demo",
         "official_paper_protocol": False,
+        "comparable": False,
         "leaky": False,
         **{part: str(store / folder) for part, folder in folders.items()},
     }

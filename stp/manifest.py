@@ -261,6 +261,7 @@ class _Entries:
             "protocol": "paper" if papers else _other_name(plan.config.scale.scale, release.source),
             "verified": verified,
             "official_paper_protocol": papers and verified and official,
+            "comparable": papers and verified,
             "leaky": release.leaky,
             "subset_note": release.note,
             "data": folder(made.data),
@@ -275,8 +276,6 @@ class _Entries:
             entry |= {"kept": made.keep}
         if plan.recipes.is_of_people(cell.tested_on):
             entry |= {"calibrated": self._calibrated(cell)}
-        if papers and verified and not official:
-            entry |= {"behind_paper": True}
         if model.fit == EXTERNAL:
             entry |= {
                 "protocol": EXTERNAL,

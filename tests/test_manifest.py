@@ -62,7 +62,7 @@ def test_made_up_bytes_follow_no_papers_protocol(scale):
     }[scale]  # fmt: skip
     for cell in cells:  # whose protocol is the paper's, the bytes are its own
         if cell["protocol"] == "paper":
-            assert cell["source"] == "official" or cell.get("behind_paper")
+            assert cell["source"] == "official" or cell["comparable"]
 
 
 def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on():

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.collected import check, claims, fill
-from stp.collect.manifest import Manifest, load_manifest, title_of
+from stp.collect.manifest import WHOSE, Manifest, load_manifest, title_of
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
@@ -245,7 +245,7 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             number += 1
             row = {name: cell["key"][name] for name in CELL_KEYS}
             row["number"] = number
-            for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
+            for name in WHOSE:
                 row[name] = cell[name]
             row["scale"] = plan["scale"]
             row["tested"] = title_of(plan, cell)

@@ -35,7 +35,13 @@ _SOURCE = (
     (
         "official_paper_protocol",
         "BOOLEAN",
-        "True only if bytes and recipe are the paper's: comparable with published values.",
+        "True only if bytes and recipe are the paper's.",
+    ),
+    (
+        "comparable",
+        "BOOLEAN",
+        "True if values stand beside published ones: official_paper_protocol, or the recipe is the "
+        "paper's and these very files, though not official, are what its numbers were made from.",
     ),
     ("leaky", "BOOLEAN", "True if test samples overlap with training data."),
 )

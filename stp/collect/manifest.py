@@ -10,6 +10,8 @@ from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
 from stp.setting import case_name, people_case, setting_of, split_threshold
 
+WHOSE = ("source", "release", "protocol", "official_paper_protocol", "comparable", "leaky")
+"""What every cell says of its bytes."""
 NEEDED = (
     "dimension",
     "scale",
@@ -23,11 +25,7 @@ NEEDED = (
 )
 NEEDED_OF_CELL = (
     "key",
-    "source",
-    "release",
-    "protocol",
-    "official_paper_protocol",
-    "leaky",
+    *WHOSE,
     "data",
     "predictions",
     "scores",

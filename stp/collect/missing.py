@@ -16,7 +16,7 @@ from typing import Any
 from stp import store
 from stp.cluster import attempts
 from stp.collect.database import Gaps
-from stp.collect.manifest import Cell, Manifest, cell_key, load_manifest, title_of
+from stp.collect.manifest import WHOSE, Cell, Manifest, cell_key, load_manifest, title_of
 from stp.receipts import RECEIPT, read_receipt
 from stp.setting import case_name
 
@@ -104,12 +104,11 @@ def gaps(
 
 
 def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
-    about = ("source", "release", "protocol", "official_paper_protocol", "leaky")
     return {
         **cell["key"],
         "tested": title_of(plan, cell),
         "case_name": case_name(cell["key"]),
-        **{name: cell[name] for name in about},
+        **{name: cell[name] for name in WHOSE},
         "scale": plan["scale"],
         **_stopped(plan, cell, logs, unusable),
     }

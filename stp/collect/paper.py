@@ -104,7 +104,7 @@ by_setting AS (
         min(n) AS n, min(reason) AS reason,
         string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
                    ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes,
-        bool_and(official_paper_protocol) AS comparable
+        bool_and(comparable) AS comparable
     FROM overall
     GROUP BY ALL
 ),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.manifest import (
+    WHOSE,
     Cell,
     Manifest,
     describe,
@@ -32,6 +33,7 @@ COLLECTED = pa.schema(
         pa.field("scale", pa.string()),
         pa.field("protocol", pa.string()),
         pa.field("official_paper_protocol", pa.bool_()),
+        pa.field("comparable", pa.bool_()),
         pa.field("leaky", pa.bool_()),
         pa.field("scores_fingerprint", pa.string()),
     ]
@@ -118,7 +120,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
     rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
-    for name in ("source", "release", "protocol", "official_paper_protocol", "leaky"):
+    for name in WHOSE:
         rows = _about(rows, name, cell[name])
     rows = _about(rows, "scale", plan["scale"])
     return rows.select(COLLECTED.names).combine_chunks()

@@ -25,7 +25,7 @@ KINDS = {
 
 _CASE = tuple(key for key in CELL_KEYS if key != "seed")
 _PART = "convention, NULL AS metric, variable, level, threshold"
-_WHOSE = "source, scale, protocol, official_paper_protocol AS comparable"
+_WHOSE = "source, scale, protocol, comparable"
 
 SQL = f"""
 WITH values AS (
@@ -42,7 +42,7 @@ WITH values AS (
     SELECT
         'mean over seeds' AS kind, {", ".join(f"l.{key}" for key in _CASE)},
         {_PART.replace("NULL AS metric, ", "")}, l.value, l.source, l.scale,
-        l.official_paper_protocol AS comparable, c.protocol, c.scores,
+        l.comparable, c.protocol, c.scores,
         'of ' || l.seeds || ' seeds' AS remark
     FROM leaderboard l JOIN (
         SELECT
@@ -53,22 +53,17 @@ WITH values AS (
     WHERE l.seeds > 1
     UNION ALL BY NAME
     SELECT
-        'difference' AS kind, d.dimension, d.model, d.trained_on, d.tested_on, d.subset,
+        'difference' AS kind, {", ".join(f"d.{key}" for key in _CASE)},
         d.convention, d.metric, d.difference AS value, true AS comparable, c.source, c.scale,
-        c.protocol, c.setting, c.scores,
+        c.protocol, c.scores,
         'ours ' || d.value || ' - published ' || d.published AS remark
-    FROM deltas d LEFT JOIN (
+    FROM deltas d JOIN (
         SELECT
-            dimension, model, trained_on, tested_on, subset, setting,
-            CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
-                AS frame_interval,
-            any_value(source) AS source, any_value(scale) AS scale,
+            {", ".join(_CASE)}, any_value(source) AS source, any_value(scale) AS scale,
             any_value(protocol) AS protocol, list(scores_fingerprint ORDER BY seed) AS scores
-        FROM cells WHERE variant = 'default' AND train_subset = 'all' GROUP BY ALL
-    ) c
-        ON c.dimension = d.dimension AND c.model = d.model AND c.trained_on = d.trained_on
-        AND c.tested_on = d.tested_on AND c.subset = d.subset
-        AND c.frame_interval IS NOT DISTINCT FROM d.frame_interval
+        FROM cells GROUP BY ALL
+    ) c USING ({", ".join(_CASE)})
+    WHERE d.difference IS NOT NULL
     UNION ALL BY NAME
     SELECT
         'published' AS kind, dimension, coalesce(model, method) AS model,

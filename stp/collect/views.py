@@ -50,7 +50,8 @@ SELECT
     coalesce(
         max(reason) FILTER (WHERE statistic = 'mean'), max(reason)
     ) AS reason,
-    source, release, scale, protocol, official_paper_protocol, leaky, scores_fingerprint
+    source, release, scale, protocol, official_paper_protocol, comparable, leaky,
+    scores_fingerprint
 FROM scores
 WHERE lead IS {where}
 GROUP BY ALL"""
@@ -99,7 +100,8 @@ WITH runs AS (
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
         CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
         count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
-        bool_and(official_paper_protocol) AS official_paper_protocol
+        bool_and(official_paper_protocol) AS official_paper_protocol,
+        bool_and(comparable) AS comparable
     FROM overall
     GROUP BY ALL
 ),
@@ -179,49 +181,89 @@ FROM runs""",
     },
 )
 
+_RUNS = f"{_CASE}, model, variant"
+_BYTES = "source || ' bytes, ' || protocol || ' protocol'"
+
 DELTAS = View(
     "deltas",
-    "Our values beside the printed ones, at every place of the paper's tables that has both.",
-    """
+    "Our values beside the printed ones, at every place of a paper's tables that has both.",
+    f"""
 WITH whose AS (
     SELECT
-        dimension, model, trained_on, tested_on, subset,
+        {_RUNS},
+        CAST(nullif(regexp_extract(setting, 'horizon-([0-9]+)', 1), '') AS BIGINT) AS horizon,
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
-        bool_and(official_paper_protocol) AS comparable,
-        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
-                   ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes
+        min(tested) AS tested, bool_and(comparable) AS comparable,
+        string_agg(DISTINCT {_BYTES}, '; ' ORDER BY {_BYTES}) AS bytes
     FROM cells
-    WHERE variant = 'default' AND train_subset = 'all'
+    GROUP BY ALL
+),
+frames AS (
+    -- A place of PredBench's tables has one horizon, that of the training; see paper_values.
+    SELECT
+        w.*, o.metric, o.convention, o.value, p.value AS published, p.remark, o.n
+    FROM paper_values o
+    JOIN paper_values p
+        ON p.side = 'published' AND p.dimension = o.dimension AND p.model = o.model
+        AND p.trained_on = o.trained_on AND p.tested_on = o.tested_on AND p.subset = o.subset
+        AND p.frame_interval IS NOT DISTINCT FROM o.frame_interval AND p.metric = o.metric
+    JOIN whose w
+        ON w.dimension = o.dimension AND w.model = o.model AND w.trained_on = o.trained_on
+        AND w.tested_on = o.tested_on AND w.subset = o.subset
+        AND w.frame_interval IS NOT DISTINCT FROM o.frame_interval
+        AND w.variant = 'default' AND w.train_subset = 'all'
+    WHERE o.side = 'ours' AND p.value IS NOT NULL
+    QUALIFY row_number() OVER (
+        PARTITION BY w.dimension, w.model, w.trained_on, w.tested_on, w.subset, w.frame_interval,
+            o.metric
+        ORDER BY w.horizon
+    ) = 1
+),
+people AS (
+    -- Atlas prints under its protocol and lengths; noise and numbers of people are drawn only.
+    SELECT
+        w.*, c.metric, o.convention,
+        CASE WHEN count(o.value) = count(*) THEN avg(o.value ORDER BY o.seed) END AS value,
+        p.published, p.remark, min(o.n) AS n
+    FROM overall o
+    JOIN whose w USING ({_RUNS})
+    JOIN datasets d ON d.dataset = o.tested_on
+    JOIN paper_columns c
+        ON c.dimension = o.dimension AND c.dataset = o.tested_on AND c.convention = o.convention
+    JOIN (
+        SELECT
+            dimension, model, trained_on, dataset AS tested_on, setting, metric,
+            min(value) AS published, nullif(min(note), '') AS remark
+        FROM published
+        WHERE starts_with(dimension, 'atlas_')
+        GROUP BY ALL HAVING count(*) = 1
+    ) p
+        ON p.dimension = o.dimension AND p.model = o.model AND p.trained_on = o.trained_on
+        AND p.tested_on = o.tested_on AND p.metric = c.metric AND p.setting = concat(
+            o.subset, ';observe-',
+            if(contains(o.setting, 'observe-'), regexp_extract(o.setting, 'observe-([0-9]+)', 1),
+               d.context::VARCHAR),
+            ';predict-', w.horizon
+        )
+    WHERE NOT regexp_matches(o.setting, 'noise-|people-')
     GROUP BY ALL
 )
 SELECT
-    o.dimension, o.model, o.trained_on, o.tested_on, o.subset, o.frame_interval, o.tested,
-    o.metric, o.convention, o.value, p.value AS published,
-    CASE WHEN w.comparable AND p.remark IS NULL THEN o.value - p.value END AS difference,
-    CASE
-        WHEN NOT w.comparable THEN 'not comparable: ' || w.bytes
-        ELSE p.remark
-    END AS why_none,
-    o.n, w.bytes
-FROM paper_values o
-JOIN paper_values p
-    ON p.side = 'published' AND p.dimension = o.dimension AND p.model = o.model
-    AND p.trained_on = o.trained_on AND p.tested_on = o.tested_on AND p.subset = o.subset
-    AND p.frame_interval IS NOT DISTINCT FROM o.frame_interval AND p.metric = o.metric
-JOIN whose w
-    ON w.dimension = o.dimension AND w.model = o.model AND w.trained_on = o.trained_on
-    AND w.tested_on = o.tested_on AND w.subset = o.subset
-    AND w.frame_interval IS NOT DISTINCT FROM o.frame_interval
-WHERE o.side = 'ours' AND o.value IS NOT NULL AND p.value IS NOT NULL""",
+    {_RUNS}, frame_interval, tested, metric, convention, value, published,
+    CASE WHEN comparable AND remark IS NULL THEN value - published END AS difference,
+    CASE WHEN NOT comparable THEN 'not comparable: ' || bytes ELSE remark END AS why_none,
+    n, bytes
+FROM (FROM frames UNION ALL BY NAME FROM people)
+WHERE value IS NOT NULL""",
     {
         "frame_interval": layout.PAPER_VALUES_COLUMNS["frame_interval"],
         "tested": "What was tested, for people.",
         "metric": "Column heading of the paper, behind a variable where it names one.",
         "value": "Our value, the mean over seeds.",
         "published": "The printed value.",
-        "difference": "Ours minus printed: only for official bytes under the paper's protocol, and "
-        "printed values without doubt.",
+        "difference": "Ours minus printed: only where ours is comparable, see there, and the "
+        "printed value is without doubt.",
         "why_none": "Why there is no difference.",
         "n": "Test samples behind our value.",
         "bytes": "Origin of the bytes, and protocol.",
@@ -244,12 +286,12 @@ WITH valued AS (
 planned AS (
     SELECT
         {_CASE}, model, variant, seed, source, scale, protocol, official_paper_protocol,
-        true AS scored, NULL AS why
+        comparable, true AS scored, NULL AS why
     FROM cells
     UNION ALL
     SELECT
         {_CASE}, model, variant, seed, source, scale, protocol, official_paper_protocol,
-        false, stage || ': ' || how
+        comparable, false, stage || ': ' || how
     FROM missing
 )
 SELECT
@@ -263,6 +305,7 @@ FROM (
         count(seed) FILTER (WHERE scored) AS seeds,
         min(source) AS source, min(scale) AS scale, min(protocol) AS protocol,
         bool_and(official_paper_protocol) AS official_paper_protocol,
+        bool_and(comparable) AS comparable,
         list(DISTINCT why ORDER BY why) FILTER (WHERE NOT scored) AS why_missing
     FROM planned
     GROUP BY ALL

@@ -31,7 +31,8 @@ from stp.score.options import CELL_KEYS
 
 CELL_COLUMNS = (
     *CELL_KEYS,
-    *("tested", "source", "release", "scale", "protocol", "official_paper_protocol", "leaky"),
+    *("tested", "source", "release", "scale", "protocol"),
+    *("official_paper_protocol", "comparable", "leaky"),
     *("subset_note", "external", "samples", "statistic"),
     *(f"{part}_fingerprint" for part in lineage.PARTS),
 )

@@ -223,7 +223,7 @@ def _result_row(row: Mapping[str, Any]) -> list[str]:
     if row["difference"] is not None:
         printed += f" (difference {row['difference']:+.4g})"
     whose = f"{row['source']}, {row['protocol']} protocol"
-    if not row["official_paper_protocol"]:
+    if not row["comparable"]:
         whose += ", NOT COMPARABLE"
     return [
         row["tested"],

@@ -23,7 +23,7 @@ from stp.score.options import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
 FORMAT = "stp-submission"
-VERSION = 1
+VERSION = 2
 REQUIRED = (
     *("README.md", "CITATION.bib", "CITATION.md", "scores.parquet", "scores.csv", "cells.csv"),
     *("conventions.csv", "configuration.yaml", "receipts.json", "raw_files.csv"),
@@ -37,7 +37,8 @@ COLUMNS = {
     **{"threshold": _FLOAT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
     **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
     **{"source": _TEXT, "release": _TEXT, "scale": _TEXT, "protocol": _TEXT},
-    **{"official_paper_protocol": _TRUTH, "leaky": _TRUTH, "scores_fingerprint": _TEXT},
+    **{"official_paper_protocol": _TRUTH, "comparable": _TRUTH, "leaky": _TRUTH},
+    "scores_fingerprint": _TEXT,
 }
 """Columns of scores.parquet, in their order."""
 _PLACE = (*CELL_KEYS, "convention", "variable", "level", "threshold", "lead", "source", "scale")
@@ -53,7 +54,7 @@ class Held:
         scales: that the scores are from.
         sources: origins of the bytes that it was tested on.
         cells: evaluations, one for each seed.
-        comparable: those of official bytes under the paper's protocol.
+        comparable: those whose values stand beside published ones.
         rows: values in scores.parquet.
         sample_rows: rows in sample_scores.parquet; None if it has none.
         checkpoints: whether trained models are in it.

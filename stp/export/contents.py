@@ -15,13 +15,13 @@ from stp.score.options import CELL_KEYS
 Rows = list[dict[str, Any]]
 _KEYS = ", ".join(CELL_KEYS)
 _CASE = tuple(key for key in CELL_KEYS if key not in ("model", "seed"))
-_INTERVAL = "CAST(nullif(regexp_extract(l.setting, 'interval-([0-9]+)', 1), '') AS BIGINT)"
 
 SCORES = f"""
 SELECT
     {_KEYS}, metric, convention, variable, level, threshold, lead,
     value, ci95_low, ci95_high, n, clusters, {sql_without_paths("reason")} AS reason,
-    source, release, scale, protocol, official_paper_protocol, leaky, scores_fingerprint
+    source, release, scale, protocol, official_paper_protocol, comparable, leaky,
+    scores_fingerprint
 FROM (FROM overall UNION ALL BY NAME FROM by_lead)
 WHERE model = $1
 ORDER BY ALL"""
@@ -45,7 +45,7 @@ ends AS (
 SELECT
     l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
     l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
-    l.source, l.scale, t.protocol, l.official_paper_protocol, l.leaky,
+    l.source, l.scale, t.protocol, l.comparable, l.leaky,
     d.published, d.difference, {sql_without_paths("l.reason")} AS reason
 FROM leaderboard l
 JOIN titles t ON {_ON_CASE.replace("o.", "t.")}
@@ -63,11 +63,8 @@ LEFT JOIN ranks r
     AND l.threshold IS NOT DISTINCT FROM r.threshold
     AND l.source = r.source AND l.scale = r.scale AND l.leaky = r.leaky
 LEFT JOIN deltas d
-    ON d.dimension = l.dimension AND d.model = l.model AND d.trained_on = l.trained_on
-    AND d.tested_on = l.tested_on AND d.subset = l.subset
+    ON {_ON_CASE.replace("o.", "d.")} AND l.model = d.model
     AND d.metric = concat_ws(' ', p.variable, p.metric)
-    AND d.frame_interval IS NOT DISTINCT FROM {_INTERVAL}
-    AND l.variant = 'default' AND l.train_subset = 'all'
 WHERE l.model = $1
 -- A column that names no variable shows all channels together, or the only one that there is.
 QUALIFY l.variable IS NOT DISTINCT FROM p.variable OR count(*) OVER (
@@ -169,8 +166,8 @@ class Contents:
 
     @property
     def comparable(self) -> int:
-        """Cells of official bytes under the paper's protocol."""
-        return sum(bool(cell["official_paper_protocol"]) for cell in self.cells)
+        """Cells whose values stand beside published ones."""
+        return sum(bool(cell["comparable"]) for cell in self.cells)
 
 
 def contents(database: Path, model: str) -> Contents:

@@ -9,6 +9,7 @@ from stp.collect.cell import Artefact, Json, Missing, name_of, names, raw_files
 from stp.render.digits import digits
 from stp.render.direction import Direction
 from stp.render.grid import Grid, Item, Section
+from stp.render.shares import PAPERS_FILES
 
 _DAY = 86400
 
@@ -145,7 +146,9 @@ def _what(cell: Json) -> str:
 
 
 def _warnings(cell: Json) -> Iterable[str]:
-    if not cell["official_paper_protocol"] and cell["source"] != "own":
+    if cell["comparable"] and not cell["official_paper_protocol"]:
+        yield f"{cell['source'].capitalize()} bytes: {PAPERS_FILES}."
+    elif not cell["comparable"] and cell["source"] != "own":
         yield (
             f"NOT COMPARABLE with published values: {cell['source']} bytes, {cell['protocol']} "
             "protocol."

@@ -77,7 +77,7 @@ FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
 _BYTES = """
-SELECT DISTINCT source, protocol, official_paper_protocol AS comparable FROM cells ORDER BY ALL
+SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL
 """
 
 FEW_NOTES = 12

@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.collect.manifest import Cell
 from stp.disk import beside, writing
-from stp.render.shares import shares
+from stp.render.shares import PAPERS_FILES, shares
 
 TEXT_WIDTH = 6.9
 """Inches: the width of a page's text, of two columns."""
@@ -102,9 +102,9 @@ def whose(cells: Iterable[Cell]) -> str:
         verified = cell.get("verified", True) or cell["source"] != "official"
         text = f"{'' if verified else 'unverified '}{cell['source']} bytes, "
         text += f"{cell['protocol']} protocol"
-        if "behind_paper" in cell:
-            text += ": the very files that the paper's numbers were made from"
-        elif cell["source"] != "own" and not cell["official_paper_protocol"]:
+        if cell["comparable"] and not cell["official_paper_protocol"]:
+            text += f": {PAPERS_FILES}"
+        elif cell["source"] != "own" and not cell["comparable"]:
             text += ": not comparable with published values"
         if cell["leaky"]:
             text += ", test samples overlap with training data"

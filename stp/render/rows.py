@@ -20,6 +20,7 @@ from stp.collect.manifest import (
     variable_of,
 )
 from stp.render import people
+from stp.render.shares import PAPERS_FILES
 from stp.score.options import CELL_KEYS
 from stp.setting import ROBUSTNESS, setting_of
 
@@ -80,7 +81,7 @@ class Row:
     """One row of a table.
 
     Attributes:
-        comparable: official bytes under the paper's protocol.
+        comparable: values stand beside published ones, see the results store's `cells`.
         seeds: number of seeds; None for a deterministic model.
         samples: samples behind the values; the smallest number if columns differ.
         cells: those with scores, one for each seed.
@@ -240,7 +241,7 @@ def _row(
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
     first = cells[0]
-    comparable = all(cell["official_paper_protocol"] or "behind_paper" in cell for cell in cells)
+    comparable = all(cell["comparable"] for cell in cells)
     leaky = any(cell["leaky"] for cell in cells)
     present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
     parts = parts_of(manifest, table, first)
@@ -324,8 +325,8 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         )
     if cell["source"] == "own":
         yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
-    elif "behind_paper" in cell:
-        yield f"{cell['source']} bytes: the very files that the paper's numbers were made from"
+    elif comparable and not cell["official_paper_protocol"]:
+        yield f"{cell['source']} bytes: {PAPERS_FILES}"
     elif not comparable:
         doubt = cell["source"] == "official" and not cell.get("verified", True)
         bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"

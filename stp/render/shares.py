@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable
 
+PAPERS_FILES = "the very files that the paper's numbers were made from"
+"""Of bytes that are comparable with published values, and not official."""
+
 
 def shares(kinds: Iterable[str], what: str) -> str:
     """Say it: ``72 of 78 cells: synthetic bytes, ...; 6 of 78 cells: ...``, most first.

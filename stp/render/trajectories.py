@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.collect.manifest import Cell, Manifest
+from stp.collect.manifest import WHOSE, Cell, Manifest
 from stp.errors import StpError, nearest
 from stp.motion import densities, drawing, prepared
 from stp.motion.scenarios import Scenarios
@@ -27,7 +27,6 @@ from stp.score.options import CELL_KEYS
 
 ACROSS, MOST_TESTS, MOST_MODELS = 2, 4, 7
 ASPECT = 1.35
-WHOSE = ("source", "release", "protocol", "official_paper_protocol", "leaky")
 RULE = (
     "Drawn are the scenarios in which the models differ most (mean distance between the paths of "
     "two of them, over pairs, people and lead times), one of each episode."

@@ -9,7 +9,7 @@ from stp.report.columns import columnar
 
 DELTAS = """
 SELECT
-    d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval, d.tested,
+    d.* EXCLUDE (metric, convention, value, published, difference, why_none, n, bytes),
     d.metric, d.convention, p.variable, p.threshold, d.value, d.published, d.difference,
     d.why_none, d.n, d.bytes
 FROM deltas d

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.manifest import Cell, Manifest
+from stp.collect.manifest import WHOSE, Cell, Manifest
 from stp.datasets.drawing import duration
 from stp.datasets.sheet import Scale
 from stp.errors import StpError
@@ -31,7 +31,6 @@ from stp.setting import setting_of
 
 SAMPLES = len(RULES)
 MEGABYTES = 25.0
-WHOSE = ("source", "release", "protocol", "official_paper_protocol", "leaky")
 Pieces = dict[str, Any]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from stp.collect.layout import EVALUATION
 from stp.report.columns import asked, by_columns
 from stp.report.places import ALIKE, PART, Numbers, evaluations
 
@@ -51,7 +52,7 @@ against_winner AS (
 ),
 printed AS (
     SELECT
-        d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval,
+        {", ".join(f"d.{name}" for name in (*EVALUATION, *_MODEL))},
         p.convention, p.variable, p.threshold, d.value,
         min(d.published) AS published, min(d.difference) AS difference
     FROM deltas d JOIN paper_columns p
@@ -69,12 +70,8 @@ LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}
 LEFT JOIN interval_of i ON {_same("l", "i", (*_PLACE, *_MODEL))}
 LEFT JOIN against_winner a ON {_same("l", "a", (*_PLACE, *_MODEL))}
 LEFT JOIN printed p
-ON p.dimension = l.dimension AND p.model = l.model AND p.trained_on = l.trained_on
-    AND p.tested_on = l.tested_on AND p.subset = l.subset AND p.convention = l.convention
-    AND p.frame_interval IS NOT DISTINCT FROM
-        CAST(nullif(regexp_extract(l.setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
-    AND p.variable IS NOT DISTINCT FROM l.variable AND p.threshold IS NOT DISTINCT FROM l.threshold
-    AND l.level IS NULL AND l.variant = 'default' AND l.train_subset = 'all' AND p.value = l.value
+ON {_same("p", "l", (*EVALUATION, *_MODEL, "convention", "variable", "threshold", "value"))}
+    AND l.level IS NULL
 ORDER BY l.convention, l.variable, l.level, l.threshold, l.rank NULLS LAST, l.model, l.variant"""
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from stp.render.shares import shares
+from stp.render.shares import PAPERS_FILES, shares
 from stp.report.ask import questions
 
 LARGEST = 64_000_000
@@ -173,16 +173,17 @@ def _without_files(database: duckdb.DuckDBPyConnection, file: str, in_folders: s
 def _origin(database: duckdb.DuckDBPyConnection) -> str:
     """Whose bytes the numbers are from: as page/base.js says it."""
     cells = database.execute(
-        "SELECT official_paper_protocol, source, protocol, leaky FROM cells"
+        "SELECT official_paper_protocol, comparable, source, protocol, leaky FROM cells"
     ).fetchall()
     kinds = [
         (
             "official bytes, paper's protocol"
             if official
-            else f"{source} bytes, {protocol} protocol: not comparable with published values"
+            else f"{source} bytes, {protocol} protocol: "
+            + (PAPERS_FILES if comparable else "not comparable with published values")
         )
         + (" (leaky: test samples overlap with training data)" if leaky else "")
-        for official, source, protocol, leaky in cells
+        for official, comparable, source, protocol, leaky in cells
     ]
     return shares(kinds, "cells")
 

@@ -213,6 +213,7 @@ class SmallStore:
             "release": "official" if official else "digits",
             "protocol": "paper" if official else "demo",
             "official_paper_protocol": official,
+            "comparable": official,
             "leaky": leaky,
             "subset_note": "",
             "model": None,

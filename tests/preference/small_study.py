@@ -78,6 +78,7 @@ def cell(dataset: str, model: str, root: Path) -> dict[str, Any]:
         "release": "synthetic",
         "protocol": "demo",
         "official_paper_protocol": False,
+        "comparable": False,
         "leaky": False,
         "data": str(root / "data"),
         "predictions": str(root / "predictions"),

@@ -96,8 +96,9 @@ class PeopleStore(FigureStore):
             ("data", "predictions", "scores"), (self.data, made, scored), strict=True
         )}  # fmt: skip
         whose = {"source": "sample", "release": "tiny", "protocol": "tiny", "leaky": False}
+        whose |= {"official_paper_protocol": False, "comparable": False}
         cell = {
-            **{"key": key, **whose, "official_paper_protocol": False, "subset_note": ""},
+            **{"key": key, **whose, "subset_note": ""},
             **{"model": None, "calibrated": calibrated, "samples": samples, **about, **more},
         }
         self.cells.append(cell)

@@ -67,7 +67,8 @@ class Store:
             "CASE WHEN contains(p.metric, ' ') THEN split_part(p.metric, ' ', 1) END AS variable, "
             "split_part(p.metric, ' ', -1) AS metric, lower(split_part(p.metric, ' ', -1)) || '.x' "
             "AS convention, 'mean' AS statistic, coalesce(p.value, s.value) AS value, 100 AS n, "
-            "'synthetic' AS source, 'demo' AS protocol, false AS official_paper_protocol "
+            "'synthetic' AS source, 'demo' AS protocol, false AS official_paper_protocol, "
+            "false AS comparable "
             "FROM paper_values p LEFT JOIN paper_values s ON s.side = 'published' "
             "AND s.dimension = 'short_term' AND s.model = p.model AND s.tested_on = p.tested_on "
             "AND s.metric = p.metric WHERE p.side = 'published'",
@@ -193,7 +194,8 @@ def test_nothing_can_be_said_about_a_store_without_its_cells(base: Path, number:
 
 def test_official_bytes_under_the_papers_protocol_are_named(store: Store) -> None:
     store.change(
-        "UPDATE scores SET source = 'official', protocol = 'paper', official_paper_protocol = true"
+        "UPDATE scores SET source = 'official', protocol = 'paper', "
+        "official_paper_protocol = true, comparable = true"
     )
     assert store.judge(1).about["ours"] == "official bytes, paper protocol"
 
@@ -389,7 +391,7 @@ def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> No
         # At 40 clips, the value on the test set is larger than on new scenes: none is worse.
         "INSERT INTO matched_distances BY NAME SELECT 'generalization' AS comparison, "
         "* EXCLUDE (level, lead, threshold, statistic, variable, official_paper_protocol, source, "
-        "release, scale, protocol, leaky) REPLACE (40 AS n, "
+        "release, scale, protocol, comparable, leaky) REPLACE (40 AS n, "
         "CASE dimension WHEN 'short_term' THEN 5000.0 ELSE value END AS value), n AS clips, "
         "10 AS repeats FROM scores WHERE metric = 'FVD' AND trained_on = 'bridge' "
         "AND dimension IN ('short_term', 'generalization') "

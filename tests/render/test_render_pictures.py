@@ -102,6 +102,7 @@ class PictureStore:
                 "release": "synthetic",
                 "protocol": "demo",
                 "official_paper_protocol": False,
+                "comparable": False,
                 "leaky": False,
                 "data": str(self.data),
                 "predictions": None if streamed else str(predictions),

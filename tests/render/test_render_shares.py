@@ -3,8 +3,10 @@
 from stp.render.figure_style import whose
 from stp.render.shares import shares
 
-OURS = {"source": "synthetic", "protocol": "demo", "official_paper_protocol": False, "leaky": False}
-THEIRS = {**OURS, "source": "official", "protocol": "paper", "official_paper_protocol": True}
+OURS = {"source": "synthetic", "protocol": "demo", "leaky": False}
+OURS |= {"official_paper_protocol": False, "comparable": False}
+THEIRS = {**OURS, "source": "official", "protocol": "paper"}
+THEIRS |= {"official_paper_protocol": True, "comparable": True}
 DEMO = "synthetic bytes, demo protocol: not comparable with published values"
 
 
@@ -22,7 +24,7 @@ def test_of_several_kinds_each_has_its_share_most_first():
 
 
 def test_sampled_files_behind_the_paper_are_not_called_incomparable():
-    sample = {**THEIRS, "source": "sample", "official_paper_protocol": False, "behind_paper": True}
+    sample = {**THEIRS, "source": "sample", "official_paper_protocol": False}
     assert whose([sample]) == (
         "sample bytes, paper protocol: the very files that the paper's numbers were made from"
     )

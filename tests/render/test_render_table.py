@@ -163,7 +163,7 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
 
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True)
-    cell |= {"official_paper_protocol": False, "verified": False}
+    cell |= {"official_paper_protocol": False, "comparable": False, "verified": False}
     (row,) = read(render(store) / "short_term.csv")
     assert row["notes"] == "NOT COMPARABLE: unverified official bytes, paper protocol"
 

@@ -1,8 +1,11 @@
 """Makes small stores importable, and one that all tests of the report share."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
@@ -16,3 +19,26 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from report_store import make_store
 
     return make_store(tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="session")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """results.duckdb of a store with something for every chart, its page beside it."""
+    from curve_store import curve_store
+
+    from stp.report.build import write_report
+
+    database = curve_store(tmp_path_factory.mktemp("curves"))
+    write_report(database, database.with_name("index.html"))
+    return database
+
+
+@pytest.fixture(scope="session")
+def ask(curves: Path) -> Callable[..., list[tuple[Any, ...]]]:
+    """What that store answers."""
+
+    def answer(sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(curves), read_only=True) as connection:
+            return connection.execute(sql, list(values)).fetchall()
+
+    return answer

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from chart_page import at, drawn, opened, text, unfold
-from curve_store import TRUTH, curve_store, short_store
+from curve_store import TRUTH, short_store
 
 from stp.report import leads
 from stp.report.build import write_report
@@ -24,33 +24,16 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished database, with its page beside it."""
-    database = curve_store(tmp_path_factory.mktemp("curves"))
-    write_report(database, database.with_name("index.html"))
-    return database
-
-
-@pytest.fixture(scope="module")
-def ask(store: Path) -> Ask:
-    def answer(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(store), read_only=True) as connection:
-            return connection.execute(sql, list(values)).fetchall()
-
-    return answer
-
-
-@pytest.fixture(scope="module")
-def window(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def window(curves: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with Browser(tmp_path_factory.mktemp("window")) as browser:
         yield browser
 
 
 @pytest.fixture
-def page(window: Browser, store: Path) -> Browser:
+def page(window: Browser, curves: Path) -> Browser:
     """The page; each test goes to its section."""
-    if window.run("return decodeURI(location.pathname)") != str(store.with_name("index.html")):
-        opened(window, store)
+    if window.run("return decodeURI(location.pathname)") != str(curves.with_name("index.html")):
+        opened(window, curves)
     window.complaints()
     return window
 
@@ -138,12 +121,12 @@ def test_a_metric_without_values_says_why(page: Browser) -> None:
 
 
 def test_with_too_many_numbers_only_the_tables_conventions_are_in(
-    store: Path, monkeypatch: pytest.MonkeyPatch
+    curves: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with duckdb.connect(str(store), read_only=True) as connection:
-        full = leads.data(connection, store.parent)
+    with duckdb.connect(str(curves), read_only=True) as connection:
+        full = leads.data(connection, curves.parent)
         monkeypatch.setattr(leads, "MOST", 1)
-        less = leads.data(connection, store.parent)
+        less = leads.data(connection, curves.parent)
     words = [set(one["lines"]["columns"]["convention"]["words"]) for one in (full, less)]
     assert (full["complete"], less["complete"]) == (True, False)
     assert words[0] - words[1] == {"spectral_divergence.mean_spectra"}

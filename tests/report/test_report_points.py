@@ -5,13 +5,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from chart_page import at, click_mark, opened, point_at, text, unfold
-from curve_store import curve_store
-
-from stp.report.build import write_report
 
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
@@ -44,26 +40,9 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished database, with its page beside it."""
-    database = curve_store(tmp_path_factory.mktemp("points"))
-    write_report(database, database.with_name("index.html"))
-    return database
-
-
-@pytest.fixture(scope="module")
-def ask(store: Path) -> Ask:
-    def answer(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(store), read_only=True) as connection:
-            return connection.execute(sql, list(values)).fetchall()
-
-    return answer
-
-
-@pytest.fixture(scope="module")
-def window(store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def window(curves: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with Browser(tmp_path_factory.mktemp("window")) as browser:
-        opened(browser, store)
+        opened(browser, curves)
         yield browser
 
 

@@ -30,6 +30,7 @@ from stp.setting import setting_of
 
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
+ELSEWHERE = "predictors that were calibrated on other data are left out"
 MARKED = "hollow: as printed in the paper, from its own bytes"
 LETTERS = 95
 """In a line of a legend."""
@@ -187,12 +188,16 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     return found[case]
 
 
-def at_home(found: Sequence[Course]) -> list[Course]:
+def at_home(found: Sequence[Course]) -> tuple[list[Course], list[str]]:
     """Predictors as calibrated where they are tested; all of a model that was calibrated elsewhere
-    alone."""
-    home = [one for one in found if _is_home(one)]
-    models = {one.cells[0]["key"]["model"] for one in home}
-    return [one for one in found if _is_home(one) or one.cells[0]["key"]["model"] not in models]
+    alone.
+
+    Returns:
+        them, and a note if others are left out.
+    """
+    models = {one.cells[0]["key"]["model"] for one in found if _is_home(one)}
+    kept = [one for one in found if _is_home(one) or one.cells[0]["key"]["model"] not in models]
+    return kept, [ELSEWHERE] if len(kept) < len(found) else []
 
 
 def _is_home(course: Course) -> bool:
@@ -218,6 +223,11 @@ def base(found: Iterable[Course]) -> list[Course]:
         if place not in best or _reach(one) > _reach(best[place]):
             best[place] = one
     return list(best.values())
+
+
+def drawable(found: Iterable[Course]) -> list[Course]:
+    """Of `base`, those whose predictions are still there."""
+    return [one for one in base(found) if one.cells[0]["predictions"]]
 
 
 def _reach(course: Course) -> tuple[int, int]:

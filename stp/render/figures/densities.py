@@ -20,7 +20,6 @@ from stp.motion.prepared import Place
 from stp.motion.scenarios import Scenarios
 from stp.render.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.horizon import ELSEWHERE
 from stp.render.figures.panels import in_words, write
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
@@ -54,8 +53,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """
-    every = [one for one in crowd.base(crowd.courses(scores, case)) if one.cells[0]["predictions"]]
-    found = crowd.at_home(every)
+    found, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     place, scenarios = given_scenarios(found[0].cells[0])
     read = {
         one.label: density
@@ -101,7 +99,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     ]
     notes += ["grey squares: obstacles"] if place.obstacles is not None else []
     notes += [f"not drawn: {', '.join(list(read)[MOST:])}"] if len(read) > MOST else []
-    notes += [ELSEWHERE] if len(found) < len(every) else []
+    notes += left_out
     return figure, notes
 
 

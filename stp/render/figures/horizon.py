@@ -10,8 +10,6 @@ from stp.render.figures.panels import curve, panels, write
 from stp.render.figures.reading import Scores
 from stp.render.figures.time_step import ticks
 
-ELSEWHERE = "predictors that were calibrated on other data are left out"
-
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
     """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
@@ -27,8 +25,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation.
     """
-    every = crowd.base(crowd.courses(scores, case))
-    found = crowd.at_home(every)
+    found, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     dress = crowd.dressed(found)
     figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(found[0].evaluation)
@@ -55,6 +52,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     scenes = [one for course in found for one in course.scenes()]
     notes = [crowd.counted(scenes), crowd.about_bands([interval])]
     notes += [crowd.MARKED] if printed else []
-    notes += [ELSEWHERE] if len(found) < len(every) else []
+    notes += left_out
     figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
     return figure, notes

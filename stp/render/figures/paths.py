@@ -17,7 +17,6 @@ from stp.motion.prepared import Place
 from stp.motion.scenarios import Scenarios
 from stp.render.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.horizon import ELSEWHERE
 from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.render.trajectories import given_scenarios
@@ -47,8 +46,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """
-    every = [one for one in crowd.base(crowd.courses(scores, case)) if one.cells[0]["predictions"]]
-    found = crowd.at_home(every)
+    found, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     dress = crowd.dressed(found)
     place, scenarios = given_scenarios(found[0].cells[0])
     drawn = {
@@ -75,7 +73,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     ]
     if place.obstacles is not None:
         notes.append("grey squares: obstacles")
-    notes += [ELSEWHERE] if len(found) < len(every) else []
+    notes += left_out
     first = [
         Line2D([], [], color=OBSERVED, linestyle=":", marker="o", markersize=2, label="observed"),
         Line2D([], [], color=TRUTH, marker="*", label="what happened"),

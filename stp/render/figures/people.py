@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.horizon import ELSEWHERE
 from stp.render.figures.panels import panels, write
 from stp.render.figures.reading import Scores
 from stp.score.bootstrap import FEWEST_CLUSTERS
@@ -30,8 +29,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such evaluation.
     """
-    every = crowd.base(crowd.courses(scores, case))
-    found = crowd.at_home(every)
+    found, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     dress = crowd.dressed(found)
     figure, places = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(found[0].evaluation)
@@ -56,7 +54,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         crowd.span(axes, sorted(counts))
     scenes = [one for course in found for one in course.scenes()]
     notes = [crowd.counted(scenes), crowd.about_bands([interval]), ONE]
-    notes += [ELSEWHERE] if len(found) < len(every) else []
+    notes += left_out
     figure.set_figheight(figure.get_figheight() + crowd.legend(figure, dress))
     return figure, notes
 

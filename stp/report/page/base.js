@@ -108,6 +108,9 @@ const stp = (() => {
     return `${number(seconds / 3600, 3)} h`;
   }
 
+  // Of bytes that are comparable with published values, and not official.
+  const papersFiles = "the very files that the paper's numbers were made from";
+
   /** Whose bytes a number comes from; every table and chart says it. */
   function badge(cell) {
     const text = cell.official_paper_protocol ? "official, paper's protocol"
@@ -120,7 +123,8 @@ const stp = (() => {
     const kinds = new Map();
     for (const cell of cells) {
       const kind = (cell.official_paper_protocol ? "official bytes, paper's protocol"
-        : `${cell.source} bytes, ${cell.protocol} protocol: not comparable with published values`)
+        : `${cell.source} bytes, ${cell.protocol} protocol: ${cell.comparable ? papersFiles
+          : "not comparable with published values"}`)
         + (cell.leaky ? " (leaky: test samples overlap with training data)" : "");
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     }
@@ -434,7 +438,7 @@ const stp = (() => {
   }
 
   return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, count, signed, duration,
-    badge, origin, get, set,
+    badge, origin, papersFiles, get, set,
     remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};
 })();

@@ -35,7 +35,7 @@
         columns: [
           {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model),
             cell: (row) => stp.modelTitle(row.model)},
-          {key: "tested", title: "Tested on", cell: (row) => title(row)},
+          {key: "tested", title: "Tested on", cell: (row) => row.tested},
           {key: "dimension", title: "Dimension", cell: (row) => named(row.dimension)},
           {key: "metric", title: "Metric", about: "Column heading of the paper",
             cell: (row) => `${row.metric}\u00a0${stp.direction(row.convention)}`.trim()},
@@ -54,18 +54,6 @@
 
   const relative = (row) => row.difference === null || !row.published ? null : row.difference / Math.abs(row.published);
 
-  /** The cell of a row; the view has its place in the paper, not all keys of a cell. */
-  function cellOf(row) {
-    const interval = (cell) => Number(/interval-(\d+)/.exec(cell.setting)?.[1] ?? 0) || null;
-    return stp.core().cells.find((cell) => ["dimension", "model", "trained_on", "tested_on", "subset"].every(
-      (key) => cell[key] === row[key]) && cell.variant === "default" && cell.train_subset === "all"
-      && interval(cell) === row.frame_interval);
-  }
-
-  const title = (row) => cellOf(row)?.tested ?? row.tested;
-
-  function ours(row) {
-    const cell = cellOf(row);
-    return cell ? stp.value(number(row.value), cell, row) : number(row.value);
-  }
+  /** Our value, which opens where it comes from: the first of several seeds. */
+  const ours = (row) => stp.value(number(row.value), stp.cellsOf(row)[0], row);
 })();
