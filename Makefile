@@ -24,11 +24,13 @@ sample: setup
 
 # Tests on Slurm first and alone: their scenarios have to hit moments. The others by file: what the
 # tests of a file share, such as a finished workflow, is made once; in the order of tests/conftest.py,
-# not by how many tests a file has, since files of few tests take longest.
+# not by how many tests a file has, since files of few tests take longest. Both run, whatever fails.
 test: setup
-	$(BIN)/python -m pytest tests/slurm
+	@status=0; set -x; \
+	$(BIN)/python -m pytest tests/slurm || status=1; \
 	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS) --dist loadfile \
-	    --no-loadscope-reorder
+	    --no-loadscope-reorder || status=1; \
+	exit $$status
 
 lint: setup
 	$(BIN)/ruff check .

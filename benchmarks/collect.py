@@ -271,6 +271,7 @@ def artefacts(store: Path, key: dict[str, Any], random: np.random.Generator) -> 
         "official_paper_protocol": False,
         "comparable": False,
         "leaky": False,
+        "best_of": 1,
         **{part: str(store / folder) for part, folder in folders.items()},
     }
 

@@ -263,6 +263,7 @@ class _Entries:
             "official_paper_protocol": papers and verified and official,
             "comparable": papers and verified,
             "leaky": release.leaky,
+            "best_of": 1,
             "subset_note": release.note,
             "data": folder(made.data),
             "model": folder(made.model) if made.model else None,
@@ -271,7 +272,8 @@ class _Entries:
         }
         samples, statistic = plan.members(cell)
         if samples > 1:
-            entry |= {"samples": samples, "statistic": statistic}
+            best_of = samples if statistic == "best_of_members" else 1
+            entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
         if made.keep is not None:
             entry |= {"kept": made.keep}
         if plan.recipes.is_of_people(cell.tested_on):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stp.collect.layout import ALIKE
 from stp.collect.query import answer
 from stp.errors import StpError, nearest
 from stp.exits import NothingFoundError
@@ -35,7 +36,7 @@ LEFT JOIN leaderboard l
     ON {" AND ".join(f"l.{key} = o.{key}" for key in CELL_KEYS if key != "seed")}
     AND l.convention = o.convention AND l.variable IS NOT DISTINCT FROM o.variable
     AND l.level IS NOT DISTINCT FROM o.level AND l.threshold IS NOT DISTINCT FROM o.threshold
-    AND l.source = o.source AND l.scale = o.scale AND l.leaky = o.leaky
+    AND {" AND ".join(f"l.{name} = o.{name}" for name in ALIKE)}
 WHERE {" AND ".join(f"o.{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS)}
 ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
     o.threshold NULLS FIRST"""

@@ -44,10 +44,19 @@ _SOURCE = (
         "paper's and these very files, though not official, are what its numbers were made from.",
     ),
     ("leaky", "BOOLEAN", "True if test samples overlap with training data."),
+    (
+        "best_of",
+        "BIGINT",
+        "Forecasts of each test clip of which the best is scored: 1 unless the statistic is "
+        "best_of_members. It gets better with their number.",
+    ),
 )
 
 ABOUT = tuple(name for name, *_ in _SOURCE)
 """What rows of scores say of the cell besides its key."""
+
+ALIKE = ("source", "scale", "leaky", "best_of")
+"""What models that are ranked together share besides the evaluation."""
 
 SCORES_COMMENT = (
     "One row per cell, convention, variable, level, threshold, lead time and statistic."
@@ -345,7 +354,7 @@ _CONVENTION_COLUMNS = (
     ("level", "DOUBLE", "Pressure level in hPa; NULL if there is none."),
     ("threshold", "DOUBLE", "Threshold of an event metric; NULL if there is none."),
 )
-_ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ("source", "scale", "leaky"))
+_ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ALIKE)
 
 RANKS = Table(
     "ranks",

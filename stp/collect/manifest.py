@@ -10,8 +10,11 @@ from stp.receipts import require_receipt
 from stp.score.options import CELL_KEYS
 from stp.setting import case_name, people_case, setting_of, split_threshold
 
-WHOSE = ("source", "release", "protocol", "official_paper_protocol", "comparable", "leaky")
-"""What every cell says of its bytes."""
+WHOSE = (
+    *("source", "release", "protocol", "official_paper_protocol", "comparable", "leaky"),
+    "best_of",
+)
+"""What every cell says of its bytes, and of how many forecasts the best is scored."""
 NEEDED = (
     "dimension",
     "scale",

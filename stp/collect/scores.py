@@ -35,6 +35,7 @@ COLLECTED = pa.schema(
         pa.field("official_paper_protocol", pa.bool_()),
         pa.field("comparable", pa.bool_()),
         pa.field("leaky", pa.bool_()),
+        pa.field("best_of", pa.int64()),
         pa.field("scores_fingerprint", pa.string()),
     ]
 )

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.layout import EVALUATION
+from stp.collect.layout import ALIKE, EVALUATION
 from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
 from stp.collect.scores import read_parquet
 from stp.disk import beside
@@ -125,7 +125,10 @@ def standings(
 def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
     groups: dict[tuple[Any, ...], list[Cell]] = {}
     for cell in plan["cells"]:
-        alike = (*(cell["key"][name] for name in EVALUATION), cell["source"], cell["leaky"])
+        alike = (
+            *(cell["key"][name] for name in EVALUATION),
+            *(cell[name] for name in ALIKE if name != "scale"),
+        )
         groups.setdefault(alike, []).append(cell)
     directions = {
         name: [about.get("higher_is_better"), about.get("best_at")]
@@ -134,7 +137,8 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
     for cells in groups.values():
         first = cells[0]
         about = {name: first["key"][name] for name in EVALUATION}
-        about |= {"source": first["source"], "scale": plan["scale"], "leaky": first["leaky"]}
+        about |= {name: first[name] for name in ALIKE if name != "scale"}
+        about["scale"] = plan["scale"]
         made_of = [
             [cell["key"], *(Path(cell[kind]).name for kind in _ARTEFACTS if cell.get(kind))]
             for cell in cells

@@ -7,6 +7,7 @@ from typing import Any
 
 from stp.collect.cell import Json, lineage
 from stp.collect.cell import rows as ask
+from stp.collect.layout import ALIKE
 from stp.errors import StpError
 from stp.exits import NothingFoundError
 from stp.score.options import CELL_KEYS
@@ -46,10 +47,10 @@ WITH values AS (
         'of ' || l.seeds || ' seeds' AS remark
     FROM leaderboard l JOIN (
         SELECT
-            {", ".join(_CASE)}, source, scale, leaky, any_value(protocol) AS protocol,
+            {", ".join(_CASE)}, {", ".join(ALIKE)}, any_value(protocol) AS protocol,
             list(scores_fingerprint ORDER BY seed) AS scores
         FROM cells GROUP BY ALL
-    ) c USING ({", ".join(_CASE)}, source, scale, leaky)
+    ) c USING ({", ".join(_CASE)}, {", ".join(ALIKE)})
     WHERE l.seeds > 1
     UNION ALL BY NAME
     SELECT

@@ -25,6 +25,7 @@ class View(NamedTuple):
 _KEYS = ", ".join(CELL_KEYS)
 _CASE = ", ".join(EVALUATION)
 _PART = "convention, variable, level, threshold"
+_ALIKE = ", ".join(layout.ALIKE)
 Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
@@ -50,8 +51,7 @@ SELECT
     coalesce(
         max(reason) FILTER (WHERE statistic = 'mean'), max(reason)
     ) AS reason,
-    source, release, scale, protocol, official_paper_protocol, comparable, leaky,
-    scores_fingerprint
+    {", ".join(layout.ABOUT)}, scores_fingerprint
 FROM scores
 WHERE lead IS {where}
 GROUP BY ALL"""
@@ -92,11 +92,12 @@ BY_LEAD = View(
 LEADERBOARD = View(
     "leaderboard",
     "One row per model and evaluation, in every convention: seeds together, with the rank among "
-    "the models that were evaluated alike (same bytes and scale, all or none on a leaky split).",
+    "the models that were evaluated alike (same bytes and scale, all or none on a leaky split, the "
+    "best of equally many forecasts).",
     f"""
 WITH runs AS (
     SELECT
-        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        {_CASE}, model, variant, metric, {_PART}, {_ALIKE},
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
         CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
         count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
@@ -126,7 +127,7 @@ SELECT
         alike ORDER BY badness NULLS LAST, model
     ) END AS best_value
 FROM directed
-WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, source, scale, leaky)""",
+WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, {_ALIKE})""",
     {
         **_STATED,
         "value": "Mean over seeds; NULL if one of them has none.",
@@ -146,7 +147,7 @@ SEED_VARIANCE = View(
     f"""
 WITH runs AS (
     SELECT
-        {_CASE}, model, variant, metric, {_PART}, source, scale, leaky,
+        {_CASE}, model, variant, metric, {_PART}, {_ALIKE},
         count(DISTINCT seed) AS seeds,
         avg(value ORDER BY seed) AS mean, stddev_samp(value ORDER BY seed) AS sd,
         min(value) AS min, max(value) AS max,
@@ -466,7 +467,7 @@ CONVENTION_EFFECTS = View(
 SELECT
     {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
     a.convention, b.convention AS other, a.variable, a.level, a.threshold,
-    a.source, a.scale, a.leaky, count(*) AS models,
+    {", ".join(f"a.{name}" for name in layout.ALIKE)}, count(*) AS models,
     corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
     max(abs(a.rank - b.rank)) AS largest_move,
     count(*) FILTER (WHERE a.rank <> b.rank) AS moved,
@@ -480,7 +481,7 @@ JOIN leaderboard b
     AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
     AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
     AND a.threshold IS NOT DISTINCT FROM b.threshold
-    AND a.source = b.source AND a.scale = b.scale AND a.leaky = b.leaky
+    AND {" AND ".join(f"a.{name} = b.{name}" for name in layout.ALIKE)}
 WHERE a.rank IS NOT NULL AND b.rank IS NOT NULL
 GROUP BY ALL""",
     {

@@ -32,7 +32,7 @@ from stp.score.options import CELL_KEYS
 CELL_COLUMNS = (
     *CELL_KEYS,
     *("tested", "source", "release", "scale", "protocol"),
-    *("official_paper_protocol", "comparable", "leaky"),
+    *("official_paper_protocol", "comparable", "leaky", "best_of"),
     *("subset_note", "external", "samples", "statistic"),
     *(f"{part}_fingerprint" for part in lineage.PARTS),
 )

@@ -38,7 +38,7 @@ COLUMNS = {
     **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
     **{"source": _TEXT, "release": _TEXT, "scale": _TEXT, "protocol": _TEXT},
     **{"official_paper_protocol": _TRUTH, "comparable": _TRUTH, "leaky": _TRUTH},
-    "scores_fingerprint": _TEXT,
+    **{"best_of": _WHOLE, "scores_fingerprint": _TEXT},
 }
 """Columns of scores.parquet, in their order."""
 _PLACE = (*CELL_KEYS, "convention", "variable", "level", "threshold", "lead", "source", "scale")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stp import config as configuration
+from stp.collect.layout import ABOUT, ALIKE
 from stp.collect.trace import ask
 from stp.errors import StpError, nearest
 from stp.export.lineage import Lineage, lineage, sql_without_paths
@@ -20,8 +21,7 @@ SCORES = f"""
 SELECT
     {_KEYS}, metric, convention, variable, level, threshold, lead,
     value, ci95_low, ci95_high, n, clusters, {sql_without_paths("reason")} AS reason,
-    source, release, scale, protocol, official_paper_protocol, comparable, leaky,
-    scores_fingerprint
+    {", ".join(ABOUT)}, scores_fingerprint
 FROM (FROM overall UNION ALL BY NAME FROM by_lead)
 WHERE model = $1
 ORDER BY ALL"""
@@ -45,7 +45,7 @@ ends AS (
 SELECT
     l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
     l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
-    l.source, l.scale, t.protocol, l.comparable, l.leaky,
+    l.source, l.scale, t.protocol, l.comparable, l.leaky, l.best_of,
     d.published, d.difference, {sql_without_paths("l.reason")} AS reason
 FROM leaderboard l
 JOIN titles t ON {_ON_CASE.replace("o.", "t.")}
@@ -61,7 +61,7 @@ LEFT JOIN ranks r
     ON {_ON_CASE.replace("o.", "r.")} AND l.model = r.model AND l.convention = r.convention
     AND l.variable IS NOT DISTINCT FROM r.variable AND l.level IS NOT DISTINCT FROM r.level
     AND l.threshold IS NOT DISTINCT FROM r.threshold
-    AND l.source = r.source AND l.scale = r.scale AND l.leaky = r.leaky
+    AND {" AND ".join(f"l.{name} = r.{name}" for name in ALIKE)}
 LEFT JOIN deltas d
     ON {_ON_CASE.replace("o.", "d.")} AND l.model = d.model
     AND d.metric = concat_ws(' ', p.variable, p.metric)

@@ -39,6 +39,7 @@ COLUMNS = (
     "source",
     "scale",
     "leaky",
+    "best_of",
     "models",
     "relative_difference",
     "rank_correlation",
@@ -68,11 +69,11 @@ LEFT JOIN conventions a ON a.convention = e.convention
 LEFT JOIN conventions b ON b.convention = e.other
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on, e.train_subset,
-    e.subset, e.setting, e.suite, e.source, e.leaky, e.variable, e.level, e.threshold
+    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold
 """
 _TESTS = """
 SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, convention, variable,
-    level, threshold, source, leaky, model, other, better
+    level, threshold, source, leaky, best_of, model, other, better
 FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
@@ -147,6 +148,7 @@ _TESTED = (
     "threshold",
     "source",
     "leaky",
+    "best_of",
     "convention",
 )
 
@@ -275,8 +277,10 @@ def _section(metric: str, rows: Rows) -> Section:
     several_models = [row["models"] for row in rows]
     made: list[list[str | Item]] = []
     for (one, other), of_pair in _grouped(rows, "convention", "other"):
-        for (dataset, source, leaky), its in _grouped(of_pair, "dataset", "source", "leaky"):
+        alike = _grouped(of_pair, "dataset", "source", "leaky", "best_of")
+        for (dataset, source, leaky, best_of), its in alike:
             bytes_ = f"{source}, LEAKY SPLIT" if leaky else source
+            bytes_ += f", best of {best_of}" if best_of > 1 else ""
             pair = f"{_choice(one)} → {_choice(other)}"
             most = str(max(row["largest_move"] for row in its))
             made.append([pair, dataset, bytes_, *_effects(its), most])

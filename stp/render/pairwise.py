@@ -135,7 +135,7 @@ def compare(
     if not found:
         raise NothingFoundError(
             f"{a} and {b} have no values of the same column and case",
-            expected="two models that were evaluated alike",
+            expected="two models that were evaluated alike, the best of equally many forecasts",
             remedy="`stp query 'FROM coverage'` shows what there is",
         )
     known = _Known.read(results / "results.duckdb", a, b)
@@ -271,7 +271,9 @@ def _pairs(scores: Scores, a: str, b: str, on: str | None) -> Iterable[tuple[Pai
         if on is not None and on not in (case, lines[0].cells[0]["key"]["tested_on"]):
             continue
         for first in (line for line in lines if _model(line) == a):
-            for second in (line for line in lines if _model(line) == b):
+            # The best of more forecasts is better by itself.
+            equal = (ln for ln in lines if ln.cells[0]["best_of"] == first.cells[0]["best_of"])
+            for second in (line for line in equal if _model(line) == b):
                 for column, one in first.row.entries.items():
                     other = second.row.entries.get(column)
                     if other is None or one.value is None or other.value is None:

@@ -73,7 +73,7 @@ def league_of(row: Row, entry: Entry) -> tuple[object, ...]:
     of the clips: only those at equal numbers are rivals.
     """
     first = row.cells[0] if row.cells else {}
-    best_of = first.get("samples", 1) if first.get("statistic") == "best_of_members" else None
+    best_of = first.get("best_of", 1)
     clips = entry.n if is_set_distance(entry) else None
     return row.comparable, row.source, row.leaky, best_of, clips, entry.convention
 

@@ -20,7 +20,7 @@ JOIN (
 ) c USING (dimension, suite, trained_on, train_subset, tested_on, subset, setting)
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.variable, e.level,
-    e.threshold, e.source, e.scale, e.leaky"""
+    e.threshold, e.source, e.scale, e.leaky, e.best_of"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:

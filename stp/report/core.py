@@ -12,7 +12,7 @@ from stp.score.options import CELL_KEYS
 CELLS = f"""
 SELECT
     {", ".join(CELL_KEYS)}, tested, case_name, source, release, scale, protocol,
-    official_paper_protocol, comparable, leaky, subset_note, external, samples, statistic,
+    official_paper_protocol, comparable, leaky, best_of, subset_note, external, samples, statistic,
     scores_fingerprint, perceptual_fingerprint
 FROM cells ORDER BY rowid"""
 

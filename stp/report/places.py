@@ -8,11 +8,12 @@ from typing import Any
 
 import duckdb
 
+from stp.collect import layout
 from stp.collect.layout import EVALUATION
 from stp.report.columns import Columnar, asked, by_columns
 from stp.score.options import CELL_KEYS
 
-ALIKE = (*EVALUATION, "source", "scale", "leaky")
+ALIKE = (*EVALUATION, *layout.ALIKE)
 """Models are ranked among those that share these; see the view leaderboard."""
 PART = ("convention", "variable", "level", "threshold")
 

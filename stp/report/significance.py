@@ -5,6 +5,7 @@ from typing import Any
 
 import duckdb
 
+from stp.collect.layout import ALIKE
 from stp.report.columns import Columnar, asked, by_columns
 from stp.report.numbered import IN_TABLES, PART
 
@@ -34,13 +35,13 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         "complete": complete,
         "comparisons": _short(
             database,
-            f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, other, other_variant, "
+            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, model, variant, other, other_variant, "
             "difference, ci95_low, ci95_high, p, p_corrected, better, detectable, clusters, reason "
             f"FROM comparisons s WHERE {which} ORDER BY rowid",
         ),
         "ranks": _short(
             database,
-            f"SELECT {WHERE}, source, scale, leaky, {PART}, model, variant, rank, rank_low, "
+            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, model, variant, rank, rank_low, "
             "rank_high, best_share, models, clusters, reason "
             f"FROM ranks s WHERE {which} ORDER BY rowid",
         ),

@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from stp.collect.layout import ALIKE
 from stp.errors import StpError
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.spectra import mean_spectra
@@ -18,7 +19,8 @@ DIGITS = 5
 WITH_SPECTRA = f"""
 WITH {NUMBERED}
 SELECT
-    {", ".join(f"n.{key}" for key in CELL_KEYS if key != "seed")}, n.source, n.scale, n.leaky,
+    {", ".join(f"n.{key}" for key in CELL_KEYS if key != "seed")},
+    {", ".join(f"n.{name}" for name in ALIKE)},
     list(n.seed ORDER BY n.cell) AS seeds, list(n.scores_folder ORDER BY n.cell) AS folders,
     list(n.cell ORDER BY n.cell) AS cells
 FROM numbered n

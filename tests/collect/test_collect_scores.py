@@ -38,7 +38,7 @@ def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
     assert rows["lead"].to_pylist() == [1, 2, None]
     assert rows["value"].to_pylist() == [0.5, 0.7, 0.6]
     first = rows.slice(0, 1).to_pylist()[0]
-    about = {name: first[name] for name in COLLECTED.names[-8:]}
+    about = {name: first[name] for name in COLLECTED.names[-9:]}
     assert about == {
         "source": "synthetic",
         "release": "digits",
@@ -47,6 +47,7 @@ def test_rows_carry_source_scale_and_fingerprint(store: SmallStore) -> None:
         "official_paper_protocol": False,
         "comparable": False,
         "leaky": False,
+        "best_of": 1,
         "scores_fingerprint": "a000000000000000",
     }
 

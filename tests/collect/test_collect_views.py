@@ -95,6 +95,22 @@ def test_made_up_and_official_bytes_are_never_ranked_together(store: SmallStore)
     assert sorted(ranks) == [("official", 1, 1), ("synthetic", 1, 1)]
 
 
+def test_the_best_of_many_forecasts_is_ranked_apart(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", ssim(0.7))
+    store.add("climatology", "moving_mnist", ssim(0.8))
+    store.add("mcvd", "moving_mnist", ssim(0.9), seed=0, best_of=10)
+    ask = built(store)
+    of_ssim = "WHERE convention = 'ssim.range2'"
+    found = ask(f"SELECT model, best_of, rank, ranked FROM leaderboard {of_ssim} ORDER BY model")
+    assert found == [("climatology", 1, 1, 2), ("mcvd", 10, 1, 1), ("persistence", 1, 2, 2)]
+    assert ask(f"SELECT model, rank, models FROM ranks {of_ssim} ORDER BY model") == [
+        ("climatology", 1, 2), ("mcvd", 1, 1), ("persistence", 2, 2),
+    ]  # fmt: skip
+    assert ask(f"SELECT model, other FROM comparisons {of_ssim}") == [
+        ("climatology", "persistence")
+    ]
+
+
 def test_differences_to_printed_values_need_the_papers_bytes(store: SmallStore) -> None:
     store.add("convlstm", "moving_mnist", ssim(0.9300), seed=1, official=True)
     store.add("simvpv2", "moving_mnist", ssim(0.5), seed=1)

@@ -200,7 +200,7 @@ def edit_manifest(bundle: Path, **keys) -> None:
         (lambda b: (b / MANIFEST).unlink(), "has no MANIFEST.json"),
         (lambda b: (b / MANIFEST).write_text("{"), "MANIFEST.json is damaged"),
         (lambda b: edit_manifest(b, files={}), "does not list README.md"),
-        (lambda b: edit_manifest(b, version=2), "is of version 2 of its format"),
+        (lambda b: edit_manifest(b, version=1), "is of version 1 of its format"),
         (lambda b: edit_manifest(b, format="other"), "is a 'other'"),
         (lambda b: edit_manifest(b, rows=7), "has 8 rows, scores.csv 8"),
         (

@@ -80,6 +80,7 @@ def cell(dataset: str, model: str, root: Path) -> dict[str, Any]:
         "official_paper_protocol": False,
         "comparable": False,
         "leaky": False,
+        "best_of": 1,
         "data": str(root / "data"),
         "predictions": str(root / "predictions"),
         "scores": str(root / "scores"),

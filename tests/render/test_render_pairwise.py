@@ -134,6 +134,16 @@ def test_without_sums_there_is_a_reason_and_no_p(results: Path, tmp_path: Path) 
     assert pair.p is None and "no sums over clusters" in pair.reason
 
 
+def test_the_best_of_many_forecasts_is_not_compared_with_one(tmp_path: Path) -> None:
+    store = SmallStore(tmp_path)
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.7}})
+    store.add("mcvd", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0, best_of=10)
+    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
+    with pytest.raises(StpError, match="no values of the same column and case") as error:
+        compare(tmp_path, "persistence", "mcvd")
+    assert "best of equally many forecasts" in str(error.value)
+
+
 def test_nothing_collected_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(StpError, match="nothing has been collected") as error:
         compare(tmp_path, "persistence", "convlstm")

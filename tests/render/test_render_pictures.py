@@ -104,6 +104,7 @@ class PictureStore:
                 "official_paper_protocol": False,
                 "comparable": False,
                 "leaky": False,
+                "best_of": 1,
                 "data": str(self.data),
                 "predictions": None if streamed else str(predictions),
                 "scores": str(scores),

@@ -289,7 +289,7 @@ def test_the_worse_of_two_is_not_distinguished() -> None:
 
 def test_only_what_may_be_compared_is_ranked_together() -> None:
     """A distance of fewer clips is larger by itself; the best of many samples is better."""
-    many = {"samples": 10, "statistic": "best_of_members"}
+    many = {"samples": 10, "statistic": "best_of_members", "best_of": 10}
     mean = {"samples": 10, "statistic": "mean_of_members"}
     both = {"FVD": entry("fvd.predicted_only", 5.0), "MSE": entry("mse.pixel_mean", 0.5)}
     fewer = {**both, "FVD": entry("fvd.predicted_only", 7.0, n=9)}

@@ -391,7 +391,7 @@ def test_samples_of_a_clip_are_told(store: SmallStore) -> None:
     single = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
     best = store.add("mcvd", "enso", {"rmse.per_frame": {"mean": 0.5}}, seed=0)
     mean = store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.75}}, seed=0)
-    best |= {"samples": 10, "statistic": "best_of_members"}
+    best |= {"samples": 10, "statistic": "best_of_members", "best_of": 10}
     mean |= {"samples": 5, "statistic": "mean_of_members"}
     assert "samples" not in single
     folder = render(store)

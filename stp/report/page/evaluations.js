@@ -3,7 +3,7 @@
 // conventions that have values of their own, directions, and how a model is drawn.
 const evaluations = (() => {
   const KEYS = ["suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting",
-    "source", "scale", "leaky"];
+    "source", "scale", "leaky", "best_of"];
   const ORDER = ["short_term", "long_term", "generalization", "robustness"];
   const keyOf = (row) => KEYS.map((key) => row[key]).join("|");
   const words = (text) => text.replace(/_/g, " ");
@@ -24,12 +24,12 @@ const evaluations = (() => {
     });
     const taken = new Set();
     for (const one of made.values()) {
-      const {case_name: name, tested, train_subset: part, setting, source, leaky} = one.first;
+      const {case_name: name, tested, train_subset: part, setting, source, leaky, best_of: best} = one.first;
       one.id = name;
       one.label = tested + (part === "all" ? "" : `, trained on ${words(part)}`);
       if (taken.has(`${one.dimension}/${name}`)) {
-        one.id = `${name}.${setting}.${source}${leaky ? ".leaky" : ""}`;
-        one.label += ` (${setting}, ${source}${leaky ? ", leaky" : ""})`;
+        one.id = `${name}.${setting}.${source}${leaky ? ".leaky" : ""}${best > 1 ? `.best-${best}` : ""}`;
+        one.label += ` (${setting}, ${source}${leaky ? ", leaky" : ""}${best > 1 ? `, best of ${best}` : ""})`;
       }
       taken.add(`${one.dimension}/${one.id}`);
     }

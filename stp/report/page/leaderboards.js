@@ -30,7 +30,9 @@
       // The same test on other bytes, over another horizon, ...: what differs is said.
       const differing = alikeKeys.filter((key) => new Set(alike.map((one) => one[key])).size > 1);
       for (const one of alike) {
-        const what = differing.map((key) => key === "leaky" ? (one.leaky ? "leaky" : "not leaky") : one[key]);
+        const said = {leaky: one.leaky ? "leaky" : "not leaky",
+          best_of: one.best_of > 1 ? `best of ${one.best_of}` : "single forecasts, or their mean"};
+        const what = differing.map((key) => said[key] ?? one[key]);
         one.key += `:${what.join(":")}`;
         one.tested += ` (${what.join(", ")})`;
       }
@@ -47,7 +49,7 @@
   }
 
   const alikeKeys = ["suite", "trained_on", "train_subset", "tested_on", "subset", "setting", "source",
-    "scale", "leaky"];
+    "scale", "leaky", "best_of"];
   const wordOf = (row) => ["dimension", ...alikeKeys].map((key) => row[key]).join("|");
   const named = (word) => word.replace(/_/g, " ");
   const all = (title, values) => [["", title], ...[...new Set(values)].map((v) => [v, named(v)])];
