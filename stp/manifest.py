@@ -298,7 +298,8 @@ class _Entries:
 
 def _model_facts(model: Model) -> Json:
     """What the results say about a model besides its name."""
-    return model.model_dump(mode="json", include={"reference", "fit"})
+    facts: Json = model.model_dump(mode="json", include={"reference", "fit"})
+    return facts | {"training": model.training or None}
 
 
 def _dataset_facts(dataset: Dataset) -> Json:

@@ -241,8 +241,10 @@ MODELS = Table(
         (
             "fit",
             "VARCHAR",
-            "none (nothing to learn), closed_form, sgd, calibrate, or external (made elsewhere).",
+            "none (nothing to learn here), closed_form, sgd, calibrate, or external (made "
+            "elsewhere).",
         ),
+        ("training", "VARCHAR", "How others trained it, if they did; else NULL."),
     ),
 )
 

@@ -25,9 +25,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         results: the folder it lies in.
     """
     named = database.execute(
-        # What was calibrated has no seed, and is no baseline all the same.
+        # What was calibrated, or trained by others, has no seed, and is no baseline all the same.
         "SELECT model, bool_and(seed IS NULL) AND model NOT IN (SELECT model FROM models WHERE "
-        "fit = 'calibrate') FROM cells GROUP BY model ORDER BY min(rowid)"
+        "fit = 'calibrate' OR training IS NOT NULL) FROM cells GROUP BY model ORDER BY min(rowid)"
     ).fetchall()
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {

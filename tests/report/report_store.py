@@ -34,7 +34,7 @@ def make_store(folder: Path) -> Path:
     store.manifest["models"] = {
         "persistence": {"fit": "none", "reference": "the last frame, repeated"},
         "convlstm": {"fit": "sgd", "reference": "Shi et al., 2015"},
-        "simvpv2": {"fit": "sgd", "reference": "Tan et al., 2022"},
+        "simvpv2": {"fit": "none", "reference": "Tan et al., 2022", "training": "by others"},
     }
     store.manifest["datasets"] = {
         "moving_mnist": {"domain": "motion", "shape": [1, 64, 64], "units": "1"},

@@ -248,7 +248,7 @@ def test_a_leaderboard_ranks_and_says_how_sure_it_is(browser: Browser, database:
     )
     first = dict(zip(heads, shown[0], strict=True))
     assert first["Best in"] == "100 %" and first["Rank, 95\u00a0%"] == "1"
-    assert first["Against the best"] == "the best" and first["Printed"] == "0.9290"
+    assert first["Against the best"] == "the best" and first["Printed"] == "0.929"
     assert float(first["Difference"].replace("−", "-")) == pytest.approx(
         means["convlstm"] - 0.929, rel=1e-2
     )
@@ -289,7 +289,7 @@ def test_the_papers_table_marks_the_best_and_shows_what_is_printed(browser: Brow
         "[...row.cells].map((cell) => cell.innerText))"
     )
     (best,) = [row for row in rows if "★" in row[1]]
-    assert best[0] == "ConvLSTM" and "0.9290" in best[1]
+    assert best[0] == "ConvLSTM" and "0.929" in best[1]
     assert all(row[2].startswith("none") for row in rows)
     assert "metric not available yet" in text(browser, "ol.note")
 

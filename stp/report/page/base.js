@@ -55,8 +55,11 @@ const stp = (() => {
   const modelTitle = (model) => core().models.get(model)?.title ?? model;
   const datasetTitle = (dataset) => core().datasets.get(dataset)?.title ?? dataset;
 
-  /** Whether nothing is trained by gradient descent for it: persistence, climatology. */
-  const isBaseline = (model) => ["none", "closed_form"].includes(core().models.get(model)?.fit);
+  /** Whether nobody trained it by gradient descent: persistence, climatology. */
+  const isBaseline = (model) => {
+    const {fit, training} = core().models.get(model) ?? {};
+    return ["none", "closed_form"].includes(fit) && !training;
+  };
 
   /** An arrow that points to better values. */
   function direction(convention) {

@@ -167,8 +167,8 @@
         {key: "worse", title: "Against the best", value: (row) => row === winner ? -1 : row.p,
           about: "Paired bootstrap over clusters, corrected (Holm) over all pairs of models",
           cell: (row) => againstBest(row, winner)},
-        some("published") ? {key: "published", title: "Printed", numeric: true,
-          about: "Value in the paper"} : null,
+        some("published") ? {key: "published", title: "Printed", numeric: true, about: "Value in the paper",
+          cell: (row) => row.published === null ? "–" : String(row.published)} : null,
         some("published") ? {key: "difference", title: "Difference", numeric: true,
           about: "Ours minus printed, where they may be compared",
           cell: (row) => row.published === null ? "–" : row.difference === null ? "not comparable"
@@ -266,6 +266,6 @@
     const shown = valueCell(evaluation, part, row);
     return h("span", {}, row.rank === 1 ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,
       row.published === null ? null
-        : h("small", {class: "note printed"}, h("span", {class: "hidden"}, "printed "), number(row.published)));
+        : h("small", {class: "note printed"}, h("span", {class: "hidden"}, "printed "), String(row.published)));
   }
 })();

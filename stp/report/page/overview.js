@@ -67,7 +67,7 @@
       [number(cells.length), "cells", "a model, trained and tested on something, with a seed"],
       [number(count(cells.map((c) => c.model))), "models",
         `${[...stp.core().models.keys()].filter(stp.isBaseline).length} of them baselines`],
-      [number(tested), "evaluations", `of ${count(cells.map((c) => c.tested_on))} datasets`],
+      [number(tested), "evaluations", `of ${stp.count(count(cells.map((c) => c.tested_on)), "dataset")}`],
       [grouped(about.scores), "scores", "with intervals and lead times"],
       [number(missing.length), missing.length === 1 ? "cell without scores" : "cells without scores",
         missing.length ? `${failed || "none"} failed, ${missing.length - failed} not run yet, or running`
