@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,18 @@ def raw_mirror() -> Path:
     if not (folder / "MANIFEST.tsv").is_file():
         pytest.fail(f"STP_RAW_MIRROR={value} has no MANIFEST.tsv")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settings_are_left_alone() -> Iterator[None]:
+    """What a module sets in the environment, it takes back: the next one may be any other."""
+
+    def settings() -> dict[str, str]:
+        return {name: value for name, value in os.environ.items() if name.startswith("STP_")}
+
+    before = settings()
+    yield
+    assert settings() == before
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

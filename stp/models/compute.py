@@ -72,11 +72,13 @@ def settle(wanted: str, threads: int, precision: str) -> Iterator[Compute]:
     use_gpu = wanted == "cuda" or (wanted == "auto" and torch.cuda.is_available())
     device = torch.device("cuda" if use_gpu else "cpu")
     compute = Compute(device, threads, precision, *_precision(device, precision))
-    before = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    before = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     # Needed by deterministic matrix products on a GPU; read when CUDA starts.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True)
+    # As `use_deterministic_algorithms`, which tells the compiler too: importing that takes as long
+    # as importing torch, and few trainings compile (they tell it themselves).
+    torch.set_deterministic_debug_mode("error")
     # This debugging aid of deterministic mode writes every new tensor twice.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.allow_tf32 = False  # float32 shall mean float32
@@ -94,7 +96,7 @@ def settle(wanted: str, threads: int, precision: str) -> Iterator[Compute]:
         ) from error
     finally:
         torch.set_num_threads(before[0])
-        torch.use_deterministic_algorithms(before[1])
+        torch.set_deterministic_debug_mode(before[1])
 
 
 def _precision(device: torch.device, requested: str) -> tuple[str, str]:

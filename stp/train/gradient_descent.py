@@ -141,6 +141,8 @@ class GradientDescent:
         if job.runtime.get("recompute"):
             self.model.recompute = True  # type: ignore[assignment]
         if options.compiled:
+            # The compiler, too; see stp.models.compute.settle.
+            torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
             _compile(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()

@@ -22,7 +22,7 @@ def prepared(tmp_path_factory):
         world.prepare(world.plan(), "dots", "field")
         for name in ("dots", "field"):
             world.export(name, folder / f"windows-{name}", kind="npz", with_truth=True)
-        yield world
+    return world
 
 
 @pytest.fixture

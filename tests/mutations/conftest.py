@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def nothing_at_hand() -> Iterator[None]:
     """Without weights of networks that measure, whose scores would be a second job of each cell."""
     with pytest.MonkeyPatch.context() as patch:
