@@ -108,7 +108,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         return final
 
 
-def _imported(core: str) -> ModuleType:
+def imported(core: str) -> ModuleType:
     """Import a core, with torch: a million objects that live as long as the process. The garbage
     collector looks at none of them, neither meanwhile nor when the process ends: a job starts in
     three quarters of the time."""
@@ -142,7 +142,7 @@ def _make(
     store.remove_leftovers(final)
     temporary = store.temporary_folder(final)
     try:
-        core = _imported(core_name(artefact))
+        core = imported(core_name(artefact))
         bytecode.refuse_stale(artefact.code.modules)
         job = Job(
             recipe=canonical_recipe(artefact),
