@@ -1,5 +1,8 @@
 """Units, devices and precision."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -37,6 +40,17 @@ def test_threads_and_determinism_hold_inside_only():
         assert torch.are_deterministic_algorithms_enabled()
     assert torch.get_num_threads() == before
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_no_compiler_is_imported_to_compute_reproducibly():
+    """Importing it takes as long as importing torch, and every prediction would."""
+    program = (
+        "import sys, torch; from stp.models.compute import settle\n"
+        "with settle('cpu', 1, 'float32'):\n"
+        "    assert torch.are_deterministic_algorithms_enabled()\n"
+        "assert 'torch._inductor' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 @pytest.mark.parametrize(
