@@ -43,6 +43,9 @@ def test_it_is_interrupted_goes_on_in_another_process_and_finds_the_same(people,
     path = tmp_path / "twice" / searches.Smac.TRIED
     path.write_text(path.read_text() + '[{"contact": 1')  # as a crash leaves it
     assert go_on(tmp_path / "twice", hashes=2) == whole.tried
+    assert whole == calibrate.calibrate(
+        social_force, people, None, **FIRST, folder=tmp_path / "twice"
+    )
 
 
 def go_on(folder: Path, hashes: int, trials: int | None = None) -> list[dict[str, float]]:

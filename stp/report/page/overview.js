@@ -7,7 +7,7 @@
   // What became of a cell: its sign in the grid, its class (a colour), and what it means.
   const kinds = {
     paper: ["P", "official", "official bytes, the paper's protocol: comparable with published values"],
-    papers: ["F", "sample", `${stp.papersFiles}, under its protocol: comparable with published values`],
+    files: ["F", "sample", `${stp.papersFiles}, under its protocol: comparable with published values`],
     official: ["O", "official", "official bytes, another protocol"],
     sample: ["S", "sample", "sample of real data"],
     synthetic: ["Y", "synthetic", "synthetic stand-in"],
@@ -36,7 +36,7 @@
         + "for these. What runs them:"},
   ];
 
-  const kindOf = (cell) => cell.official_paper_protocol ? "paper" : cell.comparable ? "papers"
+  const kindOf = (cell) => cell.official_paper_protocol ? "paper" : cell.comparable ? "files"
     : kinds[cell.source] ? cell.source : "own";
   const kindOfMissing = (row) => notRun.includes(row.how) ? "waiting" : "failed";
 
