@@ -86,6 +86,19 @@ class Browser:
         """Open an address; other hosts than this machine's have to be let in by `options`."""
         self._call("POST", f"{self.session}/url", {"url": address})
 
+    def tab(self, name: str | None = None) -> str:
+        """Go to a tab, or to a new one; what it is called that was in front before."""
+        before = str(self._call("GET", f"{self.session}/window"))
+        if name is None:
+            name = self._call("POST", f"{self.session}/window/new", {"type": "tab"})["handle"]
+        self._call("POST", f"{self.session}/window", {"handle": name})
+        return before
+
+    def close_tab(self, other: str) -> None:
+        """Close the tab in front, and go to another."""
+        self._call("DELETE", f"{self.session}/window")
+        self._call("POST", f"{self.session}/window", {"handle": other})
+
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript; what it returns, promises awaited."""
         body = {"script": script, "args": list(arguments)}

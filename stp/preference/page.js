@@ -39,17 +39,26 @@
     };
   }
 
+  let kept = null; // what lies in the browser, as this page knows it
+
   function load() {
     try {
-      const kept = JSON.parse(localStorage.getItem(STORAGE));
-      if (kept && kept.order.length === questions.size && kept.order.every((id) => questions.has(id))) return kept;
+      kept = localStorage.getItem(STORAGE);
+      const found = JSON.parse(kept);
+      if (found && found.order.length === questions.size && found.order.every((id) => questions.has(id))) return found;
     } catch { /* nothing, or nothing usable */ }
     return newState();
   }
 
-  function keep() {
+  // Where another window with this page has gone on since, or has deleted the answers, this one is
+  // behind: it takes over what there is, lest what it knew comes back.
+  function keep(leaving = false) {
     try {
-      localStorage.setItem(STORAGE, JSON.stringify(state));
+      if (localStorage.getItem(STORAGE) === kept) {
+        localStorage.setItem(STORAGE, kept = JSON.stringify(state));
+      } else if (!leaving) {
+        location.reload();
+      }
     } catch {
       byId("unkept").hidden = false;
     }
@@ -283,7 +292,7 @@
   });
   // At this moment the page has been what it no longer is.
   document.addEventListener("visibilitychange", () => count(document.hidden));
-  addEventListener("pagehide", () => { count(); keep(); });
+  addEventListener("pagehide", () => { count(); keep(true); });
   document.addEventListener("keydown", (event) => {
     if (byId("ask").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
     // Buttons, and radio buttons that are not chosen yet, have a use of their own for these keys.

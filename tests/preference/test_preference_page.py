@@ -52,6 +52,8 @@ def browser(window: Browser, written: Paths) -> Browser:
 
 
 def forget(browser: Browser, page: Path) -> None:
+    # The page before keeps its state as it goes: in a process of its own, maybe after the new one.
+    browser.run("addEventListener('pagehide', (event) => event.stopImmediatePropagation(), true)")
     browser.open(page)
     browser.run("window.old = true; document.getElementById('forget').click()")
     browser.wait_for("!window.old && !document.getElementById('start').hidden")
@@ -211,6 +213,37 @@ def test_a_closed_page_goes_on_where_it_was(written: Paths, key: Key, tmp_path: 
     found = read_answers([path], key, written.key)
     assert len(found.answers) == 1
     assert [rater.age for rater in found.raters.values()] == [""]
+
+
+def test_a_page_that_is_behind_brings_nothing_back(browser: Browser, written: Paths) -> None:
+    """Answers that were deleted in one tab stay deleted when another tab is used, or closed."""
+    begin(browser)
+    browser.press("2", "Enter")
+    browser.wait_for(f"{TITLE} === 'Question 2 of 12'")
+    before = browser.run(f"return {STATE}")
+    first = browser.tab()
+    browser.open(written.page)
+    browser.wait_for(READY)
+    browser.run("window.old = true")
+    browser.click("#finish")
+    browser.click("summary")
+    browser.click("#forget")
+    browser.wait_for("!window.old && !document.getElementById('start').hidden")
+    after = browser.run(f"return {STATE}")
+    assert after["rater"] != before["rater"] and not after["answers"]
+    second = browser.tab(first)
+    browser.wait_for(f"{STATE}.rater === '{after['rater']}'")
+    browser.run("window.old = true")
+    browser.press("1")  # too late: nobody has begun
+    browser.wait_for("!window.old && !document.getElementById('start').hidden")
+    assert browser.run(f"return {STATE}") == after
+    browser.tab(second)
+    begin(browser)
+    begun = browser.run(f"return {STATE}")
+    browser.tab(first)
+    browser.wait_for(f"{STATE}.begun")
+    browser.close_tab(second)
+    assert browser.run(f"return {STATE}") == begun
 
 
 def test_every_rater_has_an_order_of_their_own(browser: Browser, written: Paths) -> None:
