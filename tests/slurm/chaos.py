@@ -101,8 +101,7 @@ class Chaos:
         while self.verdict.kills.total() < kills:
             self.verdict.rounds += 1
             for model in MODELS:
-                for stage in ("models", "predictions", "scores"):
-                    self.run.forget(stage, model)
+                self.run.forget(model)
             shutil.rmtree(self.run.folder / "results", ignore_errors=True)
             self._round(kills, time.monotonic() + seconds)
             self._count()

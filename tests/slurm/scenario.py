@@ -255,13 +255,7 @@ class Scenario(Checkout):
         shutil.copytree(other.shared, self.shared, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(self.store / "state", ignore_errors=True)
         for model in models:
-            for stage in ("models", "predictions", "scores"):
-                self.forget(stage, model)
-
-    def forget(self, stage: str, model: str) -> None:
-        """Delete what a model has made in one of the stages' folders of the store."""
-        for path in list((self.store / stage).rglob(model)):
-            shutil.rmtree(path)
+            self.forget(model)
 
     def saved_logs(self, target: Path) -> None:
         """Copy what a person needs to understand a failure."""

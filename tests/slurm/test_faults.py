@@ -95,8 +95,7 @@ def out_of_memory(run: Scenario, quiet: Scenario) -> None:
 def gpu_types(run: Scenario, quiet: Scenario) -> None:
     """No fault, but another kind of site: GPU types are generic resources there."""
     run.take_all_but(quiet)
-    for stage in ("predictions", "scores"):
-        run.forget(stage, MODEL)
+    run.forget(MODEL, "predictions", "scores")
     run.configure(gpu={"request": "gres", "type": "large"}, gpus=1)
     run.start().succeed()
     (job,) = run.jobs("rule_predict_")
@@ -225,14 +224,13 @@ def damaged_artefact(run: Scenario, quiet: Scenario) -> None:
     run.take_all_but(quiet)
     (model,) = run.store.glob(f"models/*/{MODEL}/**/model.pt")
     model.write_bytes(model.read_bytes()[:1000])
-    for stage in ("predictions", "scores"):
-        run.forget(stage, MODEL)
+    run.forget(MODEL, "predictions", "scores")
     run.configure(site={"retries": 0}, gpus=0)
     driver = run.start()
     driver.fail()
     assert f"rm -r {model.parent}" in run.logs(), "the remedy is to delete this folder"
     assert str(model.parent) in driver.summary
-    run.forget("models", MODEL)
+    run.forget(MODEL, "models")
     run.start().succeed()
     assert run.same_results(quiet)
 

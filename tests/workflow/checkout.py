@@ -6,13 +6,12 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
-MEANINGS = ROOT / "stp" / "__pycache__" / "meanings.json"
-"""What `stp.fingerprint` remembers of sources by their checksums."""
 
 
 @dataclass
@@ -42,10 +41,19 @@ class Checkout:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, target, follow_symlinks=False)
-        if source == ROOT and MEANINGS.is_file():  # saves each copy's first process some seconds
-            (folder / MEANINGS.relative_to(ROOT)).parent.mkdir()
-            shutil.copy2(MEANINGS, folder / MEANINGS.relative_to(ROOT))
+        if source == ROOT:  # compiled modules, which would take each copy's first process seconds
+            for made in (ROOT / "stp").rglob("__pycache__/*"):
+                target = folder / made.relative_to(ROOT)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # another process was writing it
+                    shutil.copy2(made, target)
         return cls(folder, shared)
+
+    @classmethod
+    def beside(cls, other: "Checkout", folder: Path) -> "Checkout":
+        """Copy all files that git knows, and the store of another checkout."""
+        shutil.copytree(other.shared, folder / "shared")
+        return cls.create(folder / "checkout", folder / "shared")
 
     @property
     def store(self) -> Path:
@@ -121,3 +129,9 @@ class Checkout:
             str(path.relative_to(self.store)): (path.stat().st_mtime_ns, path.read_bytes())
             for path in self.store.rglob("artefact.json")
         }
+
+    def forget(self, model: str, *stages: str) -> None:
+        """Delete what a model has made; all of it, or in these stages' folders of the store."""
+        for stage in stages or ("models", "predictions", "scores"):
+            for path in list((self.store / stage).rglob(model)):
+                shutil.rmtree(path)

@@ -24,8 +24,10 @@ def jobs(printed: str) -> set[str]:
     }
 
 
-def test_figures_are_made_and_an_edit_of_them_makes_no_table(tmp_path: Path) -> None:
-    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+def test_figures_are_made_and_an_edit_of_them_makes_no_table(
+    tiny: Checkout, tmp_path: Path
+) -> None:
+    checkout = Checkout.beside(tiny, tmp_path)
     snakemake(checkout, "--", TABLE, ALL)
     listed = (checkout.folder / ALL).read_text().split()
     assert "results/figures/short_term/leads/moving_mnist.png" in listed

@@ -93,7 +93,8 @@ def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
 
 
 @pytest.mark.slow
-def test_a_small_scale_makes_all_of_its_tables(copy):
+def test_a_small_scale_makes_all_of_its_tables(tiny, tmp_path):
+    copy = Checkout.beside(tiny, tmp_path)
     done = copy.run(
         "snakemake", "--profile", "local", "--configfile", "tests/workflow/tiny.yaml", "--", ALL
     )

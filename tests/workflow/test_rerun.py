@@ -19,10 +19,9 @@ STAGES = ("train", "predict_short_term", "score_short_term")
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory) -> Checkout:
+def finished(tiny, tmp_path_factory) -> Checkout:
     """A checkout whose table was made."""
-    folder = tmp_path_factory.mktemp("workflow")
-    checkout = Checkout.create(folder / "first", folder / "shared")
+    checkout = Checkout.beside(tiny, tmp_path_factory.mktemp("workflow"))
     checkout.make_table()
     return checkout
 
@@ -36,8 +35,7 @@ def checkout(finished, tmp_path) -> Checkout:
 @pytest.fixture
 def private(finished, tmp_path) -> Checkout:
     """A checkout with a copy of the finished store, to really run things in."""
-    shutil.copytree(finished.shared, tmp_path / "shared")
-    checkout = Checkout.create(tmp_path / "private", tmp_path / "shared")
+    checkout = Checkout.beside(finished, tmp_path)
     checkout.make_table()
     return checkout
 
@@ -181,8 +179,10 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private):
     private.make_table()
 
 
-def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tmp_path):
-    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_path):
+    checkout = Checkout.beside(tiny, tmp_path)
+    for model in ("convlstm", "simvpv2"):
+        checkout.forget(model)
     loss = "def loss(self, clip: Tensor, step: int) -> Tensor:\n"
     checkout.edit("stp/models/simvp.py", loss, loss + "        raise ValueError('hopeless')\n")
     done = checkout.snakemake()
