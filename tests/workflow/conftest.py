@@ -12,7 +12,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Checkout:
     """A checkout whose table was made at the tiny scale, for all workers; begin with a copy."""
     base = tmp_path_factory.getbasetemp()
     folder: Path = (base if worker_id == "master" else base.parent) / "tiny"
-    with open(f"{folder}.lock", "w") as lock:
+    with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         made = Checkout(folder / "checkout", folder / "shared")
         if not folder.exists():
