@@ -13,13 +13,13 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from scipy.stats import norm
 
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.manifest import Cell, Part
@@ -39,7 +39,7 @@ CLOSE = 1e-6
 """Relative difference between a value and what its own sums give, from rounding."""
 EQUAL = 1e-12
 """Relative difference between values of a resample that are the same but for rounding."""
-POWER = float(norm.ppf(0.8) + norm.ppf(1 - LEVEL / 2))
+POWER = NormalDist().inv_cdf(0.8) + NormalDist().inv_cdf(1 - LEVEL / 2)
 """Standard errors that a difference must have to be found at this level in four of five tests (the
 normal approximation of a two-sided test's power)."""
 

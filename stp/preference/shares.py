@@ -7,10 +7,10 @@ bootstrap"; a little too wide rather than too narrow). Wilson's interval (1927) 
 answers as independent: it is the shortest that could be right.
 """
 
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
 
 from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS
 
@@ -49,7 +49,7 @@ def wilson(hits: float, answers: int) -> Interval:
     """The score interval of a proportion (Wilson 1927)."""
     if not answers:
         return Interval(None, None, "no answers")
-    z = norm.ppf(TAILS[1])
+    z = NormalDist().inv_cdf(TAILS[1])
     share = hits / answers
     centre = share + z**2 / (2 * answers)
     half = z * np.sqrt(share * (1 - share) / answers + z**2 / (4 * answers**2))
