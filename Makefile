@@ -46,7 +46,6 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo "Python 3.11 or newer is needed; set PYTHON=..., e.g. make PYTHON=python3.12 tables"; exit 1; }
 	@echo "Setting up $(VENV) (about 2 GB, a few minutes, once) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@# Python compiles what is imported, when it is: that is a tenth of it, and saves a minute and a half.
-	@$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 	@echo "... $(VENV) is ready."

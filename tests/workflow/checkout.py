@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
+MEANINGS = ROOT / "stp" / "__pycache__" / "meanings.json"
+"""What `stp.fingerprint` remembers of sources by their checksums."""
 
 
 @dataclass
@@ -41,12 +42,9 @@ class Checkout:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, target, follow_symlinks=False)
-        if source == ROOT:  # compiled modules, which would take each copy's first process seconds
-            for made in (ROOT / "stp").rglob("__pycache__/*"):
-                target = folder / made.relative_to(ROOT)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # another process was writing it
-                    shutil.copy2(made, target)
+        if source == ROOT and MEANINGS.is_file():  # saves each copy's first process some seconds
+            (folder / MEANINGS.relative_to(ROOT)).parent.mkdir()
+            shutil.copy2(MEANINGS, folder / MEANINGS.relative_to(ROOT))
         return cls(folder, shared)
 
     @classmethod
