@@ -23,10 +23,12 @@ def rows(checkout: Checkout, name: str = TABLE) -> list[dict[str, str]]:
 
 
 def train_less(checkout: Checkout, config: str) -> None:
-    """Make few epochs one: CI has two cores."""
+    """Make few epochs one, and that of few clips of digits: CI has two cores."""
     scale = checkout.folder / config
     text, changed = re.subn(r"epochs: [234]\b", "epochs: 1", scale.read_text())
     assert changed, f"{config} has no few epochs"
+    text, changed = re.subn(r"clips_per_epoch: \d+", "clips_per_epoch: 128", text)
+    assert changed == 1
     scale.write_text(text)
 
 
