@@ -55,7 +55,9 @@
   function keep(leaving = false) {
     try {
       if (localStorage.getItem(STORAGE) === kept) {
-        localStorage.setItem(STORAGE, kept = JSON.stringify(state));
+        const text = JSON.stringify(state);
+        localStorage.setItem(STORAGE, text); // fails where there is no room
+        kept = text;
       } else if (!leaving) {
         location.reload();
       }
@@ -280,6 +282,7 @@
   });
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
+    load(); // what another window has kept since goes, too
     state = newState(); // a page that is left keeps what it has
     keep();
     location.reload();

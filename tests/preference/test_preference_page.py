@@ -246,6 +246,42 @@ def test_a_page_that_is_behind_brings_nothing_back(browser: Browser, written: Pa
     assert browser.run(f"return {STATE}") == begun
 
 
+def test_deleting_deletes_what_another_tab_has_kept(browser: Browser, written: Paths) -> None:
+    begin(browser)
+    browser.click("#finish")
+    first = browser.tab()
+    browser.open(written.page)
+    browser.wait_for("!document.getElementById('end').hidden")
+    browser.click("#again")
+    browser.wait_for(READY)
+    browser.press("2")
+    other = browser.run(f"return {STATE}")
+    assert len(other["answers"]) == 1
+    second = browser.tab(first)
+    browser.wait_for(f"Object.keys({STATE}.answers).length === 1")
+    browser.run("window.old = true")
+    browser.click("summary")
+    browser.click("#forget")
+    browser.wait_for("!window.old && !document.getElementById('start').hidden")
+    state = browser.run(f"return {STATE}")
+    assert state["rater"] != other["rater"] and not state["answers"]
+    browser.tab(second)
+    browser.close_tab(first)
+
+
+def test_where_nothing_can_be_kept_it_says_so_and_goes_on(browser: Browser) -> None:
+    """As in a browser whose storage is full: answers are in the page alone, until they are saved."""
+    begin(browser)
+    browser.run("Storage.prototype.setItem = () => { throw new Error('full'); }")
+    for position in (2, 3, 4):
+        browser.press("1", "Enter")
+        browser.wait_for(f"{TITLE} === 'Question {position} of 12'")
+    assert not browser.run("return document.getElementById('unkept').hidden")
+    browser.click("#finish")
+    said = browser.run("return document.getElementById('sum').textContent")
+    assert said == "You answered 3 of 12 questions."
+
+
 def test_every_rater_has_an_order_of_their_own(browser: Browser, written: Paths) -> None:
     states = []
     for _ in range(6):
