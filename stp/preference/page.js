@@ -73,6 +73,7 @@
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const PAUSE = 4; // frames that the last one stays, so that the end can be seen
   let clips = []; // {canvas, sheets: [given, rest]}
+  let loading = null; // the clips of the question that was asked last
   let frames = 0, given = 0, frame = 0, playing = !reduced, since = 0;
 
   function picture(sheet) {
@@ -161,6 +162,7 @@
     byId("broken").hidden = true;
     clips = [];
     frames = 0;
+    byId("frame").textContent = "";
     const [width, height] = question.size;
     const context = picture(question.given);
     const made = [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(question.truth)] }];
@@ -176,6 +178,7 @@
     refresh();
     if (byId("ask").hidden) clock = performance.now();
     show("ask");
+    loading = made;
     try {
       // All start together, when the last one is there.
       await Promise.all(made.flatMap((clip) => clip.sheets.map((sheet) => sheet.ready)));
@@ -183,7 +186,7 @@
       byId("broken").hidden = false;
       return;
     }
-    if (state.order[state.at] !== id) return; // somebody went on
+    if (loading !== made) return; // somebody went on
     clips = made;
     given = question.given.frames;
     frames = given + question.truth.frames;
@@ -283,9 +286,16 @@
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
     load(); // what another window has kept since goes, too
-    state = newState(); // a page that is left keeps what it has
+    state = newState();
     keep();
-    location.reload();
+    // Not by loading the page anew: it could be there before what was just written is, and bring
+    // the answers back.
+    loading = null;
+    frames = 0;
+    playing = !reduced;
+    byId("consent-form").reset();
+    byId("forget").closest("details").open = false;
+    show("start");
   });
   byId("play").addEventListener("click", () => play(!playing));
   byId("seek").addEventListener("input", () => {

@@ -55,8 +55,8 @@ def forget(browser: Browser, page: Path) -> None:
     # The page before keeps its state as it goes: in a process of its own, maybe after the new one.
     browser.run("addEventListener('pagehide', (event) => event.stopImmediatePropagation(), true)")
     browser.open(page)
-    browser.run("window.old = true; document.getElementById('forget').click()")
-    browser.wait_for("!window.old && !document.getElementById('start').hidden")
+    browser.run("document.getElementById('forget').click()")
+    assert not browser.run("return document.getElementById('start').hidden")
 
 
 def begin(browser: Browser) -> None:
@@ -224,11 +224,9 @@ def test_a_page_that_is_behind_brings_nothing_back(browser: Browser, written: Pa
     first = browser.tab()
     browser.open(written.page)
     browser.wait_for(READY)
-    browser.run("window.old = true")
     browser.click("#finish")
     browser.click("summary")
     browser.click("#forget")
-    browser.wait_for("!window.old && !document.getElementById('start').hidden")
     after = browser.run(f"return {STATE}")
     assert after["rater"] != before["rater"] and not after["answers"]
     second = browser.tab(first)
@@ -259,10 +257,8 @@ def test_deleting_deletes_what_another_tab_has_kept(browser: Browser, written: P
     assert len(other["answers"]) == 1
     second = browser.tab(first)
     browser.wait_for(f"Object.keys({STATE}.answers).length === 1")
-    browser.run("window.old = true")
     browser.click("summary")
     browser.click("#forget")
-    browser.wait_for("!window.old && !document.getElementById('start').hidden")
     state = browser.run(f"return {STATE}")
     assert state["rater"] != other["rater"] and not state["answers"]
     browser.tab(second)
@@ -290,9 +286,8 @@ def test_every_rater_has_an_order_of_their_own(browser: Browser, written: Paths)
         browser.click("#finish")
         assert browser.run("return document.getElementById('save').disabled")
         browser.click("summary")
-        browser.run("window.old = true")
         browser.click("#forget")
-        browser.wait_for("!window.old && !document.getElementById('start').hidden")
+        assert not browser.run("return document.getElementById('start').hidden")
     assert len({state["rater"] for state in states}) == 6
     assert len({tuple(state["order"]) for state in states}) == 6
     question = states[0]["order"][0]
