@@ -266,7 +266,7 @@ def test_deleting_deletes_what_another_tab_has_kept(browser: Browser, written: P
 
 
 def test_where_nothing_can_be_kept_it_says_so_and_goes_on(browser: Browser) -> None:
-    """As in a browser whose storage is full: answers are in the page alone, until they are saved."""
+    """As in a browser whose storage is full: answers are in the page alone, until saved."""
     begin(browser)
     browser.run("Storage.prototype.setItem = () => { throw new Error('full'); }")
     for position in (2, 3, 4):
