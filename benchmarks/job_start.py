@@ -22,15 +22,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PLAN = (
-    "import sys; from pathlib import Path; from stp.cells import Plan; Plan.load(Path(sys.argv[1]))"
-)
+PLAN = "import sys; from pathlib import Path; from stp.plan.cells import Plan; Plan.load(Path(sys.argv[1]))"
 IMPORT = (
-    "from stp import runner; runner.imported('stp.predict.run'); "
+    "from stp.run import runner; runner.imported('stp.predict.run'); "
     "from stp.models.compute import settle; settle('cpu', 1, 'float32').__enter__()"
 )
 IMPORT_AS_USUAL = (
-    "import stp.runner, stp.predict.run, torch; torch.use_deterministic_algorithms(True)"
+    "import stp.run.runner, stp.predict.run, torch; torch.use_deterministic_algorithms(True)"
 )
 MEMORY = Path("stp", "__pycache__", "meanings.json")
 

@@ -19,9 +19,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.plain import motion as plain
-from stp.motion import obstacles
-from stp.motion.predictors import karamouzas, social_force, zanlungo
-from stp.motion.scenarios import Scenarios
+from stp.tracks import obstacles
+from stp.tracks.predictors import karamouzas, social_force, zanlungo
+from stp.tracks.scenarios import Scenarios
 
 STEPS, OBSERVED, TURNS, SIDE = 10, 6, 3, 14.0
 

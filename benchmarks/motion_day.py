@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from stp.motion import scenarios
-from stp.motion.readers import detections
-from stp.motion.tracks import Tracks
+from stp.prepare.track_readers import detections
+from stp.tracks import scenarios
+from stp.tracks.tracks import Tracks
 
 HZ, DT, OBSERVE, PREDICT = 25.9, 0.386, 8, 12
 LONG, WIDE = 60, 25

@@ -25,10 +25,10 @@ import numpy as np
 import yaml
 
 from benchmarks.plain import motion as plain
-from stp.motion import errors, obstacles
-from stp.motion.obstacles import Obstacles
-from stp.motion.predictors import constant_velocity, karamouzas, social_force
-from stp.motion.scenarios import Scenarios
+from stp.tracks import errors, obstacles
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.predictors import constant_velocity, karamouzas, social_force
+from stp.tracks.scenarios import Scenarios
 
 MODELS = (constant_velocity, social_force, karamouzas)
 ROOT = Path(__file__).parents[1]

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import yaml
 
-from stp.cells import Plan, Raw
+from stp.plan.cells import Plan, Raw
 from stp.upkeep import inventory
 
 ROOT = Path(__file__).parent.parent

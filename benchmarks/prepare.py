@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stp.cells import Plan
+from stp.plan.cells import Plan
 
 ROOT = Path(__file__).parent.parent
 

@@ -30,16 +30,16 @@ import pandas as pd
 from scipy.ndimage import gaussian_filter
 from skimage import metrics as skimage
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.errors import StpError
-from stp.job import Job
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, Weights
+from stp.options.score import CELL_KEYS
 from stp.score import conventions
 from stp.score.accumulate import BLOCK_BYTES
-from stp.score.options import CELL_KEYS
 
 SIZES = (64, 128, 256)
 PIXELS = 1 << 21  # of a turn
@@ -222,7 +222,7 @@ def perceptual(size: int, predicted: Frames, observed: Frames, folder: Path, tur
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics"))
     reference = importlib.import_module("lpips_reference").reference
     path = folder / "alexnet_features.pth"
-    from stp.metrics.networks.identity import identify
+    from stp.core.file_identity import identify
 
     try:
         identity = {"sha256": identify(path)["sha256"]}

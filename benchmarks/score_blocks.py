@@ -26,11 +26,11 @@ import numpy as np
 import pandas as pd
 import zarr
 
-from stp.config import CONFIG_FOLDER, read_yaml
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
+from stp.plan.config import CONFIG_FOLDER, read_yaml
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.output import write_coordinate
 from stp.score import conventions

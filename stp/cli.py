@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from stp import exits
-from stp.cluster.launch import SAVED
-from stp.cluster.signals import Terminated
-from stp.disk import disk_error
-from stp.errors import StpError
-from stp.job import Interrupted
+from stp.core import exits
+from stp.core.disk import disk_error
+from stp.core.errors import StpError
+from stp.core.job import Interrupted
+from stp.run.cluster.launch import SAVED
+from stp.run.cluster.signals import Terminated
 from stp.verbs.app import app
 
 # isort: off

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stp import store
-from stp.cells import Artefact, Plan, Raw
-from stp.fingerprint import definitions_of
+from stp.core import store
+from stp.core.fingerprint import definitions_of
+from stp.plan.cells import Artefact, Plan, Raw
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 DAY = 24 * 3600.0

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from stp import bytecode
-from stp.errors import StpError
+from stp.core import bytecode
+from stp.core.errors import StpError
 
 
 @pytest.fixture
@@ -39,4 +39,4 @@ def test_stale_compiled_code_is_refused_with_the_folder_to_delete(module):
 
 
 def test_what_was_not_imported_or_has_no_source_is_left_out():
-    bytecode.refuse_stale(["stp.models.nowhere", "sys", "stp.errors"])
+    bytecode.refuse_stale(["stp.models.nowhere", "sys", "stp.core.errors"])

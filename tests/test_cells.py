@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config, workflow_files
-from stp.cells import Plan
-from stp.errors import StpError
-from stp.setting import setting_name, setting_of
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.setting import setting_name, setting_of
+from stp.run import workflow_files
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
@@ -32,7 +33,7 @@ def paper() -> Plan:
 
 def test_the_papers_cells_are_planned_without_code_data_or_torch():
     code = (
-        "import sys; from pathlib import Path; from stp.cells import Plan\n"
+        "import sys; from pathlib import Path; from stp.plan.cells import Plan\n"
         "plan = Plan.load(Path('config/paper.yaml'))\n"
         "print(len(plan.cells), sorted({'torch', 'numpy', 'zarr', 'pandas'} & set(sys.modules)))"
     )

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config
-from stp.errors import StpError
-from stp.recipes import Recipes
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.recipes import Recipes
 
 DEMO = config.CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stp import fingerprint
-from stp.fingerprint import Sources, digest, source_hash
+from stp.core import fingerprint
+from stp.core.fingerprint import Sources, digest, source_hash
 
 ROOT = Path(__file__).parent.parent
 GOLDEN_SOURCE = '''
@@ -68,7 +68,7 @@ def test_golden_hash_on_other_interpreters(version, tmp_path):
     """fingerprint.py is standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.fingerprint import source_hash\n"
+        "from stp.core.fingerprint import source_hash\n"
         "print(source_hash(open(sys.argv[2], 'rb').read()))"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
@@ -124,7 +124,7 @@ PACKAGE = {
     "__init__.py": "",
     "train/__init__.py": "",
     "train/run.py": "import numpy\nfrom stp.data import windows\nfrom .loop import fit\n",
-    "train/loop.py": "def fit():\n    from stp.errors import StpError\n",
+    "train/loop.py": "def fit():\n    from stp.core.errors import StpError\n",
     "data/__init__.py": "",
     "data/windows.py": "import stp.data.chunks\n",
     "data/chunks.py": "SIZE = 1\n",
@@ -140,7 +140,7 @@ def test_closure_follows_every_form_of_import(tmp_path):
         "stp.data",
         "stp.data.chunks",
         "stp.data.windows",
-        "stp.errors",
+        "stp.core.errors",
         "stp.train",
         "stp.train.loop",
         "stp.train.run",
@@ -183,9 +183,9 @@ def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
     before = other_process(folder)
     file = folder / "stp/__pycache__/meanings.json"
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.errors"]["hash"] = "from the file"
+    saved["modules"]["stp.core.errors"]["hash"] = "from the file"
     file.write_text(json.dumps(saved))
-    assert other_process(folder) == before | {"stp.errors": "from the file"}
+    assert other_process(folder) == before | {"stp.core.errors": "from the file"}
 
 
 def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_path, monkeypatch):
@@ -198,9 +198,9 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     assert other_process(folder) == before | {"stp.data.chunks": source_hash(b"SIZE = 3")}
 
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.errors"]["hash"] = "by older code"
+    saved["modules"]["stp.core.errors"]["hash"] = "by older code"
     file.write_text(json.dumps(saved | {"by": "older code"}))
-    assert other_process(folder)["stp.errors"] == before["stp.errors"]
+    assert other_process(folder)["stp.core.errors"] == before["stp.core.errors"]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"by": 1}', "null"])
@@ -216,7 +216,7 @@ def test_a_damaged_memory_is_made_again(tmp_path, damage):
 def test_nothing_is_remembered_where_nothing_can_be_written(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     (folder / "stp/__pycache__").write_text("a file where the folder would be")
-    assert "stp.errors" in other_process(folder)
+    assert "stp.core.errors" in other_process(folder)
 
 
 def test_processes_with_other_roots_remember_together(tmp_path):
@@ -248,7 +248,7 @@ def test_digest_ignores_key_order_and_refuses_what_json_lacks():
 
 def test_fingerprint_module_needs_nothing_installed():
     done = subprocess.run(
-        [sys.executable, "-S", "-c", "import stp.fingerprint"],
+        [sys.executable, "-S", "-c", "import stp.core.fingerprint"],
         cwd=ROOT,
         capture_output=True,
     )

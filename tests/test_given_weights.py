@@ -11,10 +11,11 @@ import pytest
 import torch
 import yaml
 
-from stp import config, runner
-from stp.cells import Plan
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.create import create
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config
-from stp.cells import Plan
-from stp.manifest import Paper, as_text, manifest
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.manifests import Paper, as_text, manifest
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"

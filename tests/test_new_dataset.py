@@ -11,12 +11,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stp import config, runner
-from stp.cells import Plan
 from stp.cli import app
-from stp.errors import StpError
-from stp.inspect_data import guess_axes, inspect, new_dataset
-from stp.manifest import manifest
+from stp.core.errors import StpError
+from stp.inspect.new_dataset import guess_axes, inspect, new_dataset
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.run import runner
 
 
 def moving(count: int, frames: int, height: int = 16, width: int = 16) -> np.ndarray:

@@ -10,13 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from stp import config, runner
-from stp.cells import Plan
-from stp.datasets.tracks import lines
-from stp.errors import StpError
-from stp.inspect_data import new_dataset
-from stp.inspect_tracks import guess_columns
-from stp.motion import prepared
+from stp.core.errors import StpError
+from stp.inspect.new_dataset import new_dataset
+from stp.inspect.new_tracks import guess_columns
+from stp.inspect.tracks import lines
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
+from stp.tracks import prepared
 
 PEOPLE, STEPS = 24, 40
 WEIGHTS = np.array([0.000044, 0.000640, 0.005909, 0.034963, 0.132636, 0.322628, 0.503179])

@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+from stp.core.units import duration
 
-from stp.cells import Plan
-from stp.costs.durations import Durations
-from stp.progress import Progress, duration
+from stp.plan.cells import Plan
+from stp.run.costs.durations import Durations
+from stp.run.progress import Progress
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import torch
 
-from stp import config, runner, store
-from stp.cells import Plan
-from stp.errors import StpError
+from stp.core import store
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
@@ -132,7 +134,7 @@ def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):
     def full(*_args, **_kwargs):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/store/x")
 
-    monkeypatch.setattr("stp.store.list_files", full)
+    monkeypatch.setattr("stp.core.store.list_files", full)
     with pytest.raises(StpError, match=r"No space left(.|\n)*free some space"):
         runner.make(prepared, cell(prepared, "persistence").predictions)
     assert not (prepared.store / cell(prepared, "persistence").predictions.folder).exists()
@@ -173,7 +175,7 @@ def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
     code = f"""
 import importlib, json, sys, tempfile
 from pathlib import Path
-from stp.job import Job
+from stp.core.job import Job
 out = Path(tempfile.mkdtemp())
 inputs = {{key: Path(value) for key, value in json.loads(sys.argv[2]).items()}}
 job = Job(recipe=json.loads(sys.argv[1]), inputs=inputs, out=out, state=out / "state",
@@ -194,9 +196,16 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
         text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    loaded = set(json.loads(done.stdout.splitlines()[-1])) - {"stp.job"}
+    loaded = set(json.loads(done.stdout.splitlines()[-1])) - {"stp.core.job"}
     assert loaded <= set(artefact.code.modules), "loaded, but not in the fingerprint"
-    for shell in ("stp.config", "stp.cells", "stp.cli", "stp.progress", "stp.store", "stp.runner"):
+    for shell in (
+        "stp.plan.config",
+        "stp.plan.cells",
+        "stp.cli",
+        "stp.run.progress",
+        "stp.core.store",
+        "stp.run.runner",
+    ):
         assert shell not in artefact.code.modules
 
 

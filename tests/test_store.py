@@ -11,9 +11,9 @@ import time
 
 import pytest
 
-from stp import disk, store
-from stp.cells import RECEIPT
-from stp.errors import StpError
+from stp.core import disk, store
+from stp.core.errors import StpError
+from stp.plan.cells import RECEIPT
 
 
 def write_artefact(final, text="data"):
@@ -86,7 +86,7 @@ def test_verify_names_the_damaged_file(tmp_path):
 
 def test_a_crash_before_publishing_leaves_nothing_under_the_final_name(tmp_path):
     code = (
-        "import os, sys; from pathlib import Path; from stp import store\n"
+        "import os, sys; from pathlib import Path; from stp.core import store\n"
         "folder = store.temporary_folder(Path(sys.argv[1]))\n"
         "(folder / 'file').write_text('half'); os._exit(9)"
     )
@@ -137,7 +137,7 @@ def test_a_lease_is_exclusive_and_passed_on(tmp_path):
 
 def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path):
     code = (
-        "import os, sys; from pathlib import Path; from stp import store\n"
+        "import os, sys; from pathlib import Path; from stp.core import store\n"
         "held = store.lease(Path(sys.argv[1])); held.__enter__(); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)])

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from stp.motion import forces
-from stp.motion.obstacles import Obstacles
-from stp.motion.predictors import karamouzas, social_force, zanlungo
-from stp.motion.scenarios import Scenarios
-from stp.motion.velocity import weights
+from stp.tracks import forces
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.predictors import karamouzas, social_force, zanlungo
+from stp.tracks.scenarios import Scenarios
+from stp.tracks.velocity import weights
 
 
 def nearest(position: np.ndarray, obstacles: Obstacles) -> tuple[np.ndarray, float]:

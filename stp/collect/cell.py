@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from stp.collect.layout import ALIKE
 from stp.collect.query import answer
-from stp.errors import StpError, nearest
-from stp.exits import NothingFoundError
-from stp.score.options import CELL_KEYS
+from stp.core.errors import StpError, nearest
+from stp.core.exits import NothingFoundError
+from stp.options.score import CELL_KEYS
 
 Json = dict[str, Any]
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.layout import ABOUT, SCORE_KINDS
-from stp.collect.manifest import Manifest, describe_key
 from stp.collect.scores import COLLECTED, schema_problems
-from stp.errors import StpError
-from stp.score.options import CELL_KEYS
+from stp.core.errors import StpError
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import Manifest, describe_key
 
 EXPECTED = "the rows of all cells, as `stp collect` writes them"
 STATISTICS = ("mean", "ci95_low", "ci95_high", "sd")

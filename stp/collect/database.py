@@ -21,17 +21,17 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.collected import check, claims, fill
-from stp.collect.manifest import WHOSE, Manifest, load_manifest, title_of
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
 from stp.collect.standings import standings
 from stp.collect.views import SCORES, VIEWS, View, comment_of
-from stp.disk import beside
-from stp.errors import StpError
-from stp.receipts import again, require_receipt
-from stp.score.options import CELL_KEYS
-from stp.setting import case_name
+from stp.core.disk import beside
+from stp.core.errors import StpError
+from stp.core.receipts import again, require_receipt
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
+from stp.plan.setting import case_name
 
 Rows = Iterable[dict[str, Any]]
 Described = dict[str, list[dict[str, Any]]]

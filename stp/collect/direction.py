@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stp.collect.manifest import Manifest
+from stp.plan.manifest import Manifest
 
 LEVEL = 0.05
 """A corrected p value below it is significant."""

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from stp.collect import missing
 from stp.collect.database import STAGES, build
-from stp.collect.manifest import Manifest, load_manifest
 from stp.collect.matched import Report
 from stp.collect.scores import collect
-from stp.disk import beside
-from stp.errors import StpError
-from stp.receipts import RECEIPT
+from stp.core.disk import beside
+from stp.core.errors import StpError
+from stp.core.receipts import RECEIPT
+from stp.plan.manifest import Manifest, load_manifest
 
 
 def collect_dimension(manifest: Path, rows: Path) -> None:

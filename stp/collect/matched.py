@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.manifest import Cell, Manifest, cell_key
 from stp.collect.scores import read_parquet
-from stp.disk import beside
+from stp.core.disk import beside
+from stp.core.receipts import check_file, require_receipt
 from stp.metrics import frechet
-from stp.receipts import check_file, require_receipt
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import Cell, Manifest, cell_key
 from stp.score.features import FEATURES, at_n, choice_of, read_features
-from stp.score.options import CELL_KEYS
 
 REPEATS = 10
 """Drawings of a value; the number of the drawing, from 0, is its seed."""

@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from stp import store
-from stp.cluster import attempts
 from stp.collect.database import Gaps
-from stp.collect.manifest import WHOSE, Cell, Manifest, cell_key, load_manifest, title_of
-from stp.receipts import RECEIPT, read_receipt
-from stp.setting import case_name
+from stp.core import store
+from stp.core.receipts import RECEIPT, read_receipt
+from stp.plan.manifest import WHOSE, Cell, Manifest, cell_key, load_manifest, title_of
+from stp.plan.setting import case_name
+from stp.run.cluster import attempts
 
 STAGES = {
     "data": "prepare",
@@ -134,7 +134,7 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Js
 
 def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Json:
     """How the work on an artefact stands that is not there."""
-    from stp.runner import FAILURE  # all stages; not for a store that has everything
+    from stp.run.runner import FAILURE  # all stages; not for a store that has everything
 
     state, path = _state(plan, folder), _relative(plan, folder)
     told = _told(stage, NOT_RUN, "", path)

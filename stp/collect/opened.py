@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 @contextmanager

@@ -9,9 +9,9 @@ itself on other test sets, and distances between sets of clips at equal N only. 
 from collections.abc import Iterable
 from typing import Any
 
-from stp.collect.manifest import Manifest, variable_of
-from stp.score.options import CELL_KEYS
-from stp.setting import split_threshold
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import Manifest, variable_of
+from stp.plan.setting import split_threshold
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:

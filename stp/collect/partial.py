@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 from stp.collect import missing
 from stp.collect.database import STAGES, build, sample_file
-from stp.collect.manifest import Cell, Manifest, cell_key, load_manifest
 from stp.collect.matched import Report
 from stp.collect.scores import collected_rows
-from stp.disk import write_text
-from stp.errors import StpError
-from stp.receipts import RECEIPT, require_receipt
+from stp.core.disk import write_text
+from stp.core.errors import StpError
+from stp.core.receipts import RECEIPT, require_receipt
+from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest
 
 DATABASE = "results.duckdb"
 COLLECTED = "collected"

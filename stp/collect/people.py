@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
-from stp.collect.manifest import Cell, Manifest
-from stp.errors import StpError
-from stp.receipts import again, require_receipt
-from stp.score.options import CELL_KEYS
+from stp.core.errors import StpError
+from stp.core.receipts import again, require_receipt
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import Cell, Manifest
 
 ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
 

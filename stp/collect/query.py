@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from rich.text import Text
 
 from stp.collect.opened import opened
-from stp.disk import beside, writing
-from stp.errors import StpError
-from stp.render.text_table import Column, plain
+from stp.core.disk import beside, writing
+from stp.core.errors import StpError
+from stp.page.text_table import Column, plain
 
 Format = Literal["table", "csv", "json", "markdown"]
 

@@ -11,18 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.manifest import (
-    WHOSE,
-    Cell,
-    Manifest,
-    describe,
-    load_manifest,
-    parts_of,
-)
-from stp.disk import beside
-from stp.errors import StpError
-from stp.receipts import again, check_file, require_receipt
-from stp.score.options import CELL_KEYS
+from stp.core.disk import beside
+from stp.core.errors import StpError
+from stp.core.receipts import again, check_file, require_receipt
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of
 from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(

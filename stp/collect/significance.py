@@ -22,10 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.manifest import Cell, Part
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.core.receipts import again
 from stp.metrics.metric import Metric, Series, every_component, first_component, needs_data
-from stp.receipts import again
+from stp.plan.manifest import Cell, Part
 from stp.score.aggregate import values
 from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
 from stp.score.conventions import find
@@ -345,7 +345,7 @@ def _of_part(
 
 
 def _is_part(row: dict[str, Any], part: Part | Series) -> bool:
-    """Is this the row of a series that stands for the part? As `stp.render.rows.overall` has it."""
+    """Is this the row of a series that stands for the part? As `stp.render.tables.rows.overall` has it."""
     if isinstance(part, Series):
         return all(row[name] == value for name, value in part._asdict().items())
     if isinstance(part, float):

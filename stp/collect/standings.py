@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.layout import ALIKE, EVALUATION
-from stp.collect.manifest import Cell, Manifest, cell_key, parts_of
 from stp.collect.scores import read_parquet
-from stp.disk import beside
-from stp.score.options import CELL_KEYS
+from stp.core.disk import beside
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import Cell, Manifest, cell_key, parts_of
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 

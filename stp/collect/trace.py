@@ -8,9 +8,9 @@ from typing import Any
 from stp.collect.cell import Json, lineage
 from stp.collect.cell import rows as ask
 from stp.collect.layout import ALIKE
-from stp.errors import StpError
-from stp.exits import NothingFoundError
-from stp.score.options import CELL_KEYS
+from stp.core.errors import StpError
+from stp.core.exits import NothingFoundError
+from stp.options.score import CELL_KEYS
 
 MOST = 20
 """Values that are shown to people, at most."""

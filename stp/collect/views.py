@@ -10,7 +10,7 @@ from typing import NamedTuple
 from stp.collect import layout
 from stp.collect.layout import EVALUATION
 from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
-from stp.score.options import CELL_KEYS
+from stp.options.score import CELL_KEYS
 
 
 class View(NamedTuple):

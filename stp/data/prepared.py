@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.errors import StpError
 from stp.data.random_stream import uniform
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
-from stp.errors import StpError
 
 SPLITS = ("train", "val", "test")
 COLUMNS = ("split", "clip", "start", "stride", "length", "cluster", "phase")

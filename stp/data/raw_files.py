@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stp.core.errors import StpError
 from stp.data.known_checksums import KnownChecksums
-from stp.errors import StpError
 
 
 class RawFiles:

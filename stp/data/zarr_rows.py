@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 REMEDY = "make the artefact again: remove its folder and run the command once more"
 

@@ -18,16 +18,16 @@ from typing import Any
 import duckdb
 import yaml
 
-from stp.config import CONFIG_FOLDER
-from stp.disk import writing
-from stp.errors import StpError
+from stp.core.disk import writing
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.receipts import check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
 from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
 from stp.export.contents import Contents
-from stp.job import Report, silent
-from stp.receipts import check_file, checksum
-from stp.score.options import CELL_KEYS
+from stp.options.score import CELL_KEYS
+from stp.plan.config import CONFIG_FOLDER
 
 CELL_COLUMNS = (
     *CELL_KEYS,

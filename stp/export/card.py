@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stp.config import CONFIG_FOLDER
 from stp.export.cite import Citation
 from stp.export.contents import Contents, Training
 from stp.export.lineage import commits, environments
 from stp.export.references import text
-from stp.render.digits import digits
-from stp.render.shares import shares
+from stp.page.digits import digits
+from stp.page.shares import shares
+from stp.plan.config import CONFIG_FOLDER
 
 FITS = {
     "none": "nothing is learnt",

@@ -18,8 +18,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.errors import StpError
-from stp.score.options import CELL_KEYS
+from stp.core.errors import StpError
+from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
 FORMAT = "stp-submission"

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp import config as configuration
 from stp.collect.query import answer
 from stp.collect.trace import ask
-from stp.errors import StpError, nearest
+from stp.core.errors import StpError, nearest
 from stp.export.references import Reference, bibtex, load, text
+from stp.plan import config as configuration
 
 KINDS = {
     "software": "Software",

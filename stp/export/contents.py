@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stp import config as configuration
 from stp.collect.layout import ABOUT, ALIKE
 from stp.collect.trace import ask
-from stp.errors import StpError, nearest
+from stp.core.errors import StpError, nearest
 from stp.export.lineage import Lineage, lineage, sql_without_paths
-from stp.render.training_protocol import SETTINGS, trainings
-from stp.score.options import CELL_KEYS
+from stp.options.score import CELL_KEYS
+from stp.plan import config as configuration
+from stp.render.tables.training_protocol import SETTINGS, trainings
 
 Rows = list[dict[str, Any]]
 _KEYS = ", ".join(CELL_KEYS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.collect.trace import ask
-from stp.receipts import Json, require_receipt
+from stp.core.receipts import Json, require_receipt
 
 PARTS = ("data", "model", "predictions", "scores", "perceptual")
 """What a cell is made from, as its columns ``<part>_folder`` name it."""

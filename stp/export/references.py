@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from stp.config import CONFIG_FOLDER, Strict, check, read_yaml
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
 
 FILE = CONFIG_FOLDER / "references.yaml"
 _ACCENTS = {

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stp.config import Config, check_known
+from stp.core.errors import StpError
 from stp.data.prepared import SPLITS
-from stp.errors import StpError
-from stp.recipes import Recipes
-from stp.setting import setting_name, setting_of
+from stp.plan.config import Config, check_known
+from stp.plan.recipes import Recipes
+from stp.plan.setting import setting_name, setting_of
 
 
 class Evaluation(NamedTuple):

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import yaml
 
-from stp import config as configuration
-from stp.cells import EXTERNAL, Plan
-from stp.config import Config, Model, Submission, check
+from stp.core.disk import write_text, writing
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
-from stp.disk import write_text, writing
-from stp.errors import StpError
 from stp.external import plausible
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
@@ -34,8 +33,9 @@ from stp.external.submitted import (
     read_windows,
 )
 from stp.external.windows import DESCRIPTION, blocks, clips_of, prepared_data
-from stp.fingerprint import digest
-from stp.job import Report, silent
+from stp.plan import config as configuration
+from stp.plan.cells import EXTERNAL, Plan
+from stp.plan.config import Config, Model, Submission, check
 from stp.predict.windows import shown
 
 NAME = re.compile("[a-z][a-z0-9_]*")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import zarr
 
-from stp.errors import StpError, nearest
+from stp.core.errors import StpError, nearest
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.predict.windows import identity

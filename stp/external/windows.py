@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import zarr
 
-from stp import store
-from stp.cells import Plan
+from stp.core import store
+from stp.core.disk import writing
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
-from stp.disk import writing
-from stp.errors import StpError
 from stp.external.evaluation import Evaluation
 from stp.external.formats import FORMATS, Coordinate, Mp4Windows, NpzWindows, Writer, ZarrWindows
 from stp.external.readme import readme
-from stp.fingerprint import digest
-from stp.job import Report, silent
+from stp.plan.cells import Plan
 from stp.predict.windows import identity, shown
 
 VERSION = 1

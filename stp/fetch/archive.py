@@ -20,8 +20,8 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NamedTuple
 
-from stp.disk import writing
-from stp.errors import StpError
+from stp.core.disk import writing
+from stp.core.errors import StpError
 from stp.fetch.download import finish_part, open_part, part_path
 
 UNPACKED = ".unpacked"

@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stp.core.errors import StpError
 from stp.data.known_checksums import KnownChecksums
-from stp.errors import StpError
 
 THREADS = min(4, os.cpu_count() or 1)
 """Files that are read at a time (hashing leaves Python's lock alone)."""

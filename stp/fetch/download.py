@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from stp.disk import writing
-from stp.errors import StpError
+from stp.core.disk import writing
+from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
 _PASSING = {408, 425, 429, 500, 502, 503, 504}

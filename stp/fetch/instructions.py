@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 FOLDED = 6
 """Files of one folder and suffix above which only the first are shown."""

@@ -4,9 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from stp.job import Report
-from stp.progress import duration
-from stp.upkeep.inventory import size_text
+from stp.core.job import Report
+from stp.core.units import duration, size_text
 
 EVERY_S = 0.2
 

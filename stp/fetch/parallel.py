@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.core.units import size_text
 from stp.data.known_checksums import KnownChecksums
-from stp.errors import StpError
 from stp.fetch.checksum import Checksum, checksum, require_declared
 from stp.fetch.download import (
     GivenUpError,
@@ -25,8 +27,6 @@ from stp.fetch.download import (
     part_path,
 )
 from stp.fetch.meter import Meter
-from stp.job import Report
-from stp.upkeep.inventory import size_text
 
 FAILED_IN_A_ROW = 3
 """Files of one host that are given up before its other files are not even tried."""

@@ -22,9 +22,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import stp.fetch.generators
+from stp.core.disk import write_text_once, writing
+from stp.core.errors import StpError, nearest
+from stp.core.job import Report, silent
 from stp.data.known_checksums import KnownChecksums
-from stp.disk import write_text_once, writing
-from stp.errors import StpError, nearest
 from stp.fetch.archive import UNPACKED, is_unpacked, unpack
 from stp.fetch.checksum import Checksum, in_threads, verified
 from stp.fetch.download import Manners
@@ -32,7 +33,6 @@ from stp.fetch.instructions import Missing, missing_error, removed_error, some
 from stp.fetch.meter import Meter
 from stp.fetch.parallel import Wanted, download_all
 from stp.fetch.table import FileState
-from stp.job import Report, silent
 
 Release = Mapping[str, Any]
 """``{"source", "files": [...]}`` or ``{"source", "generator", "options"}``; see ``fetch``."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import NamedTuple
 
-from stp.upkeep.inventory import size_text
+from stp.core.units import size_text
 
 STATES = ("missing", "damaged", "present", "ignored")
 FOLDED = 8

@@ -14,7 +14,7 @@ complex, and covariances may be singular.
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:

@@ -12,7 +12,7 @@ by the number of features, and its values are about a million times smaller.
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import fvd
 from stp.metrics.networks import i3d
 from stp.metrics.perceptual import SetDistance

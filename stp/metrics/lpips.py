@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.metrics.networks.state import State, read_state, read_verified
 from stp.metrics.networks.trunks import TAPS, read_trunk

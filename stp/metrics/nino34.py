@@ -8,7 +8,7 @@ of ICAR-ENSO: 24 latitudes 55S-60N, 48 longitudes 95E-330E, 5 degrees each.
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.metric import Metric, first_component
 
 GRID = (1, 24, 48)

@@ -20,7 +20,7 @@ class Weights(NamedTuple):
 
     Attributes:
         path: of the file.
-        declared: its checksums (see `stp.metrics.networks.identity`); other bytes are refused.
+        declared: its checksums (see `stp.core.file_identity`); other bytes are refused.
         device: "auto", "cpu" or "cuda".
         threads: of the CPU.
     """

@@ -24,7 +24,7 @@ from functools import partial
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.batches import mean_of_batches
 from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 class Model(nn.Module):

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.recurrent import Recurrent, from_patches, odd, to_patches
 from stp.models.repeated_convolution import RepeatedConv2d
-from stp.options import require, whole
 
 State = tuple[Tensor, Tensor]
 """Hidden and cell state of a layer, each (B, hidden, H, W)."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from torch import nn
 
-from stp.errors import StpError
-from stp.options import check_keys
+from stp.core.errors import StpError
+from stp.core.options import check_keys
 
 RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
 """What of a recipe makes up a model, apart from its weights."""

@@ -18,10 +18,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import number, require, whole
 from stp.models.recurrent import Recurrent, equal_widths, from_patches, odd, roll, to_patches
 from stp.models.repeated_convolution import RepeatedConv2d
 from stp.models.st_lstm import FORGET_BIAS
-from stp.options import number, require, whole
 
 
 class Eidetic3DLSTM(nn.Module):

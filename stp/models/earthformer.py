@@ -18,9 +18,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.padding import pad
 from stp.models.recompute import run
-from stp.options import require, whole
 
 TIME, HEIGHT, WIDTH = 1, 2, 3
 """Axes of (B, T, H, W, C), the layout between the layers."""

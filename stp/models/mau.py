@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.padding import pad
 from stp.models.recurrent import Recurrent, equal_widths, odd, to_patches
 from stp.models.repeated_convolution import RepeatedConv2d
-from stp.options import require, whole
 
 LEAK = 0.2
 

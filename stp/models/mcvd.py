@@ -18,8 +18,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import build, require, whole
 from stp.models.padding import pad
-from stp.options import build, require, whole
 
 Modulation = tuple[Tensor, Tensor]
 """What the context does to normalised channels: factor and offset, each (B, C, H, W)."""

@@ -12,10 +12,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.padding import pad
 from stp.models.recurrent import remembering, roll
 from stp.models.repeated_convolution import RepeatedConv2d
-from stp.options import require, whole
 
 SPREAD = 0x9E3779B97F4A7C15
 """Puts seeds of consecutive steps far from each other (2^64 divided by the golden ratio)."""

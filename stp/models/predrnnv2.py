@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import build, require, whole
 from stp.models.recurrent import equal_widths, from_patches, odd, remembering, roll, to_patches
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
 from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
-from stp.options import build, require, whole
 
 
 class Model(nn.Module):

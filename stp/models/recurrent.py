@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import build, require, whole
 from stp.models.padding import pad
 from stp.models.recompute import run
 from stp.models.repeated_convolution import mapped_kernels, using
 from stp.models.scheduled_sampling import ScheduledSampling
-from stp.options import build, require, whole
 
 
 def roll(

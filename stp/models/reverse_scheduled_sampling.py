@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from stp.options import require, whole
+from stp.core.options import require, whole
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.padding import pad
 from stp.models.recompute import run
-from stp.options import require, whole
 
 
 class ConvBlock(nn.Module):

@@ -6,9 +6,9 @@ Gao et al., CVPR 2022, "SimVP: Simpler yet Better Video Prediction", arXiv 2206.
 import torch
 from torch import Tensor, nn
 
+from stp.core.options import require, whole
 from stp.models.recompute import run
 from stp.models.simvp import SimVP, check_widths
-from stp.options import require, whole
 
 KERNELS = (3, 5, 7, 11)
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.options import require, whole
+from stp.core.options import require, whole
 
 
 class Model(nn.Module):

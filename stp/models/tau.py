@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from stp.core.options import require
 from stp.models.simvp import Block, SimVP, check_widths
-from stp.options import require
 
 
 class Attention(nn.Module):

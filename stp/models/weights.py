@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.create import RECIPE_KEYS
 from stp.models.normalisation import Normalisation
 

@@ -11,13 +11,13 @@ import torch
 import zarr
 from torch import nn
 
+from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
-from stp.errors import StpError
 from stp.models import weights
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.predict.options import PredictOptions
+from stp.options.predict import PredictOptions
 from stp.predict.output import create_predictions
 
 

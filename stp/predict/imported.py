@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter
-from stp.errors import StpError
-from stp.job import Job
 from stp.predict.output import create_predictions
 from stp.predict.windows import identity, shown
 

@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.motion import densities, noise, prepared, runtime
-from stp.motion.densities import Density
-from stp.motion.scenarios import Scenarios
-from stp.motion.tables import CUT, PREDICTIONS, RUNTIME, SCENARIOS, scenario_table
-from stp.options import build
-from stp.predict.motion_options import MotionOptions
+from stp.options.predict_tracks import MotionOptions
+from stp.tracks import densities, noise, prepared, runtime
+from stp.tracks.densities import Density
+from stp.tracks.scenarios import Scenarios
+from stp.tracks.tables import CUT, PREDICTIONS, RUNTIME, SCENARIOS, scenario_table
 
 LEARNED = "model.pt"
 """What a training by gradient descent leaves; see `stp.train.calibrated`."""
@@ -29,7 +29,7 @@ def run(job: Job) -> dict[str, Any]:
 
     A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
     ``person``, ``lead`` from 1, ``sample`` from 0, ``x`` and ``y`` in metres. Where the predictor
-    gives densities, ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.motion.densities`);
+    gives densities, ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.tracks.densities`);
     predictions are then its own samples, or the stated point where one sample is asked for.
 
     Args:
@@ -58,7 +58,7 @@ def run(job: Job) -> dict[str, Any]:
         seed=options.seed,
         fewest=recipe.get("people"),
     )
-    module = import_module(f"stp.motion.predictors.{recipe['model']}")
+    module = import_module(f"stp.tracks.predictors.{recipe['model']}")
     parameters = _parameters(job, module)
     size = max(1, PEOPLE_AT_ONCE // scenarios.person.shape[1])
     found, densest, done = [], [], 0

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
-from stp.job import Job
 from stp.models.compute import settle
+from stp.options.predict import PredictOptions
 from stp.predict.forecasts import Forecasts
-from stp.predict.options import PredictOptions
 
 
 def run(job: Job) -> dict[str, Any]:

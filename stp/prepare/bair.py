@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import PIXELS, attributes, write_index

@@ -18,10 +18,10 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.driving import Drive, check_times, cut, make_pieces, require_size, write_times
 from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, where

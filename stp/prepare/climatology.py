@@ -8,8 +8,8 @@ import dask
 import numpy as np
 import zarr
 
+from stp.core.job import Report
 from stp.data.zarr_write import RowWriter, create_array, create_group
-from stp.job import Report
 
 HOURS = (0, 6, 12, 18)
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import zarr
 
+from stp.core.errors import StpError
+from stp.core.options import require, whole
 from stp.data.windows import starts
-from stp.errors import StpError
-from stp.options import require, whole
 from stp.prepare.frames import Piece
 from stp.prepare.output import Clip, write_coordinate
 

@@ -16,11 +16,11 @@ import numpy as np
 import xarray as xr
 import zarr
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import blocks, starts
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.netcdf import load, open_field
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import RowWriter, create_array, create_group
-from stp.errors import StpError
-from stp.job import Job
 
 DONE = "pieces.jsonl"
 STORE = "frames.zarr"

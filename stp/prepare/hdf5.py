@@ -8,7 +8,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 REMEDY = "fetch it again"
 # What h5py raises for damaged files depends on what is damaged.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 PICTURES = 0x00000803  # unsigned bytes, three dimensions
 REMEDY = "fetch the file again; a download may have been cut off"

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, check_keys, require, whole
 from stp.prepare.driving import (
     WITHOUT_GAPS,
     Drive,

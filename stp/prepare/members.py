@@ -12,8 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 
 REMEDY = "fetch it again"
 

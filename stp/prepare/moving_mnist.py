@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.moving_digits import render
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.idx import read_pictures
 from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.planned import Lists, Planned

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 # What xarray and the NetCDF library raise for damaged files depends on what is damaged.
 DAMAGE = (

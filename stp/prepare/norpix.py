@@ -15,7 +15,7 @@ toolbox for MATLAB, videos/seqReaderPlugin.m, whose annotations belong to the Ca
 import struct
 from typing import BinaryIO, NamedTuple
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 MAGIC = 0xFEED
 NAME = "Norpix seq".encode("utf-16-le")

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import zarr
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import create_array
-from stp.errors import StpError
 
 SPLITS = ("train", "val", "test")
 

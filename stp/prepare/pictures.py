@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.prepare.members import Member, read, where
 from stp.prepare.resize import bilinear
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.prepare.output import Clip
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import zarr
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.frames import Decoded, Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index

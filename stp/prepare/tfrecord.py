@@ -23,7 +23,7 @@ from typing import BinaryIO, NamedTuple
 import google_crc32c
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 _MASK = 0xA282EAD8  # of record_writer.h
 _KINDS = {1: "bytes", 2: "floats", 3: "ints"}

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, number, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.motion import maps, prepared, variants
-from stp.motion.obstacles import Obstacles
-from stp.motion.readers import detections, ewap, qualisys, trajnetpp
-from stp.motion.survey import survey
-from stp.motion.tracks import FASTEST, Tracks, check_detections, check_speed, joined, jumps, without
-from stp.options import build, number, require, whole
+from stp.prepare import track_maps as maps
+from stp.prepare import track_variants as variants
+from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
+from stp.prepare.track_survey import survey
+from stp.tracks import prepared
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.tracks import FASTEST, Tracks, check_detections, check_speed, joined, jumps, without
 
 FORMATS = ("trajnetpp", "ewap", "columns", "atc", "thor", "qualisys")
 MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))

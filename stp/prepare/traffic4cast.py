@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import Clip, attributes, write_coordinate, write_index

@@ -6,7 +6,7 @@ from typing import BinaryIO
 import av
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:

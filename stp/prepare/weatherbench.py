@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
-from stp.options import build, check_keys, require, whole
 from stp.prepare.climatology import HOURS, Means, write_climatology
 from stp.prepare.frames import Piece, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index

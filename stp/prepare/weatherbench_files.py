@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.prepare.netcdf import DAMAGE, load, open_field
 
 SAME = 1e-3  # degrees; coordinates are stored in single or double precision

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 _END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
 _CENTRAL, _LOCAL = b"PK\x01\x02", b"PK\x03\x04"

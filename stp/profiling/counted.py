@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from stp.config import Config
-from stp.job import Report, silent
+from stp.core.job import Report, silent
+from stp.plan.config import Config
+from stp.plan.profiled import network
 from stp.profiling import DATASET
 from stp.profiling.measure import describe_size
-from stp.profiling.networks import network
 from stp.profiling.published import published
 from stp.profiling.size import size
 from stp.profiling.table19 import as_published

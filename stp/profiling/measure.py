@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from stp.errors import StpError
-from stp.job import Report, silent
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.options import require, whole
 from stp.models.compute import settle
 from stp.models.create import create
-from stp.options import require, whole
 from stp.profiling import memory
 from stp.profiling.forecasts import Parts, Sampled, parts
 from stp.profiling.size import Size, size

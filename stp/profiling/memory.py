@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 CUDA_METHOD = "torch's peak of allocated memory on the GPU"
 CPU_METHOD = (

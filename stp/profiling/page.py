@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from stp.config import CONFIG_FOLDER, Config, Json, Strict, check, check_known, read_yaml
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.plan.config import CONFIG_FOLDER, Config, Json, Strict, check, check_known, read_yaml
+from stp.plan.profiled import network, networks
 from stp.profiling import DATASET
-from stp.profiling.networks import network, networks
 from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size
 from stp.profiling.table19 import as_published
@@ -24,7 +24,7 @@ INTRODUCTION = """\
 # Models
 
 Each model is one file, `stp/models/<name>.py`, with the settings of the paper in
-`config/models/<name>.yaml`; predictors of people are in `stp/motion/predictors`
+`config/models/<name>.yaml`; predictors of people are in `stp/tracks/predictors`
 ([motion_models.md](motion_models.md)). Parameters and multiply-adds below are counted on the
 modules, built with the options of `config/paper.yaml`, without computing anything. A multiply-add
 is two floating point operations; those of convolutions and matrix products are counted, as

@@ -4,8 +4,8 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.config import CONFIG_FOLDER, Config
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.plan.config import CONFIG_FOLDER, Config
 
 FILE = CONFIG_FOLDER / "published" / "predbench.csv"
 TABLE = "T19_complexity"

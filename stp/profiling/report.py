@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stp.config import Config
-from stp.job import Report, silent
+from stp.core.job import Report, silent
+from stp.core.provenance import describe_machine
+from stp.core.units import size_text
+from stp.plan.config import Config
+from stp.plan.profiled import BUSY, network
 from stp.profiling import DATASET
 from stp.profiling.measure import measure
-from stp.profiling.networks import BUSY, network
 from stp.profiling.published import published
 from stp.profiling.table19 import as_published
-from stp.provenance import describe_machine
-from stp.upkeep.inventory import size_text
 
 Json = dict[str, Any]
 SPARE = 0.1

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stp.config import Config
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.page.files import write_all
+from stp.page.formats import texts
+from stp.page.grid import Grid, Item, Section
+from stp.plan.config import Config
+from stp.plan.profiled import BUSY
 from stp.profiling import DATASET
-from stp.profiling.networks import BUSY
 from stp.profiling.published import CLIPS_PER_S, Published, published
-from stp.render.files import write_all
-from stp.render.formats import texts
-from stp.render.grid import Grid, Item, Section
 
 COLUMNS = (
     "model",

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from stp.job import Report
+from stp.core.job import Report
 
 LEAST = 3
 """Repetitions, however long they take."""

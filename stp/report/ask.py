@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from stp.render import schema_page
+from stp.render.tables import schema_page
 from stp.report.columns import asked, by_columns
 
 MOST = 10

@@ -13,8 +13,8 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from stp.collect.opened import opened
-from stp.disk import beside, writing
-from stp.job import Report, silent
+from stp.core.disk import beside, writing
+from stp.core.job import Report, silent
 from stp.report import (
     ask,
     conventions,

@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 DIGITS = 7
 """Significant digits of a number in the page; the store has all of them."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import duckdb
 
-from stp.render.figure_style import styles
+from stp.options.score import CELL_KEYS
+from stp.page.figure_style import styles
 from stp.report.columns import columnar
-from stp.score.options import CELL_KEYS
 
 CELLS = f"""
 SELECT

@@ -5,8 +5,8 @@ from typing import Any
 
 import duckdb
 
-from stp.errors import StpError
-from stp.receipts import require_receipt
+from stp.core.errors import StpError
+from stp.core.receipts import require_receipt
 from stp.report.columns import asked, by_columns, columnar
 from stp.report.numbered import NUMBERED, SAME_CELL
 

@@ -1,6 +1,6 @@
 """Forecasts: a few samples of every evaluation, with the truth and what all models predict.
 
-Samples are chosen by the rules of `stp.render.sample_choice`, never by hand. Predictions that are
+Samples are chosen by the rules of `stp.render.pictures.sample_choice`, never by hand. Predictions that are
 not kept, or damaged, leave a gap that says so: numbers of the report do not depend on them.
 """
 
@@ -14,20 +14,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.manifest import WHOSE, Cell, Manifest
-from stp.datasets.drawing import duration
-from stp.datasets.sheet import Scale
-from stp.errors import StpError
-from stp.job import Report, silent
-from stp.motion.prepared import TRACKS
-from stp.preference.sprites import columns_of, pitch
-from stp.render.forecasts import Case, SampleForecasts, Variable
-from stp.render.sample_choice import CRITERIA, RULES
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.options.score import CELL_KEYS
+from stp.plan.manifest import WHOSE, Cell, Manifest
+from stp.plan.setting import setting_of
+from stp.render.pictures.drawing import duration
+from stp.render.pictures.forecasts import Case, SampleForecasts, Variable
+from stp.render.pictures.sample_choice import CRITERIA, RULES
+from stp.render.pictures.sheet import Scale
+from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
 from stp.report.columns import plain
 from stp.report.picture_sheets import GOOD, LOOKS, Look
-from stp.score.options import CELL_KEYS
-from stp.setting import setting_of
+from stp.tracks.prepared import TRACKS
 
 SAMPLES = len(RULES)
 MEGABYTES = 25.0
@@ -47,7 +47,7 @@ class Pictures(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """An evaluation of the store: its manifest, as `stp.render.forecasts` reads one."""
+    """An evaluation of the store: its manifest, as `stp.render.pictures.forecasts` reads one."""
 
     dimension: str
     case: str

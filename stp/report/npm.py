@@ -11,8 +11,8 @@ import subprocess
 from pathlib import Path
 from uuid import uuid4
 
-from stp.disk import writing
-from stp.errors import StpError
+from stp.core.disk import writing
+from stp.core.errors import StpError
 
 LISTS = ("package.json", "package-lock.json")
 _INSTALL = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1")

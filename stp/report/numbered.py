@@ -1,6 +1,6 @@
 """Which cells and conventions the sections with charts read."""
 
-from stp.score.options import CELL_KEYS
+from stp.options.score import CELL_KEYS
 
 NUMBERED = "numbered AS (SELECT *, row_number() OVER (ORDER BY rowid) - 1 AS cell FROM cells)"
 """Cells with their number in the page: that of the row in `stp.report.core.CELLS`."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import duckdb
 
+from stp.options.score import CELL_KEYS
 from stp.report.columns import asked, columnar
-from stp.score.options import CELL_KEYS
 
 FACTS = """
 SELECT

@@ -11,11 +11,11 @@ import matplotlib as mpl
 import numpy as np
 from PIL import Image
 
-from stp.datasets.maps import coastline
-from stp.datasets.sheet import Scale
-from stp.preference import sprites
-from stp.render.forecasts import Forecast, SampleForecasts, Variable
-from stp.render.strips import scales
+from stp.render.pictures import sprites
+from stp.render.pictures.forecasts import Forecast, SampleForecasts, Variable
+from stp.render.pictures.maps import coastline
+from stp.render.pictures.sheet import Scale
+from stp.render.pictures.strips import scales
 
 SIGNED = "RdBu_r"
 """Colours of errors with a sign: white where there is none, red where too much is predicted."""

@@ -10,8 +10,8 @@ import duckdb
 
 from stp.collect import layout
 from stp.collect.layout import EVALUATION
+from stp.options.score import CELL_KEYS
 from stp.report.columns import Columnar, asked, by_columns
-from stp.score.options import CELL_KEYS
 
 ALIKE = (*EVALUATION, *layout.ALIKE)
 """Models are ranked among those that share these; see the view leaderboard."""

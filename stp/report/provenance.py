@@ -10,9 +10,9 @@ from typing import Any
 
 import duckdb
 
+from stp.options.score import CELL_KEYS
 from stp.report.columns import Rows, asked, by_columns, columnar
 from stp.report.places import PART, Numbers, cells
-from stp.score.options import CELL_KEYS
 
 VALUES = f"""
 SELECT {", ".join(CELL_KEYS)}, {", ".join(PART)}, value, ci95_low, ci95_high, n, clusters, reason

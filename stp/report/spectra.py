@@ -7,12 +7,12 @@ import duckdb
 import numpy as np
 
 from stp.collect.layout import ALIKE
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.options.score import CELL_KEYS
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.spectra import mean_spectra
 from stp.report.columns import asked
 from stp.report.numbered import NUMBERED, SAME_CELL
-from stp.score.options import CELL_KEYS
 
 DIGITS = 5
 

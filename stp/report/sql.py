@@ -11,9 +11,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from stp.collect.opened import opened
-from stp.disk import writing
-from stp.errors import StpError
-from stp.job import Report, silent
+from stp.core.disk import writing
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
 from stp.report.npm import installed, run
 from stp.report.sql_data import Understood, question_for_engine, relations, write_data
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
-from stp.render.shares import PAPERS_FILES, shares
+from stp.page.shares import PAPERS_FILES, shares
 from stp.report.ask import questions
 
 LARGEST = 64_000_000

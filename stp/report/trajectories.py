@@ -1,6 +1,6 @@
 """Trajectories: a few scenarios of each dataset of people, with what all models predict.
 
-Scenarios are chosen by the rule of `stp.render.trajectories`, never by hand. Positions are whole
+Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, never by hand. Positions are whole
 centimetres, which is less than a person's width by far; errors were computed before they were
 rounded. The page reads a test when it is shown.
 """
@@ -11,13 +11,11 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from stp.collect.manifest import Cell
-from stp.errors import StpError
-from stp.job import Report, silent
-from stp.motion import errors
-from stp.motion.obstacles import Obstacles
-from stp.motion.scene import Mixture, Scene, extent_of
-from stp.render.trajectories import (
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.plan.manifest import Cell
+from stp.render.pictures.scene import Mixture, Scene, extent_of
+from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
     RULE,
     Compared,
@@ -28,6 +26,8 @@ from stp.render.trajectories import (
     own,
 )
 from stp.report.columns import plain
+from stp.tracks import errors
+from stp.tracks.obstacles import Obstacles
 
 SCENARIOS, SAMPLES = 12, 10
 """The most of each test and model that the page holds."""
@@ -157,7 +157,7 @@ def _obstacles(obstacles: Obstacles | None, extent: tuple[float, ...]) -> dict[s
     """Those within an extent: discs, or cells with their width, centimetres."""
     if obstacles is None:
         return None
-    from stp.motion.drawing import cells_within
+    from stp.render.pictures.people import cells_within
 
     position, size = cells_within(obstacles, extent)  # type: ignore[arg-type]
     if obstacles.kind == "discs" or not len(position):
@@ -203,7 +203,7 @@ def _ellipses(mixture: Mixture) -> list[Any]:
 
     Each is x, y and two radii in centimetres, degrees, and percent of the mixture.
     """
-    from stp.motion.drawing import ellipse_of
+    from stp.render.pictures.people import ellipse_of
 
     people, steps, components = mixture.weights.shape
     return [

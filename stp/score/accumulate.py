@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.job import Interrupted, Job
+from stp.core.job import Interrupted, Job
 from stp.metrics.metric import Metric
 from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint

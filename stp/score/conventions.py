@@ -5,7 +5,7 @@ import importlib
 import pkgutil
 
 import stp.metrics
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 

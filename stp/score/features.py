@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.perceptual import matched
 
 FEATURES = "features.parquet"

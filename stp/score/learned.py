@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from stp.errors import StpError
-from stp.job import Job
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.metrics.metric import Metric, needs_data
 from stp.metrics.perceptual import Embed, LearnedMetric, SetDistance, Weights
-from stp.score.options import ScoreOptions
+from stp.options.score import ScoreOptions
 
 
 class Ready(NamedTuple):

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.metric import Metric, every_component, first_component
-from stp.score.options import STATISTICS
+from stp.options.score import STATISTICS
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.errors import StpError
-from stp.job import Job
-from stp.motion import densities, errors, prepared
-from stp.motion.scenarios import Scenarios
-from stp.motion.tables import PREDICTIONS, error_table
-from stp.score.options import ScoreOptions
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.options.score import ScoreOptions
 from stp.score.run import score
+from stp.tracks import densities, errors, prepared
+from stp.tracks.scenarios import Scenarios
+from stp.tracks.tables import PREDICTIONS, error_table
 
 ERRORS = "errors.parquet"
 AGAIN = "predict this cell again"

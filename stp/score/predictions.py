@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
-from stp.errors import StpError
 
 
 class Samples(ABC):

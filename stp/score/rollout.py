@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
-from stp.job import Job
 from stp.models.compute import settle
+from stp.options.predict import PredictOptions
+from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.predict.options import PredictOptions
-from stp.score.options import ScoreOptions
 from stp.score.predictions import Samples
 from stp.score.run import score
 

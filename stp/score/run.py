@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.job import Job
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric, Series
+from stp.options.score import ScoreOptions
 from stp.score import aggregate, conventions, features, learned, sets, tables
 from stp.score.accumulate import Accumulated, accumulate
 from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
 from stp.score.members import Members
-from stp.score.options import ScoreOptions
 from stp.score.predictions import Predictions, Samples
 
 

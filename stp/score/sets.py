@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.job import Job
+from stp.core.job import Job
 from stp.metrics.perceptual import SetDistance
 from stp.score.aggregate import Row
 from stp.score.features import Features, choice_of

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.options.score import CELL_KEYS
 from stp.score.aggregate import Row
-from stp.score.options import CELL_KEYS
 
 _CELL = [(key, pa.int64() if key == "seed" else pa.string()) for key in CELL_KEYS]
 

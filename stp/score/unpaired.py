@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.errors import StpError
-from stp.job import Report, silent
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
 from stp.metrics import frechet, fvd, kvd
 from stp.metrics.perceptual import Embed, SetDistance, matched
 from stp.score.video_folder import Clip, find_clips, read_clip

@@ -16,7 +16,7 @@ import av
 import numpy as np
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")

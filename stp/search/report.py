@@ -9,10 +9,10 @@ from pathlib import Path
 import yaml
 from optuna.trial import FrozenTrial, TrialState
 
-from stp.cells import Artefact, Plan
-from stp.config import Json
-from stp.disk import beside, write_text, writing
-from stp.errors import StpError
+from stp.core.disk import beside, write_text, writing
+from stp.core.errors import StpError
+from stp.plan.cells import Artefact, Plan
+from stp.plan.config import Json
 from stp.search.drawing import draw
 from stp.search.space import path_of, with_values, word
 from stp.search.study import Study

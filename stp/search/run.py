@@ -10,14 +10,16 @@ from typing import Any
 
 from optuna.trial import TrialState
 
-from stp import bytecode, runner
-from stp.cells import Artefact, Plan
-from stp.cluster import attempts, slurm
-from stp.cluster.signals import Stop, listening
-from stp.disk import disk_error
-from stp.errors import StpError
-from stp.job import Interrupted, Job
-from stp.progress import Progress, duration
+from stp.core import bytecode
+from stp.core.disk import disk_error
+from stp.core.errors import StpError
+from stp.core.job import Interrupted, Job
+from stp.core.units import duration
+from stp.plan.cells import Artefact, Plan
+from stp.run import runner
+from stp.run.cluster import attempts, slurm
+from stp.run.cluster.signals import Stop, listening
+from stp.run.progress import Progress
 from stp.search import report, targets, trial
 from stp.search import space as spaces
 from stp.search.report import STATES

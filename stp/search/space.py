@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
-from stp.config import CONFIG_FOLDER, Json, Strict, check, read_yaml
-from stp.errors import StpError
-from stp.recipes import check_options
-from stp.train.options import TrainOptions
+from stp.core.errors import StpError
+from stp.options.train import TrainOptions
+from stp.plan.config import CONFIG_FOLDER, Json, Strict, check, read_yaml
+from stp.plan.recipes import check_options
 
 GIVEN = ("epochs", "iterations", "validate_every", "max_clips", "max_val_clips", "threads")
 """Keys of ``train`` that say how long a training is and what it is judged by: the same for all."""

@@ -12,10 +12,10 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
-from stp import store
-from stp.config import Json
-from stp.job import Interrupted, never
-from stp.search.journal import JOURNAL, mend
+from stp.core import store
+from stp.core.job import Interrupted, never
+from stp.core.journal import JOURNAL, mend
+from stp.plan.config import Json
 from stp.search.space import Parameter, Space, word
 
 NAME = "search"

@@ -5,16 +5,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stp import store
-from stp.cells import Artefact, Plan, Raw
-from stp.cluster.resources import JobResources
-from stp.config import Json
-from stp.costs.estimate import Costs
-from stp.disk import write_text_if_changed
-from stp.errors import StpError
-from stp.fingerprint import digest
+from stp.core import store
+from stp.core.disk import write_text_if_changed
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.config import Json
+from stp.run.cluster.resources import JobResources
+from stp.run.costs.estimate import Costs
+from stp.run.workflow_files import RESULTS
 from stp.search.space import Space
-from stp.workflow_files import RESULTS
 
 
 def training_of(plan: Plan, model: str, dataset: str) -> Artefact:

@@ -5,17 +5,17 @@ from typing import Any
 import optuna
 from optuna.trial import TrialState
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.prepared import Clips, Prepared
-from stp.errors import StpError
-from stp.job import Job
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.options.train import TrainOptions
 from stp.search.study import Study
 from stp.train import given_weights
 from stp.train.distributed import Ranks
 from stp.train.gradient_descent import DivergenceError, GradientDescent
-from stp.train.options import TrainOptions
 
 SEEN = ("train", "val")
 """The splits that a search may look at."""

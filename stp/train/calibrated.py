@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from stp.job import Job
-from stp.motion import prepared
-from stp.motion.calibrate import calibrate
-from stp.motion.prepared import Place
-from stp.motion.scenarios import Scenarios
-from stp.options import build
-from stp.train.calibration_options import CalibrationOptions, FittingOptions
+from stp.core.job import Job
+from stp.core.options import build
+from stp.options.calibrate import CalibrationOptions, FittingOptions
+from stp.tracks import prepared
+from stp.tracks.prepared import Place
+from stp.tracks.scenarios import Scenarios
+from stp.train.calibrate import calibrate
 
 
 def run(job: Job) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def run(job: Job) -> dict[str, Any]:
     scenarios = place.scenarios(
         "calibration", recipe["train_subset"], recipe["context"], recipe["horizon"]
     )
-    module = import_module(f"stp.motion.predictors.{recipe['model']}")
+    module = import_module(f"stp.tracks.predictors.{recipe['model']}")
     make = _learn if recipe.get("fit") == "sgd" else _search
     return {
         "scenarios": len(scenarios),

@@ -1,6 +1,6 @@
 """Several processes that train one network: each computes its share of every batch.
 
-The launcher (stp.cluster.launch) starts the processes and names a TCP store where they meet.
+The launcher (stp.run.cluster.launch) starts the processes and names a TCP store where they meet.
 Gradients are added up over all clips of the batch and batch norms see all of them, so the result
 is that of one process up to the order of additions, and the draws of what is random inside a step
 (one stream per process).

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.job import Job
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 

@@ -11,18 +11,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from stp.core.errors import StpError
+from stp.core.job import Interrupted, Job
+from stp.core.options import require, whole
 from stp.data.prepared import Prepared
-from stp.errors import StpError
-from stp.job import Interrupted, Job
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.options import require, whole
+from stp.options.named import load
+from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.named import load
-from stp.train.options import TrainOptions
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
 
 CRITERION = (

@@ -7,19 +7,19 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import require, whole
 from stp.data.prepared import Prepared
-from stp.errors import StpError
-from stp.job import Job
 from stp.models import weights
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.options import require, whole
+from stp.options.train import TrainOptions
 from stp.train import given_weights
 from stp.train.batches import read_batches
 from stp.train.distributed import join
 from stp.train.gradient_descent import GradientDescent
-from stp.train.options import TrainOptions
 from stp.train.order import spread
 
 HISTORY = {

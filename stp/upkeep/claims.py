@@ -10,12 +10,12 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.cells import Artefact, Plan
-from stp.disk import write_text, write_text_once
-from stp.errors import StpError
-from stp.fingerprint import digest
-from stp.provenance import user
-from stp.workflow_files import RESULTS
+from stp.core.disk import write_text, write_text_once
+from stp.core.errors import StpError
+from stp.core.fingerprint import digest
+from stp.core.provenance import user
+from stp.plan.cells import Artefact, Plan
+from stp.run.workflow_files import RESULTS
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stp.cells import Artefact, Plan, Raw, fingerprint_of
-from stp.fingerprint import definitions_of
-from stp.receipts import read_receipt
+from stp.core.fingerprint import definitions_of
+from stp.core.receipts import read_receipt
+from stp.plan.cells import Artefact, Plan, Raw, fingerprint_of
 from stp.upkeep.inventory import FINGERPRINT
 
 Json = dict[str, Any]
@@ -174,7 +174,7 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Name the definitions of a module that were changed, added or removed.
 
     Args:
-        old: hash by name, from `stp.fingerprint.definitions`.
+        old: hash by name, from `stp.core.fingerprint.definitions`.
         new: the same of now.
     """
     names = []

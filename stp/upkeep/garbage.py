@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp import store
-from stp.cells import Plan
-from stp.config import CONFIG_FOLDER, read_yaml
-from stp.errors import StpError
-from stp.job import Report, silent
-from stp.receipts import RECEIPT, read_receipt
+from stp.core import store
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.receipts import RECEIPT, read_receipt
+from stp.core.units import size_text
+from stp.plan.cells import Plan
+from stp.plan.config import CONFIG_FOLDER, read_yaml
+from stp.run.meter import Meter
 from stp.upkeep.claims import Claim, made_from, read_claims
-from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, size_text, states
-from stp.upkeep.meter import Meter
+from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, states
 
 DAY = 24 * 3600.0
 Wanted = dict[str, list[str]]

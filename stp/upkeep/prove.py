@@ -11,12 +11,12 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from stp import store
-from stp.cells import Artefact, Plan
-from stp.cluster import launch
-from stp.errors import StpError
-from stp.job import Job, Report, silent
-from stp.runner import canonical_recipe, core_name, raw_roots
+from stp.core import store
+from stp.core.errors import StpError
+from stp.core.job import Job, Report, silent
+from stp.plan.cells import Artefact, Plan
+from stp.run.cluster import launch
+from stp.run.runner import canonical_recipe, core_name, raw_roots
 from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stp import store
-from stp.cells import FOLDERS, Plan, fingerprint_of
-from stp.disk import write_text_once, writing
-from stp.errors import StpError
-from stp.job import Report, silent
-from stp.receipts import RECEIPT, SEALED, checksum, read_receipt, require_receipt
+from stp.core import store
+from stp.core.disk import write_text_once, writing
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.receipts import RECEIPT, SEALED, checksum, read_receipt, require_receipt
+from stp.plan.cells import FOLDERS, Plan, fingerprint_of
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.sharing import SUMS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.receipts import RECEIPT, SEALED, checksum
+from stp.core.receipts import RECEIPT, SEALED, checksum
 
 NO_RESULT = {"history.parquet": ("seconds", "resumed")}
 """Columns that tell of the run, not of its result."""

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from stp import store
-from stp.cells import Artefact, Plan, Raw
-from stp.disk import writing
-from stp.errors import StpError
-from stp.job import Report, silent
-from stp.receipts import RECEIPT, SEALED, again, read_receipt
+from stp.core import store
+from stp.core.disk import writing
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.receipts import RECEIPT, SEALED, again, read_receipt
+from stp.plan.cells import Artefact, Plan, Raw
 from stp.upkeep.inventory import FINGERPRINT
 from stp.upkeep.why import chosen
 

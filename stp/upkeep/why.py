@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stp import store
-from stp.cells import Artefact, Plan
-from stp.errors import StpError, nearest
-from stp.progress import duration
-from stp.receipts import RECEIPT, again, read_receipt
-from stp.runner import state_folder
+from stp.core import store
+from stp.core.errors import StpError, nearest
+from stp.core.receipts import RECEIPT, again, read_receipt
+from stp.core.units import duration
+from stp.plan.cells import Artefact, Plan
+from stp.run.runner import state_folder
+from stp.run.status import DONE, FAILED, RUNNING, Standing, look
 from stp.upkeep.differences import Comparison, Past, finished
-from stp.upkeep.status import DONE, FAILED, RUNNING, Standing, look
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
         plan: the plan that has it.
         artefact: it.
         past: the older artefacts of the store.
-        standing: how it stands (stp.upkeep.status.look).
+        standing: how it stands (stp.run.status.look).
     """
     folder = plan.store / artefact.folder
     receipt = read_receipt(folder)

@@ -5,12 +5,12 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stp.cells import Artefact, Plan
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.plan.cells import Artefact, Plan
+from stp.run.meter import Meter
+from stp.run.status import look
 from stp.upkeep import prove as proof
 from stp.upkeep.differences import Past, finished
-from stp.upkeep.meter import Meter
-from stp.upkeep.status import look
 from stp.upkeep.why import Reason, chosen, equivalents, explain, undone
 
 Json = dict[str, Any]

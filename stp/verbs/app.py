@@ -35,8 +35,8 @@ def examples(*commands: str) -> str:
 
 def load_plan(configfile: Path) -> Any:
     """Make the plan of a scale file; that of a run counts what the run was asked for."""
-    from stp import workflow_files
-    from stp.cells import Plan  # only when a verb needs it: `stp --help` is quick
+    from stp.plan.cells import Plan  # only when a verb needs it: `stp --help` is quick
+    from stp.run import workflow_files
 
     plan = Plan.load(configfile)
     if configfile.parent == workflow_files.RESULTS / "plan":

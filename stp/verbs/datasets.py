@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, load_plan, say
 
 command = functools.partial(app.command, rich_help_panel="Data")
@@ -50,13 +50,13 @@ def data(
     Counts come from split lists and rules, where they are at hand, and from the store, where the
     dataset is prepared. A difference without an explanation is marked.
     """
-    from stp import config
-    from stp.datasets import report
-    from stp.datasets.page import page as page_text
-    from stp.disk import write_text, writing
+    from stp.core.disk import write_text, writing
+    from stp.inspect import report
+    from stp.inspect.page import page as page_text
+    from stp.plan import config
 
     if table is not None:
-        from stp.datasets import statistics
+        from stp.inspect import statistics
 
         found = statistics.write(load_plan(configfile), table)
         say(log, f"wrote {table} with {len(found)} datasets, and beside it .md, .tex and .html")
@@ -110,7 +110,7 @@ def leak(
     move. The errors under each protocol are beside it, on all scenarios and on those in common.
     Predictors have the parameters that were released for the dataset, or else their defaults.
     """
-    from stp.datasets import future
+    from stp.inspect import future
 
     found = future.look(load_plan(configfile), dataset, observe, predict)
     if as_json:
@@ -144,7 +144,7 @@ def new_dataset(
     The files are looked at and stay where they are. The draft is a guess with comments; the clips
     that it gives are counted at once.
     """
-    from stp.inspect_data import new_dataset as draft
+    from stp.inspect.new_dataset import new_dataset as draft
 
     for line in draft(path, name):
         print(line)

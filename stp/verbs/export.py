@@ -65,7 +65,7 @@ def export(
     that explains itself: scores, receipts, checksums of raw files, versions, a model card,
     citations. The same store gives the same bytes. `--check` refuses what is damaged.
     """
-    from stp.errors import StpError
+    from stp.core.errors import StpError
 
     modes = [folder is not None, model is not None, check is not None]
     if sum(modes) != 1:
@@ -85,8 +85,8 @@ def export(
 
 
 def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool) -> None:
-    from stp.upkeep.inventory import size_text
-    from stp.upkeep.meter import Meter
+    from stp.core.units import size_text
+    from stp.run.meter import Meter
     from stp.upkeep.sharing import export as pack
     from stp.verbs.app import load_plan
 
@@ -106,7 +106,7 @@ def _bundle(
 ) -> None:
     from stp.export.bundle import Options
     from stp.export.bundle import export as write
-    from stp.upkeep.meter import Meter
+    from stp.run.meter import Meter
 
     out = out or Path("results/submissions") / f"{model}.zip"
     meter = Meter("export")
@@ -116,8 +116,8 @@ def _bundle(
 
 
 def _told(path: Path, held: object) -> list[str]:
+    from stp.core.units import size_text
     from stp.export.checking import Held
-    from stp.upkeep.inventory import size_text
 
     assert isinstance(held, Held)
     by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())
@@ -163,9 +163,9 @@ def cite(
     log: Annotated[Path | None, typer.Option("--log", help="A file that gets every line.")] = None,
 ) -> None:
     """Say what to cite: works of the benchmark, datasets, models and metrics of the results."""
-    from stp.errors import StpError
+    from stp.core.errors import StpError
     from stp.export import cite as citing
-    from stp.render.files import write_all
+    from stp.page.files import write_all
 
     formats = {".bib": citing.as_bibtex, ".md": citing.as_markdown}
     for path in out or []:

@@ -56,12 +56,13 @@ def windows(
     windows.json (all that is known about them), index.csv (a row for each) and a README that tells
     what to return.
     """
-    from stp import config, runner
-    from stp.cells import Plan
     from stp.external.evaluation import choose
     from stp.external.importing import without_external
     from stp.external.windows import export
-    from stp.progress import Progress
+    from stp.plan import config
+    from stp.plan.cells import Plan
+    from stp.run import runner
+    from stp.run.progress import Progress
 
     loaded = config.load(configfile)
     chosen = choose(
@@ -121,10 +122,11 @@ def import_predictions(
     config/models/MODEL.yaml lists the submission, known by its checksum, and a scale file may name
     the model like any other. A newer submission for the same test takes the place of the older.
     """
-    from stp import config, runner
-    from stp.cells import Plan
     from stp.external import importing
-    from stp.progress import Progress
+    from stp.plan import config
+    from stp.plan.cells import Plan
+    from stp.run import runner
+    from stp.run.progress import Progress
 
     plan = Plan(importing.without_external(config.load(configfile)))
     with runner.open_log(log) as file:

@@ -42,8 +42,8 @@ def findings(
     """Judge the paper's findings by the results at hand and by its published numbers."""
     from stp.collect.everything import build_database
     from stp.collect.query import written
-    from stp.config import CONFIG_FOLDER
-    from stp.render import findings as render
+    from stp.plan.config import CONFIG_FOLDER
+    from stp.render.tables import findings as render
 
     folder = CONFIG_FOLDER / "findings"
     if out is not None and number is None and format is None and out.suffix == ".csv":
@@ -54,8 +54,8 @@ def findings(
         return
     questions = render.read_questions(folder)
     if page is not None:
-        from stp.disk import write_text, writing
-        from stp.render import findings_page
+        from stp.core.disk import write_text, writing
+        from stp.render.tables import findings_page
 
         with writing(page):
             write_text(page, findings_page.page(render.judge(database, questions.values())))

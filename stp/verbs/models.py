@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Models")
@@ -47,12 +47,12 @@ def models(
     log: Log = None,
 ) -> None:
     """List the models; of one, parameters and multiply-adds on every dataset."""
-    from stp import config
-    from stp.disk import write_text, writing
+    from stp.core.disk import write_text, writing
+    from stp.plan import config
 
     loaded = config.load(configfile)
     if protocol is not None:
-        from stp.render import training_protocol
+        from stp.render.tables import training_protocol
 
         trainings = training_protocol.write(loaded, protocol)
         differing = sum(bool(one.differs) for one in trainings)
@@ -130,8 +130,8 @@ def profile(
 
     Weights are fresh and frames random: neither changes what a network costs.
     """
-    from stp import config
-    from stp.disk import write_text, writing
+    from stp.core.disk import write_text, writing
+    from stp.plan import config
 
     if seconds <= 0:
         raise StpError(f"--seconds is {seconds}", expected="a number above 0")

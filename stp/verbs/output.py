@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from stp.render.grid import Grid
+    from stp.page.grid import Grid
 
 FormatName = Literal["table", "csv", "json", "markdown", "parquet"]
 
@@ -89,7 +89,7 @@ def put(
         styled: what a terminal of so many characters shows instead.
     """
     if out is not None:
-        from stp.disk import write_text, writing
+        from stp.core.disk import write_text, writing
 
         with writing(out):
             write_text(out, text())
@@ -116,7 +116,7 @@ def put_rows(
         types: of Arrow, of columns that may have no value at all.
     """
     from stp.collect.query import save_rows, text_columns, written
-    from stp.render.text_table import answer
+    from stp.page.text_table import answer
 
     if format == "parquet":
         assert out is not None
@@ -137,7 +137,7 @@ def answers(
     from rich.text import Text
 
     from stp.collect.query import text_columns
-    from stp.render.text_table import answer
+    from stp.page.text_table import answer
 
     parts: list[RenderableType] = [Text(text)]
     for columns, rows in tables:
@@ -188,7 +188,7 @@ def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
 
 def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
     """Write a grid for people: as Markdown, as plain text, or with styles on a terminal."""
-    from stp.render.formats import markdown, terminal
+    from stp.page.formats import markdown, terminal
 
     if format == "markdown":
         put(lambda: markdown.text(grid), out)
@@ -198,7 +198,7 @@ def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
 
 def end_if_empty(rows: int, fail: bool) -> None:
     """Exit with the code of an empty answer, where the script asked for it."""
-    from stp import exits
+    from stp.core import exits
 
     if fail and not rows:
         raise typer.Exit(exits.NOTHING)

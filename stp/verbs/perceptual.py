@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.verbs.app import app, examples
 
 Folder = Annotated[
@@ -62,8 +62,8 @@ def weights(
     --check exits with 1 unless all are there, their bytes are the declared ones, and networks give
     the values that are published for black and white frames.
     """
-    from stp.errors import nearest
-    from stp.fetch import weights as files
+    from stp.core.errors import nearest
+    from stp.plan import weights as files
 
     known = files.declared()
     for name in names or []:
@@ -138,10 +138,10 @@ def fvd(
     have to have clips of one length and size. FVD depends on the number of clips: of the larger
     set as many are drawn as the smaller one has, and N is printed.
     """
-    from stp.fetch import weights as files
+    from stp.core.file_identity import require
     from stp.metrics import fvd as metric
-    from stp.metrics.networks.identity import require
     from stp.metrics.perceptual import Weights
+    from stp.plan import weights as files
     from stp.score.unpaired import Options, compare
 
     path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.verbs.app import Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
@@ -46,9 +46,9 @@ def pictures(
     log: Log = None,
 ) -> None:
     """Draw what models predict for a test sample, beside the truth: strips and movies."""
-    from stp.collect.manifest import load_manifest
-    from stp.render.cases import cases
-    from stp.render.pictures import draw
+    from stp.plan.manifest import load_manifest
+    from stp.render.pictures.cases import cases
+    from stp.render.pictures.files import draw
 
     planned = load_manifest(manifest)
     if case is None or not out:
@@ -92,9 +92,9 @@ def trajectories(
     log: Log = None,
 ) -> None:
     """Draw where models think that people go, over the map and beside where they went."""
-    from stp.collect.manifest import load_manifest
-    from stp.motion import drawing
-    from stp.render import trajectories as of_people
+    from stp.plan.manifest import load_manifest
+    from stp.render.pictures import people as drawing
+    from stp.render.pictures import trajectories as of_people
 
     planned = load_manifest(manifest)
     if scenario is None:

@@ -34,8 +34,8 @@ def questionnaire(
     The page is one file for raters, without any name of a model; the key (key.json beside it) says
     which model is behind which choice and stays with you.
     """
-    from stp.preference.questionnaire import write_questionnaire
-    from stp.upkeep.meter import Meter
+    from stp.human_study.questionnaire import write_questionnaire
+    from stp.run.meter import Meter
 
     meter = Meter("questionnaire")
     key = write_questionnaire(manifest, out, study_file=study, report=meter)
@@ -72,7 +72,7 @@ def preferences(
     log: Log = None,
 ) -> None:
     """Read the answers of raters: how often each model was found best, with intervals."""
-    from stp.preference.table import render_preferences
+    from stp.human_study.table import render_preferences
 
     read = render_preferences(answers, key, out, manifest=manifest)
     say(

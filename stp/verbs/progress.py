@@ -28,8 +28,8 @@ def plan(
     """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions."""
     from rich.console import Console
 
-    from stp.costs import summary as costs_summary
-    from stp.costs import table as costs_table
+    from stp.run.costs import summary as costs_summary
+    from stp.run.costs import table as costs_table
 
     found = costs_summary.entries(load_plan(configfile))
     if as_json:
@@ -51,11 +51,11 @@ def status(
     ] = False,
 ) -> None:
     """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
-    from stp import progress
-    from stp.cluster import driver
+    from stp.run import progress
+    from stp.run import status as standing
+    from stp.run.cluster import driver
+    from stp.run.status_text import lines
     from stp.upkeep import claims
-    from stp.upkeep import status as standing
-    from stp.upkeep.status_text import lines
 
     planned = load_plan(configfile)
     if start:
@@ -130,7 +130,7 @@ def resume(
     Snakemake that lives is left alone. Its jobs on a cluster are not cancelled: new jobs wait for
     them and take over what they made.
     """
-    from stp.cluster.resume import resume as go_on
+    from stp.run.cluster.resume import resume as go_on
 
     # As typed: the parser swallows `--`, and Snakemake's options with many values need it.
     given = sys.argv[sys.argv.index("resume") + 1 :]
@@ -148,8 +148,8 @@ def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from stp.cluster.resources import JobResources
-    from stp.cluster.site import Site
+    from stp.run.cluster.resources import JobResources
+    from stp.run.cluster.site import Site
 
     settings = Site.load()
     print(yaml.safe_dump(settings.model_dump(), sort_keys=False))

@@ -43,7 +43,7 @@ def report(
     from stp.collect.everything import build_database
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
-    from stp.upkeep.meter import Meter
+    from stp.run.meter import Meter
 
     if not database.is_file() and (database.parent / "collected").is_dir():
         build_database(database.parent / "collected", database)
@@ -77,7 +77,7 @@ def report_sql(
     """
     from stp.collect.everything import build_database
     from stp.report.sql import write_console
-    from stp.upkeep.meter import Meter
+    from stp.run.meter import Meter
 
     if not database.is_file() and (database.parent / "collected").is_dir():
         build_database(database.parent / "collected", database)

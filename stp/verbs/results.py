@@ -47,9 +47,9 @@ def metrics(
     from rich.console import Console
     from rich.table import Table
 
-    from stp import config
-    from stp.disk import write_text, writing
-    from stp.render import metrics_page
+    from stp.core.disk import write_text, writing
+    from stp.plan import config
+    from stp.render.tables import metrics_page
 
     loaded = config.load(PAPER)
     if page is not None:
@@ -86,7 +86,7 @@ def conventions(
 ) -> None:
     """Show how far values and ranks move between the conventions of a metric."""
     from stp.collect.everything import build_database
-    from stp.render import convention_effects as render
+    from stp.render.tables import convention_effects as render
 
     if out is None or format is not None or out.suffix != ".csv":
         chosen = output.chosen(format, out)
@@ -107,7 +107,7 @@ def runtime(
 ) -> None:
     """Write how long predictors of people take, by the number of people."""
     from stp.collect.everything import build_database
-    from stp.render.runtime_table import render_runtime
+    from stp.render.tables.runtime import render_runtime
 
     if not database.is_file():  # it is no output of the rule that collects
         build_database(database.parent / "collected", database)
@@ -130,9 +130,9 @@ def schema(
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
     from stp.collect.query import answer
-    from stp.disk import write_text, writing
-    from stp.errors import StpError, nearest
-    from stp.render import schema_page
+    from stp.core.disk import write_text, writing
+    from stp.core.errors import StpError, nearest
+    from stp.render.tables import schema_page
 
     if page is not None:
         with writing(page):
@@ -200,7 +200,7 @@ def table(
     Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on,
     --metric or --model.
     """
-    from stp.render import tables
+    from stp.render.tables import known as tables
 
     chosen = output.chosen(format, out)
     wanted = tables.Narrowed(on, metric, model)
@@ -229,7 +229,7 @@ def table(
 def _table_of_file(name: str, database: Path, format: output.FormatName, out: Path | None) -> None:
     """Show a table that a run has written: its page to people, its rows to programs."""
     from stp.collect.query import of_csv
-    from stp.render import tables
+    from stp.render.tables import known as tables
 
     if format in ("table", "markdown"):
         text = tables.file_of(name, database, ".md").read_text(encoding="utf-8")
@@ -272,8 +272,8 @@ def compare(
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
     with --fail-if-alike, also 3 where no difference is significant.
     """
-    from stp import exits
-    from stp.render import pairwise
+    from stp.core import exits
+    from stp.render.tables import pairwise
 
     chosen = output.chosen(format, out)
     pairs = pairwise.compare(results, a, b, on=on, column=column)
@@ -323,6 +323,6 @@ def trace(
     if chosen == "json":
         output.put_json(following.with_lineage(database, found), out)
         return
-    from stp.render import trace_page
+    from stp.render.tables import trace_page
 
     output.put_grid(trace_page.page(database, number, found), chosen, out)

@@ -91,7 +91,7 @@ def show(
         return
     _only_for("a dataset", OF_DATASET, context)
     from stp.collect import cell
-    from stp.render import cell_page
+    from stp.render.tables import cell_page
 
     if sample is not None:
         _draw_scenario(database, what, cell.find(database, what), sample, out)
@@ -118,9 +118,9 @@ def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path
         StpError: it is no cell, not of people, or has no such scenario.
     """
     from stp.collect import cell
-    from stp.errors import StpError
-    from stp.motion.drawing import write
-    from stp.render import trajectories
+    from stp.core.errors import StpError
+    from stp.render.pictures import trajectories
+    from stp.render.pictures.people import write
 
     if not isinstance(found, dict):
         raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
@@ -142,8 +142,8 @@ def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path
 
 def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
     """Show why a cell has no scores; there being none is what the exit code says."""
-    from stp import exits
-    from stp.render import cell_page
+    from stp.core import exits
+    from stp.render.tables import cell_page
 
     if format == "json":
         output.put_json(found._asdict(), out)
@@ -158,7 +158,7 @@ def _show_artefact(
     database: Path, found: "Artefact", format: output.FormatName, out: Path | None
 ) -> None:
     from stp.collect import cell
-    from stp.render import cell_page
+    from stp.render.tables import cell_page
 
     if format == "json":
         output.put_json(found._asdict(), out)
@@ -186,9 +186,9 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
         return kind == "dataset"
     if "/" in what:
         return False
-    from stp import config
-    from stp.errors import StpError, nearest
-    from stp.exits import NothingFoundError
+    from stp.core.errors import StpError, nearest
+    from stp.core.exits import NothingFoundError
+    from stp.plan import config
 
     of_results = _meanings(what, database)
     datasets = {path.stem for path in (config.CONFIG_FOLDER / "datasets").glob("*.yaml")}
@@ -255,9 +255,9 @@ def _draw(
 
     Of tracks of people, what is in them is written as well.
     """
-    from stp.config import check_known
-    from stp.datasets.show import show as draw
-    from stp.datasets.tracks import facts, is_of_people, lines
+    from stp.inspect.tracks import facts, is_of_people, lines
+    from stp.plan.config import check_known
+    from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)
     check_known(name, plan.config.datasets, "dataset", "stp show")

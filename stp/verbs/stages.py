@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
 
 command = functools.partial(app.command, rich_help_panel="Stages")
@@ -21,7 +21,7 @@ Targets = Annotated[
 
 def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **more: Any) -> None:
     """Make the artefacts of one stage that the targets name."""
-    from stp import runner
+    from stp.run import runner
 
     plan = load_plan(configfile)
     named = [target for target in targets if target.endswith("artefact.json")]
@@ -69,7 +69,7 @@ def fetch(
     --check reads all bytes, whatever is known of them, and exits with 1 unless all are there and
     undamaged.
     """
-    from stp import runner
+    from stp.run import runner
 
     plan = load_plan(configfile)
     if not targets and not check:
@@ -85,8 +85,8 @@ def fetch(
 
 def _check_files(plan: Any, releases: list[Any]) -> None:
     """Print the state of raw files; exit with an error unless all are present."""
-    from stp import runner
     from stp.fetch.table import is_complete, lines
+    from stp.run import runner
 
     incomplete = []
     for raw in releases:
@@ -168,7 +168,7 @@ def collect(
     from stp.collect.everything import build_database, collect_dimension
 
     if manifest is None and out is None and database is None:
-        from stp import workflow_files
+        from stp.run import workflow_files
 
         results = workflow_files.RESULTS
         for dimension, path in workflow_files.write_manifests(load_plan(configfile)).items():
@@ -207,10 +207,10 @@ def render(
     log: Log = None,
 ) -> None:
     """Render a table from the results store."""
-    from stp import runner, workflow_files
     from stp.collect.everything import build_database
     from stp.collect.partial import remove
-    from stp.render.table import render_partial, render_table
+    from stp.render.tables.paper_table import render_partial, render_table
+    from stp.run import runner, workflow_files
 
     if partial:
         planned = load_plan(configfile)
@@ -229,13 +229,13 @@ def render(
     elif manifest is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     elif reproduction:
-        from stp.render.reproduction import render_reproduction
+        from stp.render.tables.reproduction import render_reproduction
 
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reproduction(manifest, rows, out)
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif reliability:
-        from stp.render.reliability import render_reliability
+        from stp.render.tables.reliability import render_reliability
 
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reliability(manifest, rows, out)

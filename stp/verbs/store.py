@@ -54,7 +54,7 @@ def import_(
     Every file is compared with its receipt, and every receipt with its path. What the store has
     stays as it is; what is damaged is refused by name, and the rest is taken.
     """
-    from stp.upkeep.meter import Meter
+    from stp.run.meter import Meter
     from stp.upkeep.receiving import receive
 
     meter = Meter("import")

@@ -13,7 +13,7 @@ import pytest
 from small_store import SmallStore, score_rows, write_receipt
 
 from stp.collect.everything import build_database, collect_dimension
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 Change = Callable[[pa.Table], pa.Table]
 VALUES = {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}

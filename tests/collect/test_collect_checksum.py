@@ -14,7 +14,7 @@ from stp.collect import layout
 from stp.collect.checksum import checksums
 from stp.collect.everything import build_database, collect_dimension
 from stp.collect.views import VIEWS
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from stp.collect import layout
 from stp.collect.database import _stated_schema, build
 from stp.collect.scores import collect
 from stp.collect.views import VIEWS
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 @pytest.fixture

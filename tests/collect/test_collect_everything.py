@@ -9,7 +9,7 @@ import pytest
 from small_store import SmallStore
 
 from stp.collect.everything import build_database, collect_dimension
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from small_store import SmallStore, write_receipt
 from stp.collect import matched
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import frechet
 from stp.score.features import FEATURES, Features, write_features
 

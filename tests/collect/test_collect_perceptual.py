@@ -10,8 +10,8 @@ from small_store import SmallStore
 
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.errors import StpError
-from stp.render.table import render_table
+from stp.core.errors import StpError
+from stp.render.tables.paper_table import render_table
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from stp.collect.query import query
-from stp.errors import StpError
+from stp.core.errors import StpError
 
 ONE_OF_EACH = "SELECT 'a|b' AS name, 1/3 AS third, NULL AS nothing, [0.25, 1e9/7] AS list"
 

@@ -11,7 +11,7 @@ from small_store import SmallStore, score_rows, write_receipt
 
 from stp.collect.layout import SAMPLE_COLUMNS
 from stp.collect.scores import COLLECTED, SCORES, collect
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.score import tables
 
 

@@ -17,10 +17,10 @@ from statsmodels.stats.power import NormalIndPower
 from stp.collect import significance, standings
 from stp.collect.database import build
 from stp.collect.direction import Direction
-from stp.collect.manifest import load_manifest
 from stp.collect.scores import collect, read_collected
 from stp.collect.significance import BATCH, RESAMPLES, compared, differences, holm
 from stp.collect.standings import ALONE, NO_DIRECTION
+from stp.plan.manifest import load_manifest
 from stp.score.tables import write_clusters
 
 CLUSTERS = 14

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.render import schema_page
+from stp.render.tables import schema_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "results_store.md"
 Ask = Callable[..., list[tuple[Any, ...]]]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from stp.core.errors import StpError
 from stp.data import known_checksums
 from stp.data.known_checksums import KnownChecksums
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 
 SHA = hashlib.sha256(b"aa").hexdigest()
 

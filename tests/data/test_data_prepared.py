@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stp.core.errors import StpError
 from stp.data.moving_digits import render
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
-from stp.errors import StpError
 
 ATTRS = {"shape": [1, 2, 3], "context": 2, "horizon": 1, "stored_scale": 1 / 255}
 

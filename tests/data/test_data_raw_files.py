@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 
 
 def lock_of(path, contents):

@@ -10,9 +10,9 @@ import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stp.core.errors import StpError
 from stp.data.zarr_rows import MappedRows
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.errors import StpError
 
 
 def write(path: Path, rows: np.ndarray, *, chunk: int = 3, max_files: int = 4, block: int = 2):

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from exported_store import LOCK, make_results
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.export.bundle import Options, export
 from stp.export.checking import MANIFEST, check
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stp import config as configuration
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.export import cite, references
-from stp.manifest import PAPERS
+from stp.plan import config as configuration
+from stp.plan.manifests import PAPERS
 
 ROOT = Path(__file__).parents[2]
 WORKS = references.load()

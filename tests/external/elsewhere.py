@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from stp import config, runner
-from stp.cells import Plan
 from stp.external.evaluation import choose
 from stp.external.importing import Imported, Statement, import_predictions, without_external
 from stp.external.windows import export
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
 
 ROOT = Path(__file__).parents[2]
 SEQUENCES, FRAMES = 30, 11

@@ -12,12 +12,13 @@ import yaml
 import zarr
 from elsewhere import forecast, returned
 
-from stp import config, runner
-from stp.cells import Plan
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.external.importing import without_external
-from stp.manifest import manifest
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.run import runner
 from stp.score.predictions import Predictions
 
 LEADS = {"dots": 3, "field": 2}

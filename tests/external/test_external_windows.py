@@ -9,11 +9,11 @@ import pytest
 import xarray as xr
 import zarr
 
-from stp.cells import Plan
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.external.evaluation import choose
 from stp.external.windows import export
+from stp.plan.cells import Plan
 from stp.predict.windows import identity, shown
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stp.disk import write_text_once
-from stp.errors import StpError
+from stp.core.disk import write_text_once
+from stp.core.errors import StpError
 from stp.fetch.download import GivenUpError, Host, Manners, Stopped, download, open_part
 from stp.fetch.raw import fetch
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from stp import config
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch import raw
 from stp.fetch.archive import read_listing, unpack
 from stp.fetch.download import Manners
 from stp.fetch.raw import check, fetch
+from stp.plan import config
 
 PICTURES = {f"samples/CAM_FRONT/{i}.jpg": random.Random(i).randbytes(700 * i) for i in range(1, 6)}
 OTHERS = {"samples/LIDAR/1.bin": b"lidar", "LICENSE": b"text"}

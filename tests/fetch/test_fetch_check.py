@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stp import config, runner
-from stp.cells import Plan
 from stp.cli import app
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.fetch import raw, table
 from stp.fetch.instructions import Missing, missing_error, tree
 from stp.fetch.raw import check, fetch
 from stp.fetch.table import FileState, is_complete, lines
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
 
 ROOT = Path(__file__).parents[2]
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch import parallel
 from stp.fetch.checksum import Checksum
 from stp.fetch.download import Host, Manners

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.download import Manners
 from stp.fetch.raw import check, fetch
 

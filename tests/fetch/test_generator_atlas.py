@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stp import config
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.core.options import build
 from stp.fetch.raw import run_generator
-from stp.motion import maps
-from stp.motion.prepared import Place
-from stp.motion.readers import detections, ewap, qualisys, trajnetpp
-from stp.motion.survey import survey
-from stp.motion.tracks import check_detections, check_speed, joined
-from stp.options import build
+from stp.plan import config
+from stp.prepare import track_maps as maps
+from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
+from stp.prepare.track_survey import survey
 from stp.prepare.tracks import TracksOptions, _read
+from stp.tracks.prepared import Place
+from stp.tracks.tracks import check_detections, check_speed, joined
 
 CROWD = {"format": "ewap", "files": ["a.txt"], "goals": [[0, 2], [20, 9]], "waves": 2, "seed": 1}
 CHASING = {"situation": "chasing", "path": "a.ndjson", "times": 2}

@@ -8,7 +8,7 @@ import google_crc32c
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"train": 3, "test": 1, "per_file": 2, "frames": 4, "size": 16}

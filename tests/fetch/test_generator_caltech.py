@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"sets": [6, 10], "videos": 2, "frames": 12, "height": 24, "width": 32}

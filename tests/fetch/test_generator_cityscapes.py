@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"snippets": {"train": 4, "val": 2, "test": 5}, "height": 32, "width": 64}

@@ -6,7 +6,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.enso import simulate
 from stp.fetch.raw import run_generator
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.human36m import Human36mOptions, film
 from stp.fetch.raw import run_generator
 

@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.kth import sequence_spans
 from stp.fetch.raw import run_generator
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.moving_mnist import enlarge
 from stp.fetch.raw import run_generator
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.tabletop import simulate
 from stp.fetch.raw import run_generator
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.sevir import movie
 from stp.fetch.raw import run_generator
 

@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"days": [28, 10, 10, 14], "grid": [8, 8], "absent": 0.2, "incomplete": 0.2}

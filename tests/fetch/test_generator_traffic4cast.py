@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.traffic4cast import roads
 from stp.fetch.raw import run_generator
 

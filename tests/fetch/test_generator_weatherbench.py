@@ -6,7 +6,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators.weatherbench import LEVELS, Weather
 from stp.fetch.raw import run_generator
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 import stp.metrics
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.score.conventions import choices, find
 
 CONFIG = Path(__file__).parents[2] / "config" / "conventions"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import kvd
 from stp.metrics.frechet import distance, distance_of_gaussians
 from stp.metrics.perceptual import matched

@@ -12,7 +12,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import frechet, fvd, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
 from stp.metrics.perceptual import Embed, SetDistance, matched
@@ -271,7 +271,7 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     """With seeded weights that are declared for this test, and features of a toy."""
     import hashlib
 
-    from stp.fetch import weights
+    from stp.plan import weights
 
     torch.save(seeded(), tmp_path / "own.pt")
     sha256 = hashlib.sha256((tmp_path / "own.pt").read_bytes()).hexdigest()

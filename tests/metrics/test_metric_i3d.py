@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.networks import i3d
 from stp.metrics.networks.i3d import I3D, Mixed, Pool, Unit, prepare, read_i3d, resize, same_padding
 from stp.metrics.networks.state import read_state

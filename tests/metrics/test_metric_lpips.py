@@ -9,14 +9,14 @@ import pytest
 import torch
 from metrics.lpips_reference import reference
 
-from stp.errors import StpError
-from stp.fetch import weights as files
+from stp.core.errors import StpError
+from stp.core.file_identity import identify
 from stp.metrics import lpips
 from stp.metrics.lpips import PACKAGED, Lpips, compare
-from stp.metrics.networks.identity import identify
 from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import TAPS, Trunk, read_trunk
 from stp.metrics.perceptual import LearnedMetric, Weights
+from stp.plan import weights as files
 
 CONVENTIONS = {"alexnet": lpips.alex, "squeezenet": lpips.squeeze, "vgg16": lpips.vgg}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import nino34
 from stp.metrics.metric import Metric
 from stp.score.aggregate import values

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.ndimage import gaussian_filter
 from skimage.metrics import structural_similarity as reference
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics import ssim
 
 RANGES = {1.0: ssim.range1, 2.0: ssim.range2}

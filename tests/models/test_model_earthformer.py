@@ -8,7 +8,7 @@ import torch
 import yaml
 from torch.utils.flop_counter import FlopCounterMode
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.earthformer import (
     HEIGHT,
     TIME,

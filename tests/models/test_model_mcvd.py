@@ -10,7 +10,7 @@ import yaml
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models import mcvd
 from stp.models.mcvd import Model, Resample, Sampler, signal_shares, waves
 

@@ -21,8 +21,8 @@ from twelve import (
     write_squares,
 )
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.models import mcvd, weights
 from stp.models.compute import settle
 from stp.models.create import create

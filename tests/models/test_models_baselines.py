@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models import (
     climatology,
     context_mean,

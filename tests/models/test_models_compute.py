@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.compute import settle
 from stp.models.normalisation import Normalisation
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.convlstm import Cell, Model
 from stp.models.recurrent import roll
 from stp.models.scheduled_sampling import ScheduledSampling

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.convlstm import Model
 from stp.models.create import create
 

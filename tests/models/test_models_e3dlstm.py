@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.e3dlstm import Eidetic3DLSTM, Model, tokens
 
 SMALL = {"num_hidden": [6, 6], "filter_size": 3, "patch_size": 2}

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.phydnet import LSTM, Model, PhyCell, moments
 
 

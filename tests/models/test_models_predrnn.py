@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models import predrnn, predrnnpp, predrnnv2
 from stp.models.recurrent import roll
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling

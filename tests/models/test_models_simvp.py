@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models import simvpv1, tau
 
 SMALL = {"hid_s": 4, "hid_t": 8, "n_s": 2, "n_t": 2}

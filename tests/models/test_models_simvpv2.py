@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.simvp import Block
 from stp.models.simvpv2 import Attention, Model
 

@@ -12,15 +12,15 @@ import pytest
 import torch
 from twelve import SHALLOW, job, recipe, write_squares
 
-from stp.config import CONFIG_FOLDER, load
-from stp.job import Interrupted
+from stp.core.job import Interrupted
 from stp.models.create import create
 from stp.models.mcvd import Sampler, signal_shares
 from stp.models.phydnet import Model as PhyDNet
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
 from stp.models.scheduled_sampling import ScheduledSampling
-from stp.recipes import Recipes
-from stp.train.options import TrainOptions
+from stp.options.train import TrainOptions
+from stp.plan.config import CONFIG_FOLDER, load
+from stp.plan.recipes import Recipes
 from stp.train.run import run
 
 SMALL = (1, 8, 8)

@@ -11,9 +11,9 @@ import torch
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
+from stp.core.job import Job, never
 from stp.data.moving_digits import render
 from stp.data.zarr_write import create_array, create_group
-from stp.job import Job, never
 from stp.models.create import create
 
 RECURRENT = {"num_hidden": [8, 8], "filter_size": 3, "patch_size": 2}

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from stp import config
-from stp.cells import Made, Plan
-from stp.config import Case, Config, Model, Submission
-from stp.fingerprint import digest
-from stp.recipes import Recipes
+from stp.core.fingerprint import digest
+from stp.plan import config
+from stp.plan.cells import Made, Plan
+from stp.plan.config import Case, Config, Model, Submission
+from stp.plan.recipes import Recipes
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

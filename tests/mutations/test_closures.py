@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.fingerprint import Sources, source_hash
+from stp.core.fingerprint import Sources, source_hash
 
 LINES = {
     "plain": "import stp.c.d",

@@ -20,10 +20,10 @@ from reach import (
     read,
 )
 
-from stp import config
-from stp.cells import Plan
-from stp.fingerprint import digest
-from stp.manifest import manifest
+from stp.core.fingerprint import digest
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
 
 FILE = read("config_edits.yaml")
 PATHS = ("data", "model", "predictions", "scores")

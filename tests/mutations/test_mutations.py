@@ -24,10 +24,10 @@ from reach import (
     read,
 )
 
-from stp import config
-from stp.cells import ROOTS, Plan
-from stp.fingerprint import Sources, source_hash
-from stp.runner import CORES, IMPORTED, ROLLOUT
+from stp.core.fingerprint import Sources, source_hash
+from stp.plan import config
+from stp.plan.cells import ROOTS, Plan
+from stp.run.runner import CORES, IMPORTED, ROLLOUT
 
 FILE = read("expectations.yaml")
 NAMED = [module for entry in FILE["expectations"] for module in entry["modules"]]
@@ -178,7 +178,7 @@ def test_a_constant_of_a_metric_reaches_scores_and_tables(
 
 def test_a_new_option_with_a_default_reaches_nothing_once_it_is_proven(copy: Copy):
     """A field is code; one entry of config/equivalent.yaml serves the trainings of all models."""
-    module = "stp.train.options"
+    module = "stp.options.train"
     text = copy.path(module).read_text()
     last = "    max_val_clips: int | None = None\n"
     assert last in text

@@ -1,7 +1,7 @@
 """What a walk over import statements cannot see must not be in code that has a fingerprint.
 
 Each of these would be a way for a change to reach a result unseen. Where one is really needed,
-see to it that a fingerprint covers it (ROOTS in stp/cells.py), and name it here.
+see to it that a fingerprint covers it (ROOTS in stp/plan/cells.py), and name it here.
 """
 
 import ast
@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 from reach import ROOT, everything
 
-from stp.cells import ROOTS, Plan
-from stp.fingerprint import Sources
+from stp.core.fingerprint import Sources
+from stp.plan.cells import ROOTS, Plan
 
 IMPORTED_BY_NAME = {
     # module -> what it imports by a name that is made at run time; covered by ROOTS or Plan.code
     "stp.data.prepared": {"f'stp.data.{self._renderer}'"},
     "stp.models.create": {"module_name"},
     "stp.score.conventions": {"f'stp.metrics.{module}'"},
-    "stp.train.named": {"f'stp.train.{kind}.{name}'"},
+    "stp.options.named": {"f'stp.train.{kind}.{name}'"},
 }
 UNSEEN = {
     # what -> the modules that may use it: none of these changes a result
     "__doc__": set(),
-    "__file__": {"stp.train.named"},  # names for an error
+    "__file__": {"stp.options.named"},  # names for an error
     "__import__": set(),
     "compile": set(),
     "environ": {"stp.models.compute"},  # only sets a variable of CUDA

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
+from stp.core.job import Job
 from stp.data.zarr_write import create_array, create_group
-from stp.job import Job
 from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation

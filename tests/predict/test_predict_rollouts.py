@@ -12,7 +12,7 @@ import pytest
 import xarray as xr
 from test_predict_samples import CELL, MCVD
 
-from stp.job import Interrupted, Job
+from stp.core.job import Interrupted, Job
 from stp.predict.forecasts import Forecasts
 from stp.predict.run import run as predict
 from stp.score.rollout import run as roll_out

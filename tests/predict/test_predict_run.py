@@ -6,8 +6,8 @@ import pytest
 import torch
 import xarray as xr
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation

@@ -8,10 +8,10 @@ import torch
 import xarray as xr
 import yaml
 
-from stp import config
-from stp.errors import StpError
-from stp.job import Job
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.models.create import create
+from stp.plan import config
 from stp.predict.run import run
 from stp.score.run import run as score
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stp.job import Job
+from stp.core.job import Job
 
 
 def write_lock(path: Path, root: Path, names: list[str]) -> Path:

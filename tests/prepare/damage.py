@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.errors import StpError
+from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.errors import StpError
-from stp.job import Job
 
 Run = Callable[[Job], dict[str, Any]]
 

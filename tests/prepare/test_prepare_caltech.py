@@ -11,8 +11,8 @@ import xarray as xr
 from damage import check_damage, content
 from test_prepare_norpix import jpeg, seq
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.prepare.caltech import count, run
 from stp.prepare.planned import Lists

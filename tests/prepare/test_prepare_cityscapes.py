@@ -10,8 +10,8 @@ import xarray as xr
 from damage import check_damage, content
 from PIL import Image
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.prepare.cityscapes import count, find_snippets, run
 from stp.prepare.members import Member

@@ -9,8 +9,8 @@ from damage import check_damage
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.enso import (
     LATITUDES,
     LONGITUDES,

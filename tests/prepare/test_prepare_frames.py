@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_rows import MappedRows
-from stp.errors import StpError
 from stp.prepare.frames import Decoded, Piece, write_frames
 
 SHAPE = [2, 3, 4]

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.prepare.hdf5 import open_array, read
 
 

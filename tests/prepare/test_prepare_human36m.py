@@ -10,8 +10,8 @@ import pytest
 from damage import check_damage
 from PIL import Image
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare import human36m
 from stp.prepare.human36m import Human36mOptions, Listed, count, cut, needed, read_lists, run
 from stp.prepare.planned import Lists

@@ -12,8 +12,8 @@ import xarray as xr
 from damage import check_damage, content
 from PIL import Image
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.prepare import driving
 from stp.prepare.kitti import count, read_timestamps, run

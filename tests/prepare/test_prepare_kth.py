@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.kth import KthOptions, cut, deal, read_sequences, run
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
+from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.prepare.members import find, read, where
 
 CONTENTS = {"train/a/1.png": b"one", "train/b/2.png": b"two" * 1000, "val/a/1.png": b"three"}

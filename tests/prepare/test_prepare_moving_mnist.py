@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.moving_digits import render
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.idx import read_pictures
 from stp.prepare.moving_mnist import run
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.prepare.norpix import find_frames, read_header, read_jpeg
 
 

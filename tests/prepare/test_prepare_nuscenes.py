@@ -10,9 +10,9 @@ import xarray as xr
 from damage import check_damage
 from PIL import Image
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.prepare.members import Member
 from stp.prepare.nuscenes import NuscenesOptions, count, decode_pictures, read_table, run

@@ -9,8 +9,8 @@ import own_data as made
 import pytest
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.own import reader
 from stp.prepare.own.reader import run
 

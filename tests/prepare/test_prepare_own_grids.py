@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.prepare.own import grids, reader
 from stp.prepare.own.reader import run
 

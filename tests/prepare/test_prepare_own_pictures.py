@@ -5,8 +5,8 @@ import own_data as made
 import pytest
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.own.reader import run
 
 OPTIONS = {"kind": "pictures", "splits": {"by": "file", **made.THIRDS}, "fps": 5}

@@ -4,8 +4,8 @@ import numpy as np
 import own_data as made
 import pytest
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.own import splits as splits_module
 from stp.prepare.own.options import Common, Found, Recording
 from stp.prepare.own.reader import build_options, run

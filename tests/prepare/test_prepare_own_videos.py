@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.own import reader, videos
 from stp.prepare.own.reader import run
 from stp.prepare.video import decode_grey

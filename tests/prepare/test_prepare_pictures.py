@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.prepare.pictures import centre_crop, decode_picture, lanczos, resize_and_crop
 
 

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from damage import check_damage, content
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.prepare.planned import Lists
 from stp.prepare.sevir import COLUMNS, SevirOptions, count, cut, events_of, read_catalog, run

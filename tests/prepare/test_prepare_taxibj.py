@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.prepare.planned import Lists
 from stp.prepare.taxibj import SLOTS, Stretch, TaxiBJOptions, count, cut, run, unbroken
 

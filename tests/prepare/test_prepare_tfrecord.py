@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.fetch.generators import tfrecord_write
 from stp.prepare.tfrecord import (
     Record,

@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 from damage import check_damage
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
 from stp.prepare import traffic4cast
 from stp.prepare.planned import Lists
 from stp.prepare.traffic4cast import Traffic4CastOptions, count, cut, decode_day, read_days, run

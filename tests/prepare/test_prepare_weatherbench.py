@@ -11,11 +11,11 @@ import yaml
 import zarr
 from damage import check_damage, content
 
-from stp.config import CONFIG_FOLDER
+from stp.core.errors import StpError
+from stp.core.options import build
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.fetch.raw import run_generator
-from stp.options import build
+from stp.plan.config import CONFIG_FOLDER
 from stp.prepare import weatherbench
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.planned import Lists

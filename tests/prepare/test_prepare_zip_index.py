@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.prepare.zip_index import entries, read_entry
 
 FILES = {"a/im_0.jpg": b"stored" * 10, "a/ä.txt": b"", "b/long": bytes(5000), "b/x": b"x" * 200}

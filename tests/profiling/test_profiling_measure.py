@@ -11,12 +11,12 @@ from test_profiling_size import CONVNET, MCVD, PAPER
 from torch import nn
 from typer.testing import CliRunner
 
-from stp import config
 from stp.cli import app
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.profiled import network
 from stp.profiling import memory, report, timing
 from stp.profiling.measure import _least, measure
-from stp.profiling.networks import network
 from stp.profiling.size import size
 
 CPU = torch.device("cpu")

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from stp import config
 from stp.models.create import create
+from stp.plan import config
+from stp.plan.profiled import network, networks
 from stp.profiling import DATASET, forecasts
 from stp.profiling.measure import measure
-from stp.profiling.networks import network, networks
 from stp.profiling.published import published
 from stp.profiling.size import Size, _counted, parameters, size
 from stp.profiling.table19 import as_published

@@ -12,13 +12,14 @@ import pytest
 from latex import complaints, needs_latex
 from typer.testing import CliRunner
 
-from stp import config, workflow_files
 from stp.cli import app
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.page.formats import markdown
+from stp.plan import config
+from stp.plan.profiled import made_from, networks
 from stp.profiling import page, table
-from stp.profiling.networks import made_from, networks
 from stp.profiling.published import published
-from stp.render.formats import markdown
+from stp.run import workflow_files
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
@@ -232,5 +233,7 @@ def test_one_model_in_detail():
 
 def test_planning_needs_no_torch():
     """The Snakefile imports these; it is read by every job."""
-    code = "import sys, stp.workflow_files, stp.profiling.table; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, stp.run.workflow_files, stp.profiling.table; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

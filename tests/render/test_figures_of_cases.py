@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from figure_store import FigureStore, line_of, near, points
 
+from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.errors import StpError
 from stp.render.figures import leads, slopes, spectra
 from stp.render.figures.kinds import KINDS, render
 from stp.render.figures.reading import read

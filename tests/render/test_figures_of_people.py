@@ -8,11 +8,11 @@ import pytest
 from figure_store import line_of
 from people_store import PeopleStore
 
-from stp.errors import StpError
-from stp.motion.densities import Grid, Mixture
+from stp.core.errors import StpError
 from stp.render.figures import accuracy, crowd, densities, horizon, paths, people, runtime
 from stp.render.figures.kinds import KINDS, evaluation_name, render, varied_setting
 from stp.render.figures.reading import Scores, read
+from stp.tracks.densities import Grid, Mixture
 
 CASE = "hall-atlas-paper"
 SOCIAL = "social_force, calibrated on hall"

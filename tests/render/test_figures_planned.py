@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stp import config
-from stp.cells import Plan
 from stp.cli import app
+from stp.plan import config
+from stp.plan.cells import Plan
 from stp.render.figures.kinds import KINDS
 from stp.render.figures.planned import figures
-from stp.workflow_files import write_code_input
+from stp.run.workflow_files import write_code_input
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "figures.md").read_text()

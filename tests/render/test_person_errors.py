@@ -17,9 +17,9 @@ from stp.collect.checksum import checksums
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.collect.views import VIEWS
-from stp.errors import StpError
-from stp.render.runtime_table import render_runtime
-from stp.render.table import render_table
+from stp.core.errors import StpError
+from stp.render.tables.paper_table import render_table
+from stp.render.tables.runtime import render_runtime
 from stp.report.sql_data import Understood, relations, write_data
 
 PAGE = (Path(__file__).parents[2] / "docs" / "person_errors.md").read_text()

@@ -27,7 +27,7 @@ from typer.testing import CliRunner, Result
 
 from stp.cli import app, main
 from stp.collect import layout
-from stp.render.tables import TABLES
+from stp.render.tables.known import TABLES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.everything import build_database, collect_dimension
-from stp.errors import StpError
-from stp.render.convention_effects import grid, read, render_convention_effects
+from stp.core.errors import StpError
+from stp.render.tables.convention_effects import grid, read, render_convention_effects
 from stp.score.tables import write_clusters
 
 MODELS = ("persistence", "convlstm", "simvpv2")

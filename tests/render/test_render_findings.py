@@ -15,14 +15,14 @@ from latex import complaints, needs_latex
 from small_store import PUBLISHED, SmallStore
 from typer.testing import CliRunner
 
-from stp import config
 from stp.cli import app
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.errors import StpError
-from stp.render import findings
-from stp.render.findings import judge, pick, read_questions, render_findings
-from stp.render.findings_page import page
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.render.tables import findings
+from stp.render.tables.findings import judge, pick, read_questions, render_findings
+from stp.render.tables.findings_page import page
 
 FOLDER = config.CONFIG_FOLDER / "findings"
 QUESTIONS = read_questions(FOLDER)

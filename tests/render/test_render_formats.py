@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stp.errors import StpError
-from stp.render.files import write_all
-from stp.render.formats import html, latex, markdown, texts
-from stp.render.grid import Grid, Item, Section
+from stp.core.errors import StpError
+from stp.page.files import write_all
+from stp.page.formats import html, latex, markdown, texts
+from stp.page.grid import Grid, Item, Section
 
 NASTY = r"50% & <b> a_b {x} $y$ #1 ~ ^ \ | * [z] `"
 

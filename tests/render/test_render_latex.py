@@ -7,14 +7,14 @@ from latex import complaints, needs_latex
 from small_store import SmallStore
 from test_render_formats import GRID, latex_problems
 
-from stp import config as configuration
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.render import training_protocol
-from stp.render.formats import latex
-from stp.render.grid import Grid, Section
-from stp.render.reliability import render_reliability
-from stp.render.table import render_table
+from stp.page.formats import latex
+from stp.page.grid import Grid, Section
+from stp.plan import config as configuration
+from stp.render.tables import training_protocol
+from stp.render.tables.paper_table import render_table
+from stp.render.tables.reliability import render_reliability
 
 SYNTHETIC = "NOT COMPARABLE with the published"
 DEMO = configuration.CONFIG_FOLDER / "demo.yaml"

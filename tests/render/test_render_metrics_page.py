@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stp import config
-from stp.render.metrics_page import page
+from stp.plan import config
+from stp.render.tables.metrics_page import page
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ from stp.cli import app
 from stp.collect import trace
 from stp.collect.everything import build_database, collect_dimension
 from stp.collect.significance import BATCH, RESAMPLES
-from stp.errors import StpError
-from stp.render.pairwise import compare
+from stp.core.errors import StpError
+from stp.render.tables.pairwise import compare
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20
@@ -106,7 +106,7 @@ def test_what_the_store_knows_is_not_tested_again(
     def refuse(*asked: object) -> None:
         raise AssertionError("resampled again")
 
-    monkeypatch.setattr("stp.render.pairwise.resample", refuse)
+    monkeypatch.setattr("stp.render.tables.pairwise.resample", refuse)
     assert compare(results, "persistence", "convlstm") == with_store
     (turned,) = compare(results, "convlstm", "persistence")
     assert (turned.low, turned.high) == (-(known.high or 0), -(known.low or 0))

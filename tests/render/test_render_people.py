@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from stp import runner
-from stp.cells import Plan, Raw
 from stp.collect.database import build
-from stp.collect.manifest import cell_key
 from stp.collect.scores import collect
-from stp.manifest import as_text, manifest
-from stp.render.rows import Row, make_rows
-from stp.render.table import render_table
+from stp.plan.cells import Plan, Raw
+from stp.plan.manifest import cell_key
+from stp.plan.manifests import as_text, manifest
+from stp.render.tables.paper_table import render_table
+from stp.render.tables.rows import Row, make_rows
+from stp.run import runner
 
 ROOT = Path(__file__).parents[2]
 TABLE = "atlas_transfer"

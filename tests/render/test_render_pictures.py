@@ -17,15 +17,15 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.manifest import load_manifest
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
-from stp.datasets import movie
-from stp.errors import StpError
+from stp.plan.manifest import load_manifest
 from stp.prepare.output import write_coordinate
-from stp.render import movies, strips
-from stp.render.forecasts import Kept, SampleForecasts, compare
-from stp.render.pictures import draw
+from stp.render.pictures import movie_files as movie
+from stp.render.pictures import movies, strips
+from stp.render.pictures.files import draw
+from stp.render.pictures.forecasts import Kept, SampleForecasts, compare
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
 LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])

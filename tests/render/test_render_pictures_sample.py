@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from stp.errors import StpError
-from stp.render.sample_choice import choose, errors_of
+from stp.core.errors import StpError
+from stp.render.pictures.sample_choice import choose, errors_of
 
 
 def write(folder: Path, errors: np.ndarray, column: str = "mse.pixel_mean", **more: Any) -> Path:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from stp.cells import Plan
-from stp.collect.manifest import cell_key
-from stp.manifest import manifest
-from stp.render.rows import Row, make_rows
+from stp.plan.cells import Plan
+from stp.plan.manifest import cell_key
+from stp.plan.manifests import manifest
+from stp.render.tables.rows import Row, make_rows
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,10 +13,10 @@ from small_store import PUBLISHED, SmallStore
 
 from stp.collect.database import read_published
 from stp.collect.scores import collect
-from stp.errors import StpError
-from stp.render.reliability import render_reliability
-from stp.render.repeated import describe_runs, detectable_difference, meaning, student
-from stp.render.study import Printed, read_column
+from stp.core.errors import StpError
+from stp.render.tables.reliability import render_reliability
+from stp.render.tables.repeated import describe_runs, detectable_difference, meaning, student
+from stp.render.tables.study import Printed, read_column
 
 
 def printed_columns() -> dict[tuple[str, str], Printed]:

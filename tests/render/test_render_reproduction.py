@@ -9,13 +9,13 @@ from latex import complaints, needs_latex
 from small_store import SmallStore
 from typer.testing import CliRunner
 
-from stp import config
 from stp.cli import app
 from stp.collect.scores import collect
-from stp.errors import StpError
-from stp.recipes import Recipes
-from stp.render.reproduced import has_cells, read_printed
-from stp.render.reproduction import render_reproduction
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.recipes import Recipes
+from stp.render.tables.reproduced import has_cells, read_printed
+from stp.render.tables.reproduction import render_reproduction
 
 ROOT = Path(__file__).parents[2]
 PAPER = config.load(ROOT / "config" / "paper.yaml")

@@ -1,7 +1,7 @@
 """Headings and notes say whose bytes, under which protocol, and of which share of the cells."""
 
-from stp.render.figure_style import whose
-from stp.render.shares import shares
+from stp.page.figure_style import whose
+from stp.page.shares import shares
 
 OURS = {"source": "synthetic", "protocol": "demo", "leaky": False}
 OURS |= {"official_paper_protocol": False, "comparable": False}

@@ -22,9 +22,9 @@ from stp.collect.significance import (
     p_value,
     resample,
 )
-from stp.errors import StpError
-from stp.render.rows import Entry, Row
-from stp.render.standing import standings
+from stp.core.errors import StpError
+from stp.render.tables.rows import Entry, Row
+from stp.render.tables.standing import standings
 from stp.score.bootstrap import resampled_means
 
 CLUSTERS = 11

@@ -13,9 +13,9 @@ from toy_scored import write_scored
 
 from stp.collect.database import build
 from stp.collect.scores import collect
-from stp.errors import StpError
-from stp.render.table import render_partial, render_table
-from stp.render.tidy import HEADER
+from stp.core.errors import StpError
+from stp.render.tables.paper_table import render_partial, render_table
+from stp.render.tables.tidy import HEADER
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.text import Text
 
 from stp.collect.query import text_columns
-from stp.render.formats import terminal
-from stp.render.grid import Grid, Item, Section
-from stp.render.text_table import Column, answer, blocks, plain, styled
+from stp.page.formats import terminal
+from stp.page.grid import Grid, Item, Section
+from stp.page.text_table import Column, answer, blocks, plain, styled
 
 WORDS = "a sentence of several words that is longer than most columns"
 COLUMNS = text_columns(

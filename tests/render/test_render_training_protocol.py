@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stp import config
 from stp.cli import app
-from stp.config import CONFIG_FOLDER, merge, read_yaml
-from stp.errors import StpError
-from stp.render.training_protocol import FILE, SETTINGS, Training, trainings, write
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.config import CONFIG_FOLDER, merge, read_yaml
+from stp.render.tables.training_protocol import FILE, SETTINGS, Training, trainings, write
 
 PAPER = CONFIG_FOLDER / "paper.yaml"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from report_store import NASTY, PUBLISHED_SSIM, SSIM
 
-from stp.errors import StpError
-from stp.render import schema_page
+from stp.core.errors import StpError
+from stp.render.tables import schema_page
 from stp.report import ask, leaderboards, provenance
 from stp.report.build import page, write_report
 from stp.report.columns import Columnar, by_columns, columnar, plain

@@ -16,9 +16,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.datasets.sheet import Scale
-from stp.errors import StpError
-from stp.preference.sprites import columns_of, pitch
+from stp.core.errors import StpError
+from stp.render.pictures.sheet import Scale
+from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
 from stp.report.forecasts import Pictures, pieces
 

@@ -20,7 +20,7 @@ from browser import CHROMIUM, DRIVER, Browser
 from console_store import console_store
 
 from stp.collect.views import VIEWS
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.report import npm, sql_data
 from stp.report.ask import questions
 from stp.report.build import write_report

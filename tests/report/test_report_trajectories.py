@@ -15,13 +15,19 @@ from trajectory_store import FUTURE, OBSERVED, SAMPLES, make_store
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.manifest import load_manifest
-from stp.errors import StpError
-from stp.motion.densities import Mixture
-from stp.render import trajectories
-from stp.render.trajectories import Compared, compare, draw_differing, evaluation_of, evaluations
+from stp.core.errors import StpError
+from stp.plan.manifest import load_manifest
+from stp.render.pictures import trajectories
+from stp.render.pictures.trajectories import (
+    Compared,
+    compare,
+    draw_differing,
+    evaluation_of,
+    evaluations,
+)
 from stp.report.build import write_report
 from stp.report.trajectories import _scene, pieces
+from stp.tracks.densities import Mixture
 
 LABELS = ["Social force (Hall)", "Constant velocity"]
 SECTION = "document.querySelector('#main section')"

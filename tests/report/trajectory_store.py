@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp import runner, workflow_files
-from stp.cells import Plan
 from stp.collect.everything import build_database, collect_dimension
-from stp.motion import generators
+from stp.plan.cells import Plan
+from stp.run import runner, workflow_files
+from stp.tracks import generators
 
 OBSERVED, FUTURE, SAMPLES = 4, 6, 3
 SCALE = """

@@ -9,10 +9,10 @@ import pytest
 import torch
 from toy_scored import CELL, Scored, write_scored
 
-from stp.errors import StpError
-from stp.job import Job
+from stp.core.errors import StpError
+from stp.core.file_identity import identify
+from stp.core.job import Job
 from stp.metrics import frechet, fvd, kvd, lpips
-from stp.metrics.networks.identity import identify
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights, matched
 from stp.score.features import at_n, read_features

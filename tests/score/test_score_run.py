@@ -13,7 +13,7 @@ import pytest
 from skimage.metrics import structural_similarity
 from toy_scored import CELL, Scored
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.score.aggregate import values
 from stp.score.conventions import find
 

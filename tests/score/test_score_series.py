@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from toy_scored import Scored, folder, write
 
+from stp.core.errors import StpError
 from stp.data.zarr_write import create_group
-from stp.errors import StpError
 
 
 def scores(out: Path, convention: str, lead: int | None = None) -> pd.DataFrame:

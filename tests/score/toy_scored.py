@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.job import Job
 from stp.score.run import run
 
 CELL = {

@@ -5,8 +5,8 @@ from typing import Any
 
 from moving_bar import CONTEXT, HORIZON, SIDE, write_data
 
-from stp import store
-from stp.cells import Plan
+from stp.core import store
+from stp.plan.cells import Plan
 
 SCALE: dict[str, Any] = {
     "scale": "bar",

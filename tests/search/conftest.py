@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.cells import Plan
+from stp.plan.cells import Plan
 from stp.search.space import Space
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "train"))

@@ -5,7 +5,7 @@ import signal
 
 from bar_plan import SCALE, SPACE
 
-from stp.cells import Plan
+from stp.plan.cells import Plan
 from stp.search import trial
 from stp.search.run import search
 from stp.search.space import Space

@@ -7,14 +7,15 @@ import pytest
 from bar_plan import SCALE, SPACE
 from fake_slurm import answer, job
 
-from stp import config, runner
-from stp.cells import Plan
-from stp.cluster import attempts
-from stp.cluster.resources import SAFETY, START_MINUTES, JobResources
-from stp.cluster.site import GpuNodes, Site
-from stp.costs.estimate import Costs
-from stp.errors import StpError
-from stp.job import Interrupted
+from stp.core.errors import StpError
+from stp.core.job import Interrupted
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
+from stp.run.cluster import attempts
+from stp.run.cluster.resources import SAFETY, START_MINUTES, JobResources
+from stp.run.cluster.site import GpuNodes, Site
+from stp.run.costs.estimate import Costs
 from stp.search import targets, trial
 from stp.search.run import search
 from stp.search.space import Space

@@ -17,12 +17,12 @@ from moving_bar import SIDE
 from typer.testing import CliRunner
 
 import stp.cli  # noqa: F401 (all verbs)
-from stp import config
-from stp.cells import Plan
+from stp.core.errors import StpError
+from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
-from stp.errors import StpError
-from stp.job import Interrupted
-from stp.recipes import Recipes
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.recipes import Recipes
 from stp.search import trial
 from stp.search.run import search
 from stp.search.space import Space

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from stp.cells import Plan
-from stp.errors import StpError
-from stp.runner import canonical_recipe
+from stp.core.errors import StpError
+from stp.plan.cells import Plan
+from stp.run.runner import canonical_recipe
 from stp.search import space as spaces
 from stp.search.space import Space, with_values
 from stp.search.targets import training_of

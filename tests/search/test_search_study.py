@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from optuna.trial import TrialState
 
-from stp.job import Interrupted
-from stp.search.journal import JOURNAL
+from stp.core.job import Interrupted
+from stp.core.journal import JOURNAL
 from stp.search.space import Space
 from stp.search.study import Study
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.job import Job
 from stp.data.zarr_write import create_array, create_group
-from stp.job import Job
 
 SIDE, CONTEXT, HORIZON = 8, 3, 2
 SPLITS = {"train": 22, "val": 6, "test": 5}

@@ -12,9 +12,9 @@ import torch
 from moving_bar import job, recipe, simvp_recipe
 from torch import nn
 
-from stp.cluster import launch
-from stp.errors import StpError
-from stp.job import Interrupted
+from stp.core.errors import StpError
+from stp.core.job import Interrupted
+from stp.run.cluster import launch
 from stp.train.run import run
 
 CORE = "stp.train.run"
@@ -71,7 +71,7 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (
         "import json, sys; sys.path[:0] = json.loads(sys.argv[1])\n"
-        "from pathlib import Path; from moving_bar import job; from stp.cluster import launch\n"
+        "from pathlib import Path; from moving_bar import job; from stp.run.cluster import launch\n"
         "launch.run('stp.train.run', job(Path(sys.argv[2]), Path(sys.argv[3]), "
         "json.loads(sys.argv[4])), ranks=2)"
     )

@@ -8,7 +8,7 @@ import pytest
 import torch
 from moving_bar import job, recipe
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.models.create import create
 from stp.train.run import run
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stp.errors import StpError
-from stp.train.options import TrainOptions
+from stp.core.errors import StpError
+from stp.options.train import TrainOptions
 
 
 def test_the_key_that_was_meant_is_named():

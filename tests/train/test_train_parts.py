@@ -7,16 +7,16 @@ import pytest
 import torch
 from moving_bar import job, recipe, simvp_recipe
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.models.compute import settle
 from stp.models.normalisation import Normalisation
+from stp.options.train import TrainOptions
 from stp.train.callbacks.early_stopping import Callback as EarlyStopping
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks
 from stp.train.gradient_descent import GradientDescent
 from stp.train.losses import huber, l1, mse
-from stp.train.options import TrainOptions
 from stp.train.run import run
 
 

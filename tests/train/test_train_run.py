@@ -6,8 +6,8 @@ import pytest
 import torch
 from moving_bar import HORIZON, SIDE, SPLITS, job, recipe, simvp_recipe, write_data
 
+from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.errors import StpError
 from stp.models.convlstm import Model
 from stp.models.create import create
 from stp.train.gradient_descent import GradientDescent

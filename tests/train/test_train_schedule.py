@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stp.train.options import TrainOptions
+from stp.options.train import TrainOptions
 
 
 def rates(steps: int, **given: object) -> list[float]:

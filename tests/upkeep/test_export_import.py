@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from fake_store import TINY, finish, finish_all, lock_raw, pick, small_plan
 
-from stp import store
-from stp.cells import Plan
-from stp.errors import StpError
-from stp.receipts import RECEIPT
+from stp.core import store
+from stp.core.errors import StpError
+from stp.core.receipts import RECEIPT
+from stp.plan.cells import Plan
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS, export

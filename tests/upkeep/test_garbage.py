@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from fake_store import DAY, TINY, finish, finish_all, grow_old, hold, pick, small_plan
 
-from stp import config, runner, store
-from stp.cells import Plan
-from stp.errors import StpError
+from stp.core import store
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
 from stp.upkeep import garbage
 from stp.upkeep.claims import claim, read_claims
 from stp.upkeep.inventory import artefacts

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_plan, tried
 
-from stp import config, progress, runner
-from stp.cells import Plan
-from stp.cluster.driver import Driver
-from stp.disk import write_text
-from stp.upkeep import status_text
-from stp.upkeep.status import look
+from stp.core.disk import write_text
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import progress, runner, status_text
+from stp.run.cluster.driver import Driver
+from stp.run.status import look
 
 
 @pytest.fixture

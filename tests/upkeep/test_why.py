@@ -13,14 +13,16 @@ import yaml
 import zarr
 from fake_store import TINY, finish, finish_all, hold, pick, small_plan, tried
 
-from stp import config, runner, store
-from stp.cells import Plan
-from stp.disk import write_text
-from stp.errors import StpError
-from stp.fingerprint import definitions
+from stp.core import store
+from stp.core.disk import write_text
+from stp.core.errors import StpError
+from stp.core.fingerprint import definitions
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.run import runner
+from stp.run.status import look
 from stp.upkeep.differences import Past, changed_names
 from stp.upkeep.same import compare
-from stp.upkeep.status import look
 from stp.upkeep.why import chosen, equivalents, explain, undone
 from stp.upkeep.why_text import entry, lines_of_groups, lines_of_one, suggestion
 

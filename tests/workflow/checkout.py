@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
 MEANINGS = ROOT / "stp" / "__pycache__" / "meanings.json"
-"""What `stp.fingerprint` remembers of sources by their checksums."""
+"""What `stp.core.fingerprint` remembers of sources by their checksums."""
 
 
 @dataclass

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "tests" / "preference"))
 
 from raters import crowd, of_shares
 
-from stp.preference.key import load_key
+from stp.human_study.key import load_key
 
 pytestmark = pytest.mark.slow
 SCALE = "tests/workflow/human_study.yaml"

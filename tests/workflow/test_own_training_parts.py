@@ -30,7 +30,7 @@ def copy(tmp_path_factory) -> Checkout:
 def plan(copy: Checkout) -> str:
     """Fingerprints of all that is planned for the demo."""
     code = (
-        "from stp.cells import Plan; from pathlib import Path\n"
+        "from stp.plan.cells import Plan; from pathlib import Path\n"
         "for scale in ('mine', 'demo'):\n"
         "    for path in Plan.load(Path(f'config/{scale}.yaml')).artefacts: print(scale, path)"
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from checkout import Checkout
 
-from stp.motion import generators
+from stp.tracks import generators
 
 pytestmark = pytest.mark.slow
 TABLE = "results/tables/atlas_transfer.csv"
@@ -97,14 +97,14 @@ def test_a_second_run_has_nothing_to_do(finished):
 
 def test_an_edited_predictor_reaches_its_own_cells(clone):
     assert clone.planned() == LAST
-    clone.edit("stp/motion/predictors/karamouzas.py")
+    clone.edit("stp/tracks/predictors/karamouzas.py")
     mine = {"train karamouzas": 1, "predict_atlas karamouzas": 2}
     scored = {"score_atlas karamouzas": 2}
     assert clone.planned() == LAST + Counter(mine | scored)
 
 
 def test_an_edited_rule_of_scenarios_reaches_calibrations_and_predictions(clone):
-    clone.edit("stp/motion/scenarios.py")
+    clone.edit("stp/tracks/scenarios.py")
     planned = clone.planned()
     assert planned["train karamouzas"] == 1 and planned["predict_atlas karamouzas"] == 2
     assert planned["predict_atlas constant_velocity"] == 1

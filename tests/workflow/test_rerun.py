@@ -79,7 +79,7 @@ def test_an_edited_reader_reaches_everything_of_its_dataset(checkout):
         ("stp/models/simvpv2.py", '"""', '"""Another docstring. '),
         ("stp/metrics/ssim.py", "raise StpError(\n", "raise StpError(  # why\n"),
         ("stp/cli.py", "", "\nCHANGED = 1\n"),
-        ("stp/runner.py", "", "\nCHANGED = 1\n"),
+        ("stp/run/runner.py", "", "\nCHANGED = 1\n"),
         ("workflow/rules/render.smk", "mem_mb=2000", "mem_mb=3000"),
         ("README.md", "", "\nMore.\n"),
     ],
@@ -169,7 +169,7 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private):
         if "/enso/" in str(path)
     ]
     scores.write_bytes(scores.read_bytes()[:100])
-    private.edit("stp/render/table.py")  # the table has to be made again
+    private.edit("stp/render/tables/paper_table.py")  # the table has to be made again
     done = private.snakemake()
     assert done.returncode != 0
     assert str(scores.parent) in done.stdout and "rm -r" in done.stdout

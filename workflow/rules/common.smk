@@ -1,13 +1,13 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
-from stp.config import CONFIG_FOLDER
-from stp.preference import options as human_study
-from stp.render import reproduced
-from stp.render.groups import demand_runs
+from stp.plan.config import CONFIG_FOLDER
+from stp.human_study import options as human_study
+from stp.render.tables import reproduced
+from stp.render.tables.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
-from stp.setting import case_name
+from stp.plan.setting import case_name
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
@@ -112,7 +112,7 @@ def manifest_of(wildcards):
     return MANIFESTS[wildcards.dimension]
 
 
-# Resources are functions, asked once per job and again before every retry (stp/cluster/resources.py). Names
+# Resources are functions, asked once per job and again before every retry (stp/run/cluster/resources.py). Names
 # that the site does not set are left out.
 ASKED = ["mem_mb", "runtime", "slurm_extra"]
 ASKED += ["gres" if SITE.gpu.request == "gres" else "gpu"]

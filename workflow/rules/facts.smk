@@ -11,8 +11,8 @@ INPUT_OF = {
         name, [module], PLAN, workflow.is_main_process
     )
     for name, module in (
-        ("dataset_statistics", "stp.datasets.statistics"),
-        ("training_protocol", "stp.render.training_protocol"),
+        ("dataset_statistics", "stp.inspect.statistics"),
+        ("training_protocol", "stp.render.tables.training_protocol"),
     )
 }
 

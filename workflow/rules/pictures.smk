@@ -10,7 +10,7 @@ localrules:
 
 
 PICTURES_INPUT = workflow_files.write_code_input(
-    "pictures", ["stp.render.pictures"], workflow.is_main_process
+    "pictures", ["stp.render.pictures.files"], workflow.is_main_process
 )
 FIGURES += [
     f"results/figures/{dimension}/{kind}"

@@ -5,7 +5,7 @@
 
 OF_PEOPLE = [name for name in MANIFESTS if is_of_people(name)]
 TRAJECTORIES_INPUT = workflow_files.write_code_input(
-    "trajectories", ["stp.render.trajectories"], workflow.is_main_process
+    "trajectories", ["stp.render.pictures.trajectories"], workflow.is_main_process
 )
 
 

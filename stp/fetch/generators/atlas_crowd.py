@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from stp.core.job import Report
+from stp.core.options import build, number, require, whole
 from stp.fetch.generators.atlas_situation import write_ndjson
-from stp.job import Report
-from stp.motion.tracks import Tracks
-from stp.options import build, number, require, whole
+from stp.tracks.tracks import Tracks
 
 FORMATS = ("ewap", "trajnetpp", "atc", "qualisys")
 STEP = 0.05

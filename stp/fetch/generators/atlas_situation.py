@@ -3,7 +3,7 @@
 The same situation several times, each with its own draw of the parameters, in one TrajNet++ ndjson
 at 10 Hz as the released scenarios are (Atlas, section V-A and Figures 2 and 3); people of the next
 time have other numbers, and a minute lies between two times. What a parameter is says
-`stp.motion.generators`. Beside the tracks, where people walk around something, is a list of discs.
+`stp.tracks.generators`. Beside the tracks, where people walk around something, is a list of discs.
 """
 
 import inspect
@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from stp.job import Report
-from stp.motion import generators
-from stp.motion.obstacles import Obstacles
-from stp.motion.tracks import Tracks, joined
-from stp.options import build, check_keys, number, require, whole
+from stp.core.job import Report
+from stp.core.options import build, check_keys, number, require, whole
+from stp.tracks import generators
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.tracks import Tracks, joined
 
 SITUATIONS: dict[str, Callable[..., Any]] = {
     "chasing": generators.chasing,

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 from stp.fetch.generators.tabletop import Camera, render, simulate
 from stp.fetch.generators.tfrecord_write import sequence_example, write_records
-from stp.job import Report
-from stp.options import build, require, whole
 
 ARCHIVE = "bair/bair_robot_pushing_dataset_v0.tar"
 

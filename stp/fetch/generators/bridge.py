@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 from stp.fetch.generators.tabletop import Camera, render, simulate
 from stp.fetch.generators.tfrecord_write import example, write_records
-from stp.job import Report
-from stp.options import build, require, whole
 
 ARCHIVE = "bridge/demos_8_17.zip"
 TOP = "raw/bridge_data_v1"  # in the archive

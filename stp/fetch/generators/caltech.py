@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 from stp.fetch.generators.scenery import Street
-from stp.job import Report
-from stp.options import build, require, whole
 
 HEADER_BYTES, FPS = 1024, 30
 _JPEG = 102

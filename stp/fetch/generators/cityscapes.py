@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
 from stp.fetch.generators.scenery import Street
-from stp.job import Report
-from stp.options import build, check_keys, require, whole
 
 PACKAGE = "cityscapes/leftImg8bit_sequence_trainvaltest.zip"
 CITIES = {

@@ -25,9 +25,9 @@ import netCDF4
 import numpy as np
 from scipy import ndimage, signal
 
-from stp.errors import StpError
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 LAT = np.arange(-55.0, 61.0, 5.0)
 LON = np.arange(0.0, 360.0, 5.0)

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 CAMERAS = {"54138969": (1002, 1000), "55011271": (1000, 1000)} | {
     "58860488": (1000, 1000),

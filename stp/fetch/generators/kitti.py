@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from stp.errors import StpError
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
 from stp.fetch.generators.scenery import Street
-from stp.job import Report
-from stp.options import build, check_keys, require, whole
 
 LIST = "predbench_annotations/KITTI/kitti_{}.json"
 DRIVES = {

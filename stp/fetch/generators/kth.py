@@ -16,9 +16,9 @@ import numpy as np
 from av.codec.context import Flags
 from scipy import ndimage
 
-from stp.errors import StpError
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.errors import StpError
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
 _WIDTH, _HEIGHT, _FPS = 160, 120, 25

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 _SIDE, _BOX = 28, 20
 _SOURCE_IMAGES = 1797

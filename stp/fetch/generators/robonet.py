@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from av.codec.context import Flags
 
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 from stp.fetch.generators.tabletop import Camera, Motion, render, simulate
-from stp.job import Report
-from stp.options import build, require, whole
 
 FPS = 10
 

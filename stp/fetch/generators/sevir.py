@@ -17,8 +17,8 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 FRAMES = 49
 _RANDOM, _STORM = "RANDOMEVENTS", "STORMEVENTS"

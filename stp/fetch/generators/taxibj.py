@@ -19,8 +19,8 @@ import h5py
 import numpy as np
 from scipy import signal
 
-from stp.job import Report
-from stp.options import build, require, whole
+from stp.core.job import Report
+from stp.core.options import build, require, whole
 
 PERIODS = (
     (13, datetime.date(2013, 7, 1), 121),

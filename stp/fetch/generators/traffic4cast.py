@@ -22,8 +22,8 @@ import h5py
 import numpy as np
 from scipy import ndimage
 
-from stp.job import Report
-from stp.options import build, check_keys, require, whole
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
 
 LISTS = {
     "train": "traffic4cast2021_train.json",

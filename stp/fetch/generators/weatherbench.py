@@ -17,8 +17,8 @@ from typing import Any
 import netCDF4
 import numpy as np
 
-from stp.job import Report
-from stp.options import build, check_keys, require, whole
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
 
 LEVELS = (50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 850, 925, 1000)
 # folder -> name, units, long name, on levels: as ERA5 states them

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from stp.errors import StpError
+from stp.core.errors import StpError
 from stp.metrics.networks.state import State, load
 
 SIZE = 224

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from stp.errors import StpError
-from stp.metrics.networks.identity import require
+from stp.core.errors import StpError
+from stp.core.file_identity import require
 
 State = dict[str, Tensor]
 _REMEDY = "`stp weights --check` compares the file with what is declared in config/weights.yaml"

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.options import require
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.options import require
 from stp.prepare import hdf5
 from stp.prepare.own.options import Common, Found, Recording, files_of
 

@@ -9,8 +9,8 @@ import cftime
 import numpy as np
 import xarray as xr
 
-from stp.errors import StpError
-from stp.options import require
+from stp.core.errors import StpError
+from stp.core.options import require
 
 DAY = 86400
 UNITS = ((DAY, "d"), (3600, "h"), (60, "min"), (1, "s"))

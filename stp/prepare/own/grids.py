@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from stp.core.errors import StpError, nearest
+from stp.core.options import require
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError, nearest
-from stp.options import require
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.options import Common, Coordinate, Found, Recording, files_of
 

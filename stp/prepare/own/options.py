@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stp.errors import StpError
-from stp.options import require, whole
+from stp.core.errors import StpError
+from stp.core.options import require, whole
 from stp.prepare.frames import Decode
 from stp.prepare.output import SPLITS
 

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.options import require
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError
-from stp.options import require
 from stp.prepare.output import PIXELS
 from stp.prepare.own.options import Common, Found, Recording, files_of
 from stp.prepare.own.size import check_crop, fit

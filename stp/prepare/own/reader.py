@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stp.core.errors import StpError, nearest
+from stp.core.job import Job
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
-from stp.errors import StpError, nearest
-from stp.job import Job
-from stp.options import build, require, whole
 from stp.prepare.frames import Piece, Statistics, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, videos

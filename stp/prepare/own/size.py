@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stp.errors import StpError
-from stp.options import require, whole
+from stp.core.errors import StpError
+from stp.core.options import require, whole
 from stp.prepare.resize import bilinear
 
 

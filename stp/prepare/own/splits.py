@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stp.core.errors import StpError
+from stp.core.options import check_keys, require, whole
 from stp.data.windows import blocks, starts
-from stp.errors import StpError
-from stp.options import check_keys, require, whole
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own.options import Common, Found, Recording, split_names
 

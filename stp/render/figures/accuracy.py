@@ -6,14 +6,14 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.errors import StpError
-from stp.motion import prepared
-from stp.render.figure_style import TEXT_WIDTH, Style, new_figure
+from stp.core.errors import StpError
+from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
 from stp.render.figures.kinds import varied_setting
 from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
+from stp.tracks import prepared
 
 AXES = {
     "observe": "observation [s]",

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import TEXT_WIDTH, new_figure, paper_size
+from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
 from stp.render.figures.friedman import (
     ALPHA,
     FEWEST_BLOCKS,

@@ -16,17 +16,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.collect.manifest import Cell, forecast_recipe
 from stp.collect.people import error_file
-from stp.errors import StpError, nearest
-from stp.render.figure_style import Style, styles
+from stp.core.errors import StpError, nearest
+from stp.options.score import Bootstrap
+from stp.page.figure_style import Style, styles
+from stp.plan.manifest import Cell, forecast_recipe
+from stp.plan.setting import setting_of
 from stp.render.figures.kinds import evaluation_name
 from stp.render.figures.panels import curve
 from stp.render.figures.reading import Scores
-from stp.render.rows import Published
+from stp.render.tables.rows import Published
 from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS, resampled_means
-from stp.score.options import Bootstrap
-from stp.setting import setting_of
 
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")

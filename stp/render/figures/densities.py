@@ -13,17 +13,17 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.motion import densities
-from stp.motion.densities import Density, Grid, Mixture
-from stp.motion.errors import displacement
-from stp.motion.prepared import Place
-from stp.motion.scenarios import Scenarios
-from stp.render.figure_style import TEXT_WIDTH, new_figure
+from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.panels import in_words, write
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
-from stp.render.trajectories import given_scenarios
+from stp.render.pictures.trajectories import given_scenarios
+from stp.tracks import densities
+from stp.tracks.densities import Density, Grid, Mixture
+from stp.tracks.errors import displacement
+from stp.tracks.prepared import Place
+from stp.tracks.scenarios import Scenarios
 
 MOST = 2
 """Predictors that are drawn."""

@@ -5,8 +5,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.errors import StpError, nearest
-from stp.setting import setting_of
+from stp.core.errors import StpError, nearest
+from stp.plan.setting import setting_of
 
 SPECTRA = "spectral_divergence.mean_spectra"
 """The convention whose sums are spectra."""
@@ -82,7 +82,7 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
         manifest: of the dimension.
         results: the folder with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: what was tested, see `stp.setting.case_name`; for kinds that have one figure for each.
+        case: what was tested, see `stp.plan.setting.case_name`; for kinds that have one figure for each.
 
     Raises:
         StpError: there is no such kind or case, something is missing or damaged, or the kind has

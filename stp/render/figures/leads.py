@@ -4,9 +4,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from stp.collect.manifest import forecast_recipe
-from stp.errors import StpError
-from stp.render.figure_style import paper_size
+from stp.core.errors import StpError
+from stp.page.figure_style import paper_size
+from stp.plan.manifest import forecast_recipe
 from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
 from stp.render.figures.reading import Scores, by_lead, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks

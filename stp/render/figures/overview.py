@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.render.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, paper_size
+from stp.page.figure_style import BASELINE, TEXT_WIDTH, Style, new_figure, paper_size
 from stp.render.figures.panels import finish, in_words, legend, legend_height
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read

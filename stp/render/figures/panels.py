@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from stp.render.figure_style import (
+from stp.page.figure_style import (
     BASELINE,
     TEXT_WIDTH,
     Style,

@@ -12,15 +12,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.motion.errors import displacement
-from stp.motion.prepared import Place
-from stp.motion.scenarios import Scenarios
-from stp.render.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
-from stp.render.trajectories import given_scenarios
+from stp.render.pictures.trajectories import given_scenarios
 from stp.score.motion import read_predictions
+from stp.tracks.errors import displacement
+from stp.tracks.prepared import Place
+from stp.tracks.scenarios import Scenarios
 
 CHOSEN = "scenarios chosen by the mean ADE of what is drawn: smallest, median, largest; most people"
 SAMPLES = 20

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stp.cells import Cell, Plan
+from stp.plan.cells import Cell, Plan
+from stp.plan.setting import case_name, setting_of
 from stp.render.figures.kinds import KINDS, SPECTRA, Kind, evaluation_name, varied_setting
-from stp.setting import case_name, setting_of
 
 
 def figures(plan: Plan) -> list[str]:

@@ -9,7 +9,7 @@ from matplotlib.colors import Colormap, rgb_to_hsv
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from stp.render.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
+from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure, paper_size
 from stp.render.figures.panels import finish, in_words
 from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores, read

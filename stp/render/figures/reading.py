@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.collect.database import read_published
-from stp.collect.manifest import Cell, Manifest, columns_of, load_manifest, title_of
 from stp.collect.scores import read_collected
-from stp.errors import StpError, nearest
+from stp.core.errors import StpError, nearest
+from stp.page.figure_style import Style, styles, whose
+from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest, title_of
+from stp.plan.setting import case_name
 from stp.render.direction import Direction, heading
-from stp.render.figure_style import Style, styles, whose
-from stp.render.rows import Entry, Row, gaps, make_rows, overall
-from stp.setting import case_name
+from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from stp.collect.people import runtimes
+from stp.plan.setting import setting_of
 from stp.render.figures import crowd
 from stp.render.figures.panels import curve, in_words, panels, plain_ticks, write
 from stp.render.figures.people import MOST_TICKS
 from stp.render.figures.reading import Scores
-from stp.setting import setting_of
 
 NOTE = (
     "one scenario at a time, median and quartiles of warmed-up repetitions, beside other jobs; "

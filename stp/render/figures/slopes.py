@@ -5,11 +5,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.errors import StpError
-from stp.render.figure_style import TEXT_WIDTH, new_figure
+from stp.core.errors import StpError
+from stp.page.figure_style import TEXT_WIDTH, new_figure
+from stp.plan.setting import setting_of
 from stp.render.figures.panels import curve, in_words, legend, legend_height, write
 from stp.render.figures.reading import Scores
-from stp.setting import setting_of
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:

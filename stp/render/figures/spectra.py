@@ -11,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from stp.collect.manifest import Cell, describe, forecast_recipe
-from stp.errors import StpError
-from stp.receipts import again, check_file, require_receipt
-from stp.render.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
+from stp.core.errors import StpError
+from stp.core.receipts import again, check_file, require_receipt
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
+from stp.plan.manifest import Cell, describe, forecast_recipe
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
 from stp.render.figures.reading import Scores, read

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from stp.collect.manifest import Cell
-from stp.receipts import require_receipt
-from stp.render.figure_style import paper_size
+from stp.core.receipts import require_receipt
+from stp.page.figure_style import paper_size
+from stp.plan.manifest import Cell
 from stp.render.figures.panels import (
     finish,
     in_words,

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import zarr
 
-from stp.collect.manifest import Cell
 from stp.data.prepared import Prepared
-from stp.setting import setting_of
+from stp.plan.manifest import Cell
+from stp.plan.setting import setting_of
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stp.options import require, whole
+from stp.core.options import require, whole
 
 
 class Callback:

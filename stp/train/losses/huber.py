@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor
 
-from stp.options import number, require
+from stp.core.options import number, require
 
 
 def loss(predicted: Tensor, observed: Tensor, *, delta: float = 1.0) -> Tensor:

@@ -1,6 +1,6 @@
 """Up in equal steps, and the same rate ever after (LinearLR)."""
 
-from stp.options import require, whole
+from stp.core.options import require, whole
 
 
 def learning_rate(step: int, steps: int, lr: float, *, warmup_steps: int = 5000) -> float:

@@ -5,7 +5,7 @@ The formula of torch's OneCycleLR, without its cycling of momentum.
 
 import math
 
-from stp.options import number, require
+from stp.core.options import number, require
 
 
 def learning_rate(

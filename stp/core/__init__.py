@@ -1,0 +1,1 @@
+"""What every room uses: files, receipts, fingerprints, errors. Knows nothing of benchmarks."""

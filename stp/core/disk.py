@@ -1,0 +1,104 @@
+"""Writing to disk: whole files or none, and one readable error where the disk refuses."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from stp.core.errors import StpError
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space or choose a larger disk (STP_STORE_DIR, STP_RAW_DIR)",
+    errno.EDQUOT: "your quota is used up: free some space or choose another disk",
+    errno.EROFS: "the disk is read-only: choose another one (STP_STORE_DIR, STP_RAW_DIR)",
+    errno.EACCES: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
+    errno.EPERM: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
+}
+
+
+def disk_error(error: OSError, what: str) -> StpError:
+    """Turn what the operating system refused into an error that says what to do."""
+    where = f" ({error.filename})" if error.filename else ""
+    return StpError(
+        f"{what}: {error.strerror or error}{where}",
+        expected="a writable folder with enough free space",
+        remedy=_REMEDIES.get(error.errno or 0, "mend the disk") + ", and run again",
+    )
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a refusal of the disk (full, read-only, no permission) into one readable error.
+
+    Raises:
+        StpError: naming ``path`` and what the system said.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, f"cannot write {path}") from error
+    except RuntimeError as error:
+        if "HDF error" not in str(error):
+            raise
+        # The NetCDF library does not say what the system said.
+        raise StpError(
+            f"cannot write {path}: {error}",
+            expected="a writable folder with enough free space",
+            remedy="see whether the disk is full or read-only, and run again",
+        ) from error
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the folder of ``path``; rename it to ``path`` at the end.
+
+    If the block fails, the temporary file is removed and ``path`` is untouched.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{uuid4().hex[:12]}.tmp")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small file: it is whole or not there."""
+    with beside(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_text_if_changed(path: Path, text: str) -> bool:
+    """Write a file only when its text differs, so that its time says when it changed."""
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    write_text(path, text)
+    return True
+
+
+def write_text_once(path: Path, text: str) -> bool:
+    """Write a new file in one step; one that is already there is never replaced.
+
+    Returns:
+        False if somebody else's file was there first.
+
+    Raises:
+        StpError: the file cannot be written.
+    """
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{uuid4().hex[:12]}.tmp")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            try:
+                # Unlike a rename, a hard link fails where the name is taken.
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                return False
+            except OSError:  # a file system without hard links
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return True

@@ -1,0 +1,114 @@
+"""Receipts: what ends every artefact folder, and how files are checked against it.
+
+A finished folder holds the declared receipt ``artefact.json``, with size and checksum of every
+file, and a sealed copy of it: Snakemake may delete what a rule declares.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from stp.core.errors import StpError
+
+RECEIPT = "artefact.json"
+SEALED = ".sealed.json"
+
+Json = dict[str, Any]
+
+
+def checksum(path: Path) -> str:
+    """Compute the sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def again(folder: Path) -> str:
+    """Tell how to have an artefact made again.
+
+    The whole folder has to go: it holds a sealed copy of the receipt, which would be put back.
+    """
+    return f"delete the folder and run again, it is made anew: rm -r {folder}"
+
+
+def read_receipt(folder: Path) -> Json | None:
+    """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
+    for name in (RECEIPT, SEALED):
+        try:
+            receipt = json.loads((folder / name).read_bytes())
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            continue
+        if isinstance(receipt, dict):
+            return receipt
+    return None
+
+
+def require_receipt(folder: Path) -> Json:
+    """Read the declared receipt of an artefact folder ``.../<fingerprint>``.
+
+    Raises:
+        StpError: the receipt is missing, damaged, or that of another artefact.
+    """
+    path = folder / RECEIPT
+    try:
+        receipt: Json = json.loads(path.read_text(encoding="utf-8"))
+        fingerprint = receipt["fingerprint"]
+    except FileNotFoundError:
+        raise StpError(
+            f"{path}: missing",
+            expected="the receipt that ends a finished artefact",
+            remedy="run again: the artefact was never finished, or its receipt was deleted",
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise StpError(
+            f"{path}: damaged ({type(error).__name__}: {error})",
+            expected="a JSON receipt with a fingerprint",
+            remedy=again(folder),
+        ) from None
+    if fingerprint != folder.name:
+        raise StpError(
+            f"{path}: receipt of another artefact, {fingerprint}",
+            expected=f"fingerprint {folder.name}, the name of the folder",
+            remedy=again(folder),
+        )
+    return receipt
+
+
+def check_file(folder: Path, receipt: Json, name: str) -> Path:
+    """Check one file of an artefact against the receipt, by size and SHA-256.
+
+    Returns:
+        the file.
+
+    Raises:
+        StpError: the file is missing, unknown to the receipt, or has other bytes.
+    """
+    path = folder / name
+    recorded = receipt.get("files", {}).get(name)
+    if recorded is None:
+        raise StpError(
+            f"{folder / RECEIPT}: does not list {name}",
+            expected=f"size and checksum of {name} under 'files'",
+            remedy=again(folder),
+        )
+    if not path.is_file():
+        raise StpError(
+            f"{path}: missing",
+            expected=f"a file of {recorded['bytes']} bytes, as in the receipt",
+            remedy=again(folder),
+        )
+    size = path.stat().st_size
+    if size != recorded["bytes"]:
+        raise StpError(
+            f"{path}: damaged, {size} bytes",
+            expected=f"{recorded['bytes']} bytes, as in the receipt",
+            remedy=again(folder),
+        )
+    found = checksum(path)
+    if found != recorded["sha256"]:
+        raise StpError(
+            f"{path}: damaged, SHA-256 {found}",
+            expected=f"{recorded['sha256']}, as in the receipt",
+            remedy=again(folder),
+        )
+    return path

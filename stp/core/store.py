@@ -1,0 +1,282 @@
+"""The store: immutable folders, published by a rename that never replaces.
+
+A finished folder holds the declared receipt ``artefact.json`` and a sealed copy of it
+(stp/core/receipts.py). Snakemake may delete what a rule declares; with the sealed copy a deleted
+receipt is put back instead of computing again.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from stp.core.disk import disk_error, write_text
+from stp.core.errors import StpError
+from stp.core.job import Interrupted, never
+from stp.core.receipts import RECEIPT, SEALED, again, check_file, checksum, read_receipt
+
+DROPPED = "dropped.json"
+"""Beside the receipt of an artefact whose data were deleted on purpose."""
+LEASE_SECONDS = 60
+"""A lease whose heartbeat is older than this belongs to a process that died."""
+
+Json = dict[str, Any]
+
+
+def list_files(folder: Path) -> Json:
+    """Map every file below a folder, receipts excepted, to its size and checksum."""
+    return {
+        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": checksum(path)}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in (RECEIPT, SEALED)
+    }
+
+
+def is_complete(folder: Path) -> bool:
+    """Does a folder hold every file, in full size, that its receipt lists?"""
+    receipt = read_receipt(folder)
+    return receipt is not None and not is_dropped(folder) and not missing_files(folder, receipt)
+
+
+def missing_files(folder: Path, receipt: Json) -> list[str]:
+    """List the files of a receipt that are missing or have another size."""
+    missing = []
+    for name, entry in receipt["files"].items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != entry["bytes"]:
+            missing.append(name)
+    return missing
+
+
+def verify(folder: Path) -> None:
+    """Check every file of an artefact against its receipt.
+
+    Raises:
+        StpError: the receipt or a file is missing, or a file's bytes differ.
+    """
+    receipt = read_receipt(folder)
+    if receipt is None:
+        raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
+    for name in receipt["files"]:
+        check_file(folder, receipt, name)
+
+
+def drop(folder: Path, why: str) -> None:
+    """Delete the data of an artefact and keep its receipt, so that tables can still name it."""
+    write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in (RECEIPT, SEALED, DROPPED):
+            path.unlink()
+
+
+def is_dropped(folder: Path) -> bool:
+    """Were the data of an artefact deleted on purpose, so that only its receipt is left?"""
+    return (folder / DROPPED).exists()
+
+
+def call_back(root: Path, folder: str) -> None:
+    """Delete the declared receipt of an artefact whose data were dropped, and of its inputs.
+
+    What is declared and missing is made again by the next run of Snakemake.
+
+    Args:
+        root: the store.
+        folder: of the artefact, relative to the store.
+    """
+    receipt = read_receipt(root / folder)
+    if receipt is None or not is_dropped(root / folder):
+        return
+    (root / folder / RECEIPT).unlink(missing_ok=True)
+    for given in receipt["inputs"].values():
+        call_back(root, given)
+
+
+def adopt(folder: Path) -> bool:
+    """Take a finished folder as it is, putting back a receipt that was deleted.
+
+    Returns:
+        whether there is a complete artefact now.
+    """
+    if not is_complete(folder):
+        return False
+    if not (folder / RECEIPT).is_file():
+        write_text(folder / RECEIPT, (folder / SEALED).read_text())
+    return True
+
+
+def temporary_folder(final: Path) -> Path:
+    """Make a folder beside the final one, on the same file system, to write into.
+
+    Raises:
+        StpError: the disk is full or read-only.
+    """
+    folder = final.with_name(f".{final.name}.{uuid.uuid4().hex[:8]}.partial")
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise disk_error(error, f"cannot write {final}") from error
+    return folder
+
+
+def remove_leftovers(final: Path) -> None:
+    """Remove what killed processes left of an artefact; only for the holder of its lease."""
+    for leftover in final.parent.glob(f".{final.name}.*.partial"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def publish(temporary: Path, final: Path, receipt: Json) -> bool:
+    """Seal a folder and move it to its final name, replacing nothing.
+
+    Args:
+        temporary: the folder that was written.
+        final: its name in the store.
+        receipt: without ``files``, which are listed here.
+
+    Returns:
+        False if somebody else was faster; their artefact is kept and ours thrown away.
+    """
+    text = json.dumps({**receipt, "files": list_files(temporary)}, indent=1, sort_keys=True)
+    (temporary / SEALED).write_text(text)
+    (temporary / RECEIPT).write_text(text)
+    return place(temporary, final)
+
+
+def place(temporary: Path, final: Path) -> bool:
+    """Move a sealed folder to its final name, replacing nothing.
+
+    Returns:
+        False if there is a complete artefact already; it is kept and ours thrown away.
+    """
+    final.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        try:
+            # Onto an empty folder (Snakemake makes one) this is atomic; onto anything else
+            # it fails, so a finished artefact is never replaced.
+            temporary.rename(final)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+        if adopt(final):
+            shutil.rmtree(temporary)
+            return False
+        dropped = is_dropped(final)
+        aside = set_aside(final)
+        if dropped:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename what is damaged, so that nothing is lost and its name is free again."""
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.damaged")
+    path.rename(aside)
+    return aside
+
+
+@contextlib.contextmanager
+def lease(
+    folder: Path, report: Any = print, interrupted: Callable[[], bool] = never
+) -> Iterator[None]:
+    """Hold a folder of training state; wait while another living process holds it.
+
+    A heartbeat keeps the lease fresh. The lease of a process that died is taken over: at
+    once if it ran on this machine, after a minute otherwise.
+
+    Raises:
+        Interrupted: it was asked to stop while it waited.
+    """
+    path = folder / "lease.json"
+    me = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
+    waiting = False
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("x") as file:
+                json.dump(me, file)
+            break
+        except FileNotFoundError:  # whoever finished the work removed its state just now
+            continue
+        except FileExistsError:
+            if _take_over(path):
+                continue
+        if not waiting:
+            report(f"waiting for another process that holds {path}")
+            waiting = True
+        if interrupted():
+            raise Interrupted("nothing begun")
+        time.sleep(1)
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(LEASE_SECONDS / 6):
+            with contextlib.suppress(OSError):
+                os.utime(path)
+
+    heart = threading.Thread(target=beat, daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        heart.join()
+        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # keep state, remove what is empty
+            folder.rmdir()
+
+
+def is_held(folder: Path) -> bool:
+    """Does a living process hold a folder's lease?"""
+    path = folder / "lease.json"
+    try:
+        return not _is_dead(path, path.read_text())
+    except FileNotFoundError:
+        return False
+
+
+def _take_over(path: Path) -> bool:
+    """Remove the lease of a holder that is gone; a lease taken meanwhile is put back."""
+    try:
+        seen = path.read_text()
+    except FileNotFoundError:
+        return True
+    if not _is_dead(path, seen):
+        return False
+    removed = path.with_name(f".lease.{uuid.uuid4().hex[:8]}")
+    try:
+        path.rename(removed)
+        if removed.read_text() != seen:
+            removed.rename(path)
+            return False
+    except FileNotFoundError:
+        return False
+    removed.unlink()
+    return True
+
+
+def _is_dead(path: Path, content: str) -> bool:
+    """Is the holder of a lease gone?"""
+    try:
+        age = time.time() - path.stat().st_mtime
+        holder = json.loads(content)
+    except FileNotFoundError:
+        return False
+    except json.JSONDecodeError:  # being written, or torn by a crash
+        return age > LEASE_SECONDS
+    if holder["host"] == socket.gethostname():
+        try:
+            os.kill(holder["pid"], 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+    return age > LEASE_SECONDS

@@ -1,0 +1,571 @@
+"""`stp new-dataset`: look at somebody's files and draft the YAML that makes a dataset of them.
+
+The draft is a guess with comments. What it says is tried at once, with the reader's own code: how
+many clips each split gets is known before anything is decoded.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import av
+import numpy as np
+import yaml
+from PIL import Image
+
+from stp.core.disk import write_text, writing
+from stp.core.errors import StpError
+from stp.data.raw_files import RawFiles
+from stp.inspect import new_tracks as inspect_tracks
+from stp.plan import config as configuration
+from stp.prepare.output import SPLITS, Clip
+from stp.prepare.own import arrays, grids, pictures, videos
+from stp.prepare.own.options import Found
+from stp.prepare.own.reader import KINDS, build_options
+from stp.prepare.own.splits import cut, deal, require_windows
+from stp.score.bootstrap import FEWEST_CLUSTERS
+
+SUFFIXES = {
+    "videos": videos.SUFFIXES,
+    "pictures": pictures.SUFFIXES,
+    "arrays": arrays.SUFFIXES,
+    "grids": grids.SUFFIXES,
+}
+WORDS = {"train": ("train", "training"), "val": ("val", "valid", "validation"), "test": ("test",)}
+LONGEST_SIDE = 128
+PIXEL_METRICS = ["mse.pixel_sum", "mae.pixel_sum", "ssim.range1", "psnr.per_frame"]
+FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
+MODELS = ["persistence", "climatology", "context_mean", "convlstm", "simvpv2"]
+
+
+class Files(RawFiles):
+    """Files that nobody has locked yet.
+
+    Args:
+        root: the folder that names are relative to.
+        names: of the files.
+    """
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self.root, self.names = root, sorted(names)
+
+    def find(self, name: str) -> Path:
+        return self.root / name
+
+
+@dataclass
+class Draft:
+    """A dataset as far as its files tell.
+
+    Attributes:
+        name: of the dataset.
+        root: the folder that raw paths are relative to.
+        files: entries of the release.
+        kind: of input.
+        shape: of frames.
+        options: of the reader, without kind.
+        metrics: its columns.
+        notes: remarks beside an option, or a key of the dataset.
+        clips: of each split, with these settings.
+        clusters: likewise.
+        frames: of all files.
+        context: frames.
+        horizon: frames.
+        units: of the values.
+    """
+
+    name: str
+    root: Path
+    files: list[dict[str, Any]]
+    kind: str
+    shape: list[int]
+    options: dict[str, Any]
+    metrics: list[str]
+    notes: dict[str, str] = field(default_factory=dict)
+    clips: dict[str, int] = field(default_factory=dict)
+    clusters: dict[str, int] = field(default_factory=dict)
+    frames: int = 0
+    context: int = 10
+    horizon: int = 10
+    units: str = "1"
+
+
+def inspect(path: Path, name: str | None = None) -> Draft:
+    """Look at a file or a folder of files.
+
+    Args:
+        path: what there is.
+        name: of the dataset; by default made from the path.
+
+    Raises:
+        StpError: there is nothing that can be read, files are damaged, or they are too few frames.
+    """
+    path = path.resolve()
+    kind, members = _members(path)
+    root = _root(path)
+    names = [member.relative_to(root).as_posix() for member in members]
+    raw = Files(root, names)
+    draft = Draft(
+        _named(path, name),
+        root,
+        list(_patterns(names, path.relative_to(root).as_posix(), path.is_file())),
+        kind,
+        *LOOKS[kind](raw),
+    )
+    _try(draft, raw)
+    return draft
+
+
+def _named(path: Path, name: str | None) -> str:
+    """The name of a dataset, made from the path unless given."""
+    name = name or re.sub(r"\W+", "_", path.stem.lower()).strip("_") or "own"
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise StpError(
+            f"{name!r} cannot be the name of a dataset",
+            expected="small letters, digits and _, beginning with a letter",
+            remedy="set --name",
+        )
+    return name
+
+
+def _members(path: Path) -> tuple[str, list[Path]]:
+    """The kind of input, and its files."""
+    if not path.exists():
+        raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
+    inside = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    inside = [p for p in inside if not p.name.startswith(".") or ".zarr/" in p.as_posix()]
+    found: dict[str, list[Path]] = {}
+    for member in inside:
+        in_store = any(parent.suffix == ".zarr" for parent in member.parents)
+        for kind, suffixes in SUFFIXES.items():
+            is_own = in_store if kind == "grids" and in_store else not in_store
+            if is_own and (in_store or member.name.lower().endswith(suffixes)):
+                found.setdefault(kind, []).append(member)
+        if member.name.lower().endswith(grids.GRIB):
+            raise StpError(
+                f"{member} is a GRIB file",
+                expected="NetCDF or Zarr",
+                remedy="convert it: cdo -f nc4 copy IN.grib OUT.nc, or grib_to_netcdf -o OUT.nc IN",
+            )
+    if len(found) != 1:
+        counts = ", ".join(f"{len(members)} of {kind}" for kind, members in found.items())
+        kinds = {**SUFFIXES, "detections of people": inspect_tracks.SUFFIXES}
+        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
+        raise StpError(
+            f"{path}: {counts or 'no files that could be read'}",
+            expected=f"files of one kind ({known})",
+            remedy="name a folder that holds one kind of data",
+        )
+    return next(iter(found.items()))
+
+
+def _root(path: Path) -> Path:
+    """The folder of raw files that has it, or else the folder around it."""
+    for folder in _raw_folders():
+        if path.is_relative_to(folder) and path != folder:
+            return folder
+    return path.parent
+
+
+def _raw_folders() -> list[Path]:
+    folders = configuration.folders(configuration.Paths())
+    return [folder for key in ("raw", "mirror") if (folder := folders[key]) is not None]
+
+
+def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[str, Any]]:
+    """Entries of a release that stand for these files: one for each depth and ending."""
+    if is_file:
+        yield {"path": top}
+        return
+    seen: dict[str, None] = {}
+    for name in names:
+        store = next((p for p in PurePosixPath(name).parents if p.suffix == ".zarr"), None)
+        if store is not None:
+            seen[f"{store}/**/*"] = None
+            continue
+        inside = PurePosixPath(name).relative_to(top)
+        stars = ["*"] * (len(inside.parts) - 1)
+        seen["/".join([top, *stars, f"*{inside.suffix}"])] = None
+    for pattern in seen:
+        yield {"path": pattern, "many": True}
+
+
+def _look_at_videos(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+    path = raw.find(videos.files_of(raw.names, "videos", videos.SUFFIXES)[0])
+    videos.probe(path)  # which complains well
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        height, width = stream.codec_context.height, stream.codec_context.width
+    notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
+    return [3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
+
+
+def _look_at_pictures(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+    path = raw.find(raw.names[0])
+    pictures.decode_picture(path.read_bytes(), str(path), "RGB")  # which complains well
+    with Image.open(path) as picture:
+        grey, (width, height) = picture.mode == "L", picture.size
+    notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
+    return [1 if grey else 3, *_smaller(height, width)], {}, PIXEL_METRICS, notes
+
+
+def _smaller(height: int, width: int) -> list[int]:
+    """A size with about the same proportions; multiples of 8 suit networks."""
+    scale = min(1.0, LONGEST_SIDE / max(height, width))
+    return [max(8, round(side * scale / 8) * 8) for side in (height, width)]
+
+
+def _look_at_arrays(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+    name = arrays.files_of(raw.names, "arrays", arrays.SUFFIXES)[0]
+    inside = arrays.contents(raw.find(name))
+    large = {array: about for array, about in inside.items() if len(about[0]) in (3, 4, 5)}
+    if not large:
+        found = ", ".join(f"{array} {shape}" for array, (shape, _) in inside.items())
+        raise StpError(
+            f"{raw.find(name)}: no array of frames; it has {found or 'nothing'}",
+            expected="3 to 5 axes: time, rows, columns, perhaps recordings and channels",
+            remedy="bring the data into this form",
+        )
+    array = max(large, key=lambda one: int(np.prod(large[one][0])))
+    shape, dtype = large[array]
+    axes = guess_axes(shape)
+    lengths = dict(zip(axes, shape, strict=True))
+    options: dict[str, Any] = {"axes": axes}
+    alike = [one for one in large if large[one][0][1:] == shape[1:]]
+    if array:
+        options["array"] = alike if len(alike) > 1 else array
+    if dtype == "uint8":
+        options["divide_by"] = 255
+    else:
+        options["normalisation"] = {"method": "zscore"}
+    notes = {
+        "axes": f"guessed from {PurePosixPath(name).name}: {shape}, {dtype}; N recordings, T time, "
+        "C channels, H rows, W columns",
+        "shape": "channels, height, width",
+    }
+    if len(inside) > 1:
+        notes["array"] = "the file has " + ", ".join(f"{one} {s}" for one, (s, _) in inside.items())
+    metrics = PIXEL_METRICS if dtype == "uint8" else FIELD_METRICS
+    return [lengths.get("C", 1), lengths["H"], lengths["W"]], options, metrics, notes
+
+
+def guess_axes(shape: Sequence[int]) -> str:
+    """The likeliest order of axes: few channels, rows and columns next to each other."""
+    few = 4
+    if len(shape) == 3:
+        return "THW"
+    if len(shape) == 4:
+        if shape[3] <= few:
+            return "THWC"
+        if shape[1] <= few:
+            return "TCHW"
+        return "TNHW" if shape[0] < shape[1] and shape[0] <= 50 else "NTHW"
+    if shape[4] <= few:
+        return "NTHWC"
+    return "NCTHW" if shape[1] <= few < shape[2] else "NTCHW"
+
+
+def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str], dict[str, str]]:
+    path = grids.raw_path(raw, grids.names_of(raw)[0])
+    with grids.opened(path) as dataset:
+        variables: dict[str, Any] = {}
+        dims: dict[str, str] = {}
+        size: list[int] = []
+        select: dict[str, Any] = {}
+        left_out = []
+        for label, column in dataset.data_vars.items():
+            known = {
+                axis: str(dim)
+                for axis in grids.KNOWN
+                for dim in column.dims
+                if dim in grids.KNOWN[axis]
+            }
+            others = [d for d in column.dims if d not in known.values() and column.sizes[d] > 1]
+            if {"time", "y", "x"} - set(known) or any(d not in column.coords for d in others):
+                left_out.append(f"{label} ({', '.join(map(str, column.dims))})")
+                continue
+            dims |= known
+            select |= {str(dim): column[dim].values.reshape(-1)[0].item() for dim in others}
+            size = [column.sizes[known["y"]], column.sizes[known["x"]]]
+            levels = known.get("level")
+            variables[str(label)] = (
+                [int(v) if v == int(v) else v for v in dataset[levels].values.tolist()]
+                if levels
+                else None
+            )
+        if not variables:
+            raise StpError(
+                f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
+                expected="dimensions such as time, lat, lon",
+                remedy="write the YAML by hand, with time, y, x and select (docs/own_data.md)",
+            )
+    channels = sum(len(levels or [None]) for levels in variables.values())
+    options = {"variables": variables, **dims, "normalisation": {"method": "zscore"}}
+    notes = {"variables": "channels in this order; levels in brackets", "shape": "channels, y, x"}
+    if select:
+        options["select"] = select
+        notes["select"] = "one value of each further dimension"
+    if left_out:
+        notes["variables"] += f"; left out: {', '.join(left_out)}"
+    return [channels, *size], options, FIELD_METRICS, notes
+
+
+LOOKS = {
+    "videos": _look_at_videos,
+    "pictures": _look_at_pictures,
+    "arrays": _look_at_arrays,
+    "grids": _look_at_grids,
+}
+
+
+def _try(draft: Draft, raw: Files) -> None:
+    """Choose windows and splits, and count the clips."""
+    channels, height, width = draft.shape
+    by_time = draft.kind == "grids"
+    options: dict[str, Any] = {"kind": draft.kind, **draft.options}
+    options["splits"] = {"by": "time" if by_time else "file", **FRACTIONS}
+    with tempfile.TemporaryDirectory() as folder:  # for compressed arrays
+        found = KINDS[draft.kind].look(
+            raw, build_options(options), (channels, height, width), Path(folder)
+        )
+    draft.options = {"splits": _splits(found, by_time), **draft.options}
+    lengths = sorted(one.frames for one in found.recordings)
+    built = build_options({"kind": draft.kind, **draft.options})
+    parts = deal(found, built, lambda name: [])
+    longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
+    span = max(2, min(20, lengths[len(lengths) // 4], *longest))
+    draft.context, draft.horizon = span - span // 2, span // 2
+    draft.options["stride"] = {"train": max(1, span // 4), "val": span, "test": span}
+    if draft.options["splits"]["by"] == "time":
+        draft.options["cluster_frames"] = 2 * span
+        draft.notes["cluster_frames"] = (
+            "windows that start in the same block of frames count as one for confidence intervals"
+        )
+    built = build_options({"kind": draft.kind, **draft.options})
+    clips = cut(found, parts, built, span)
+    require_windows(found, parts, clips, built, span)
+    draft.frames = sum(lengths)
+    draft.units = str(found.attrs.get("units", draft.units))
+    draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
+    _count(draft, clips)
+
+
+FRACTIONS = {"train": 0.7, "val": 0.15, "test": 0.15}
+
+
+def _count(draft: Draft, clips: Sequence[Clip]) -> None:
+    for split in SPLITS:
+        own = [clip for clip in clips if clip.split == split]
+        draft.clips[split] = len(own)
+        draft.clusters[split] = len({clip.cluster for clip in own})
+
+
+def _splits(found: Found, by_time: bool) -> dict[str, Any]:
+    """Folders or names that say train, val, test; else fractions of files; else of time."""
+    named = _named_splits([one.name for one in found.recordings])
+    if named and not by_time:
+        return {"by": "list", **named}
+    if by_time:
+        return {"by": "time", **(_dates(found.recordings[0].times) or FRACTIONS)}
+    if len({one.file for one in found.recordings}) >= 3:
+        return {"by": "file", **FRACTIONS, "seed": 0}
+    if len(found.recordings) >= 3:
+        return {"by": "sequence", **FRACTIONS, "seed": 0}
+    return {"by": "time", **FRACTIONS}
+
+
+def _named_splits(names: Sequence[str]) -> dict[str, list[str]]:
+    """Where a folder, a file or an array of each path says which split it is."""
+    found: dict[str, list[str]] = {split: [] for split in SPLITS}
+    for name in names:
+        # The last word wins: train/test_01.avi is a test clip. Rows of an array are left out.
+        parts = re.sub(r"/\d{5}$", "", name)
+        words = [
+            (match.start(), split)
+            for split, known in WORDS.items()
+            for match in re.finditer(rf"(?<![a-z])({'|'.join(known)})(?![a-z])", parts.lower())
+        ]
+        if not words:
+            return {}
+        at, split = max(words)
+        ends = re.search(r"[/:]", parts[at:])
+        pattern = parts[: at + ends.start()] if ends else parts
+        if pattern not in found[split]:
+            found[split].append(pattern)
+    return found if all(found.values()) else {}
+
+
+def _dates(times: Sequence[str]) -> dict[str, list[str]]:
+    """Days that divide the times as the fractions would; nothing where there are too few."""
+    days = list(dict.fromkeys(time[:10] for time in times))
+    if len(days) < 10:
+        return {}
+    a = round(FRACTIONS["train"] * len(days))
+    b = round((FRACTIONS["train"] + FRACTIONS["val"]) * len(days))
+    return {
+        split: [days[first], days[stop - 1]]
+        for split, first, stop in (("train", 0, a), ("val", a, b), ("test", b, len(days)))
+    }
+
+
+def dataset_text(draft: Draft) -> str:
+    """The draft of config/datasets/<name>.yaml, with comments."""
+    counted = ", ".join(
+        f"{split} {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+        for split in SPLITS
+    )
+    lines = [
+        f"# Drafted by `stp new-dataset` from {draft.root}. docs/own_data.md explains every key.",
+        f"# With these settings: {counted}.",
+        f"title: {_flow(draft.name.replace('_', ' ').capitalize())}",
+        f"shape: {_flow(draft.shape)}{_note(draft, 'shape')}",
+        f"context: {draft.context} # frames that a model sees",
+        f"horizon: {draft.horizon} # frames that it predicts",
+        *([f"units: {_flow(draft.units)}"] if draft.units != "1" else []),
+        f"metrics: {_flow(draft.metrics)} # columns of the table; all are in config/conventions/",
+        "reader: own.reader",
+        "prepare:",
+        f"  kind: {draft.kind}",
+        *(f"  {key}: {_flow(value)}{_note(draft, key)}" for key, value in draft.options.items()),
+        f"counts: {_flow({**draft.clips, 'frames': draft.frames})} # for estimates of time only",
+        "release: own # other files of yours are another release",
+        "releases:",
+        "  own:",
+        "    source: own",
+        "    files:",
+        *(f"      - {_flow(entry)}" for entry in draft.files),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _note(draft: Draft, key: str) -> str:
+    return f" # {draft.notes[key]}" if key in draft.notes else ""
+
+
+def _flow(value: Any) -> str:
+    """A value on one line of YAML."""
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
+    return text.removesuffix("\n").removesuffix("\n...").replace(": null", ": ")
+
+
+def scale_text(draft: Draft) -> str:
+    """A scale file that trains a few small models on the dataset."""
+    away = draft.root not in _raw_folders()
+    lines = [
+        f"# The dataset {draft.name}, with small models: a start.",
+        "#",
+        f"#     snakemake --profile local --configfile config/{draft.name}.yaml"
+        " -- results/tables/short_term.csv",
+        f"scale: {draft.name.replace('_', '-')}",
+        "seeds: [0]",
+        *(
+            [f"paths: {{mirror: {_flow(str(draft.root))}}} # where the raw files are"]
+            if away
+            else []
+        ),
+        "dimensions:",
+        f"  short_term: {{datasets: [{draft.name}], models: {_flow(MODELS)}}}",
+        "models:",
+        "  convlstm:",
+        "    options: {num_hidden: [32], filter_size: 3, patch_size: 4,"
+        " scheduled_sampling: {stop: 300, rate: 0.00333}}",
+        "    train: {batch_size: 4}",
+        "  simvpv2: {options: {hid_s: 8, hid_t: 64, n_s: 4, n_t: 3, mlp_ratio: 2}}",
+        "train: {batch_size: 8, epochs: 10, lr: 0.003, schedule: onecycle, precision: float32,"
+        " threads: 1}",
+        "predict: {batch_size: 16, threads: 1}",
+        "runtime: {device: auto, checkpoint_every_s: 60}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def new_dataset(path: Path, name: str | None, folder: Path = Path("config")) -> Iterator[str]:
+    """Write the draft of a dataset and of a scale file; yields lines to print.
+
+    Args:
+        path: a file or a folder of files.
+        name: of the dataset.
+        folder: of the configuration.
+
+    Raises:
+        StpError: the files cannot be read, or there is a dataset of this name.
+    """
+    if name and (folder / "datasets" / f"{name}.yaml").exists():
+        raise _exists(folder / "datasets" / f"{name}.yaml")
+    if _is_tracks(path):
+        yield from _new_tracks(path.resolve(), name, folder)
+        return
+    draft = inspect(path, name)
+    yield from _written(folder, draft.name, dataset_text(draft), scale_text(draft))
+    for split in SPLITS:
+        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+    if draft.clusters["test"] < FEWEST_CLUSTERS:
+        yield f"  confidence intervals need {FEWEST_CLUSTERS} clusters in test"
+    yield from _how_to_go_on(folder, draft.name, draft.root, "short_term")
+
+
+def _is_tracks(path: Path) -> bool:
+    """Are these detections of people, and nothing that could be frames?"""
+    inside = [path] if path.is_file() else path.rglob("*")
+    of_frames = any(
+        one.name.lower().endswith(tuple(ends))
+        for one in inside
+        for ends in SUFFIXES.values()
+        if one.name.lower() != "map.png"  # which may lie beside detections
+    )
+    return path.exists() and not of_frames and bool(inspect_tracks.members(path))
+
+
+def _new_tracks(path: Path, name: str | None, folder: Path) -> Iterator[str]:
+    """Write the draft of a dataset of tracks, and of a scale file."""
+    root = _root(path)
+    names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
+    name = _named(path, name)
+    found = inspect_tracks.look(root, names)
+    options, others = inspect_tracks.around(root, path if path.is_dir() else path.parent)
+    found.prepare.update(options)
+    mirror = None if root in _raw_folders() else root
+    text = inspect_tracks.dataset_text(name, root, [*names, *others], found)
+    yield from _written(folder, name, text, inspect_tracks.scale_text(name, mirror, found))
+    yield from inspect_tracks.count_lines(found)
+    episodes = found.scenarios["test"]["episodes"]
+    if episodes < FEWEST_CLUSTERS:
+        yield f"  confidence intervals need {FEWEST_CLUSTERS} episodes in test"
+    yield from _how_to_go_on(folder, name, root, "atlas_transfer")
+
+
+def _written(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:
+    """Write the two files, where there are none yet."""
+    targets = {folder / "datasets" / f"{name}.yaml": dataset, folder / f"{name}.yaml": scale}
+    for target in targets:
+        if target.exists():
+            raise _exists(target)
+    for target, text in targets.items():
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_text(target, text)
+        yield f"wrote {target}"
+
+
+def _how_to_go_on(folder: Path, name: str, root: Path, table: str) -> Iterator[str]:
+    mirror = os.environ.get("STP_RAW_MIRROR")
+    if root not in _raw_folders() and mirror:
+        yield f"note: STP_RAW_MIRROR is {mirror} and wins over the scale file; unset it"
+    scale = folder / f"{name}.yaml"
+    yield "read the comments, change what is wrong, and then:"
+    yield f"  stp fetch {name} --configfile {scale}"
+    yield f"  stp prepare {name} --configfile {scale}"
+    yield f"  stp show {name} --configfile {scale}"
+    yield f"  snakemake --profile local --configfile {scale} -- results/tables/{table}.csv"
+
+
+def _exists(path: Path) -> StpError:
+    return StpError(
+        f"{path} exists",
+        expected="a new name",
+        remedy="set --name, or remove the file",
+    )

@@ -1,0 +1,113 @@
+"""What `stp data` and `stp show` say of tracks of people: what is in them, and what is left out."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from stp.core import store
+from stp.core.receipts import require_receipt
+from stp.inspect.counts import Row
+from stp.page.plain_table import number, share, table
+from stp.plan.cells import Plan
+
+PARTS = {"test": "", "calibration": "-train"}
+"""What a part of the detections is called after its protocol, as subsets of frames are."""
+
+
+def is_of_people(plan: Plan, name: str) -> bool:
+    """Is it a dataset of tracks, and not of frames?"""
+    return plan.config.datasets[name].kind == "tracks"
+
+
+def facts(plan: Plan, name: str) -> dict[str, Any] | None:
+    """What was counted when a dataset was prepared (`stp.prepare.tracks`); None if it is not."""
+    folder = plan.store / plan.data(name).folder
+    if not store.is_complete(folder):
+        return None
+    found: dict[str, Any] = require_receipt(folder)["extras"]
+    return found
+
+
+def rows(plan: Plan, name: str) -> list[Row]:
+    """Scenarios by protocol and part, as rows of the table of counts."""
+    dataset = plan.config.datasets[name]
+    source = dataset.releases[dataset.release].source
+    found = facts(plan, name)
+    if found is None:
+        note = "known when it is prepared"
+        return [Row(name, source, split, None, None, None, note) for split in dataset.subsets]
+    return [
+        Row(name, source, protocol + suffix, None, about["scenarios"], None, _note(about))
+        for protocol, parts in found["scenarios"].items()
+        for part, suffix in PARTS.items()
+        if (about := parts.get(part)) is not None
+    ]
+
+
+def _note(about: dict[str, Any]) -> str:
+    left_out = about["moments"] - about["scenarios"]
+    return (
+        f"{_counted(about['episodes'], 'episode')}, {number(about['people'])} people; "
+        f"{share(left_out, about['moments'])} of {number(about['moments'])} moments are none"
+    )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+
+
+def lines(plan: Plan, name: str, width: int) -> Iterator[str]:
+    """Describe one dataset."""
+    found = facts(plan, name)
+    if found is None:
+        yield f"{name}: not prepared; `stp fetch {name}` and `stp prepare {name}` tell what it has"
+        return
+    dataset = plan.config.datasets[name]
+    source = dataset.releases[dataset.release].source
+    yield (
+        f"{name}, {source} data (release {dataset.release}): {number(found['detections'])} "
+        f"detections of {number(found['people'])} people in {number(found['seconds'])} s"
+    )
+    yield (
+        f"around them: {number(found['obstacles'])} obstacles, which "
+        f"{number(found['on_obstacles'])} detections are on; {number(found['goals'])} goals; "
+        f"{number(found['cells'])} cells with a class"
+    )
+    yield from (f"left out: {text}" for text in left_out(found))
+    yield ""
+    yield f"scenarios of {dataset.context} -> {dataset.horizon} positions"
+    yield ""
+    header = ("protocol", "part", "moments", "scenarios", "episodes", "people", "others, and why")
+    cells = [
+        (
+            protocol,
+            part,
+            *(number(about[key]) for key in ("moments", "scenarios", "episodes", "people")),
+            "; ".join(f"{reason}: {number(count)}" for reason, count in about["left_out"].items()),
+        )
+        for protocol, parts in found["scenarios"].items()
+        for part, about in parts.items()
+    ]
+    yield from table(header, cells, width, left=2)
+    yield ""
+    yield leakage(found)
+    yield f"what each protocol shows predictors of the future: `stp leak {name}`"
+
+
+def left_out(found: dict[str, Any]) -> Iterator[str]:
+    """People and goals that are not in the prepared data, and why."""
+    for person in found["excluded_people"]:
+        yield f"a person, for a teleport ({person})"
+    goals = found["absurd_goals"]
+    if goals:
+        places = ", ".join(f"({x:g}, {y:g})" for x, y in goals)
+        many = _counted(len(goals), "goal")
+        yield f"{many} more than a kilometre from everybody: {places}"
+
+
+def leakage(found: dict[str, Any]) -> str:
+    """What calibration and test share."""
+    both, people = found["people_in_both"], found["people"]
+    return (
+        "calibration and test follow each other in the same recordings: "
+        f"{share(both, people)} people are in both"
+    )

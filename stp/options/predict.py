@@ -1,0 +1,40 @@
+"""What a prediction recipe may set under ``predict``."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stp.core.options import build, require, whole
+from stp.options.precisions import PRECISIONS
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """How forecasts are computed.
+
+    Attributes:
+        batch_size: samples at a time.
+        threads: CPU threads.
+        precision: bf16 (mixed, where the device computes it) or float32.
+        samples: forecasts of each clip, its members; several of models that draw them only.
+    """
+
+    batch_size: int = 16
+    threads: int = 1
+    precision: str = "float32"
+    samples: int = 1
+
+    def __post_init__(self) -> None:
+        for key in ("batch_size", "threads", "samples"):
+            value = getattr(self, key)
+            require(whole(value, 1), f"predict.{key}", value, "a whole number from 1")
+        ok = self.precision in PRECISIONS
+        require(ok, "predict.precision", self.precision, " or ".join(PRECISIONS))
+
+    @classmethod
+    def from_recipe(cls, given: dict[str, Any]) -> "PredictOptions":
+        """Build the options from the keys that were set.
+
+        Raises:
+            StpError: a key is unknown or its value out of range.
+        """
+        return build(cls, given, "predict")

@@ -1,0 +1,1 @@
+"""How tables and figures look: text, HTML, LaTeX, Markdown; no numbers of their own."""

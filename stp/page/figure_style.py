@@ -1,0 +1,169 @@
+"""What all figures of results share: colours, sizes, the line that says whose numbers they are."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from stp.core.disk import beside, writing
+from stp.page.shares import PAPERS_FILES, shares
+from stp.plan.manifest import Cell
+
+TEXT_WIDTH = 6.9
+"""Inches: the width of a page's text, of two columns."""
+COLUMN_WIDTH = 3.3
+"""Inches: the width of one column of two."""
+DPI = 200
+LETTERS_PER_INCH = 22
+"""Of a note below a figure."""
+
+# Colours that people tell apart whatever their colour vision (Okabe and Ito, 2008), without yellow,
+# which is too light for lines; black is for the truth.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_LINES = ("-", "--", ":")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+TRUTH = "#000000"
+BASELINE = "#7f7f7f"
+GREY = "#555555"
+
+
+class Style(NamedTuple):
+    """How a model is drawn, in every figure alike; colour is never the only difference."""
+
+    colour: str
+    line: str
+    marker: str
+
+
+def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
+    """A style for each model, by its place among all models of a manifest.
+
+    Args:
+        models: in the order of the manifest.
+        baselines: those of them that nothing is trained for: grey.
+    """
+    grey, others = set(baselines), 0
+    found: dict[str, Style] = {}
+    for number, model in enumerate(models):
+        marker = _MARKERS[number % len(_MARKERS)]
+        if model in grey:
+            line = _LINES[sum(style.colour == BASELINE for style in found.values()) % len(_LINES)]
+            found[model] = Style(BASELINE, line, marker)
+        else:
+            found[model] = Style(
+                _COLOURS[others % len(_COLOURS)], _LINES[others // len(_COLOURS) % 3], marker
+            )
+            others += 1
+    return found
+
+
+def baselines(cells: Iterable[Cell]) -> set[str]:
+    """The models of cells that nothing is trained for by gradient descent, so without a seed."""
+    return {cell["key"]["model"] for cell in cells if cell["key"]["seed"] is None}
+
+
+def paper_size() -> AbstractContextManager[Any]:
+    """Settings of matplotlib under which text is readable in print, and files repeat exactly."""
+    return mpl.rc_context(
+        {
+            "font.size": 8,
+            "axes.titlesize": 8,
+            "axes.labelsize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "lines.linewidth": 1.2,
+            "lines.markersize": 3.5,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "svg.hashsalt": "stp",
+            "svg.fonttype": "none",
+        }
+    )
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of so many inches that needs no display."""
+    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def whose(cells: Iterable[Cell]) -> str:
+    """Say which bytes and which protocol numbers come from, and which share: every figure must."""
+    texts = []
+    for cell in cells:
+        verified = cell.get("verified", True) or cell["source"] != "official"
+        text = f"{'' if verified else 'unverified '}{cell['source']} bytes, "
+        text += f"{cell['protocol']} protocol"
+        if cell["comparable"] and not cell["official_paper_protocol"]:
+            text += f": {PAPERS_FILES}"
+        elif cell["source"] != "own" and not cell["comparable"]:
+            text += ": not comparable with published values"
+        if cell["leaky"]:
+            text += ", test samples overlap with training data"
+        texts.append(text)
+    return shares(texts, "cells")
+
+
+def note_height(figure: Figure, note: str) -> float:
+    """Inches that a line below a figure takes; it is wrapped to the width."""
+    return 0.1 * len(_wrapped(figure, note).splitlines()) + 0.06
+
+
+def _wrapped(figure: Figure, note: str) -> str:
+    return fill(note, int(figure.get_figwidth() * LETTERS_PER_INCH))
+
+
+def annotate(figure: Figure, note: str) -> None:
+    """Put a note below a figure; panels and legends make room for it."""
+    figure.text(
+        0.5,
+        0.03 / figure.get_figheight(),
+        _wrapped(figure, note),
+        ha="center",
+        va="bottom",
+        fontsize=6,
+        color=GREY,
+    )
+    _make_room(figure, note_height(figure, note))
+
+
+def save(figure: Figure, out: Path, note: str) -> None:
+    """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
+
+    Args:
+        figure: made by `new_figure`.
+        out: path of the PNG file; the SVG is written next to it. The bytes depend on the figure
+            alone.
+        note: a line below the figure, see `whose`. Panels make room for it, and for legends of the
+            figure, which are put between them and the note.
+    """
+    annotate(figure, note)
+    for path, meta in (
+        (out.with_suffix(".svg"), {"Date": None}),
+        (out, {"Software": None}),
+    ):
+        with writing(path), beside(path) as temporary:
+            kind = path.suffix.removeprefix(".")
+            figure.savefig(temporary, format=kind, dpi=DPI, metadata=meta)
+
+
+def _make_room(figure: Figure, note: float) -> None:
+    """Let panels and legends begin above a note of so many inches."""
+    engine = figure.get_layout_engine()
+    if not isinstance(engine, ConstrainedLayoutEngine):
+        return
+    bottom = note
+    for legend in figure.legends:
+        legend.set_loc("lower center")
+        legend.set_bbox_to_anchor((0, bottom / figure.get_figheight(), 1, 1), figure.transFigure)
+        bottom += legend.get_window_extent().height / figure.dpi
+    share = bottom / figure.get_figheight()
+    engine.set(rect=(0, share, 1, 1 - share))

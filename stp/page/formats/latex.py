@@ -1,0 +1,212 @@
+r"""A grid as LaTeX: a ``table`` with a booktabs ``tabular`` for each section.
+
+``\input`` it in a document with ``\usepackage{booktabs,graphicx}``; anything that pdfLaTeX reads
+without further packages. Best is bold, second best underlined.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from stp.page.grid import Grid, Item, Section
+
+WIDEST = 85
+"""Characters of a line that fit between the margins; wider tables are scaled down."""
+
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "`": r"\textasciigrave{}",
+    # Behind the end of a row, these would be read as its options.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "’": "'",
+    "“": "``",
+    "”": "''",
+    "«": r"$\ll$",
+    "»": r"$\gg$",
+    **{sign: f"$^{{{plain}}}$" for sign, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True)},
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+    "→": r"$\rightarrow$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "·": r"$\cdot$",
+    "≈": r"$\approx$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "−": "$-$",
+    "°": r"$^{\circ}$",
+    "†": r"\textdagger{}",
+    "‡": r"\textdaggerdbl{}",
+    "µ": r"$\mu$",
+    "μ": r"$\mu$",
+    "σ": r"$\sigma$",
+    "Δ": r"$\Delta$",
+    "∞": r"$\infty$",
+}
+
+# Letters that pdfLaTeX's own fonts have not, and that are none with an accent.
+_SIGNS |= {
+    **{"Ð": "D", "ð": "d", "Đ": "D", "đ": "d", "Þ": "Th", "þ": "th", "Ħ": "H", "ħ": "h"},
+    **{"ĸ": "k", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t"},
+}
+_WITHOUT_ACCENT = "ĄąĘęĮįŲųĿŀŉſ"
+"""The fonts have the letters alone."""
+
+
+def text(grid: Grid) -> str:
+    """Write a table as LaTeX to be read by ``\\input``."""
+    lines = [f"% {_comment(grid.title)}"]
+    lines += [f"% {_comment(grid.made_from)}"] if grid.made_from else []
+    lines += [r"% Needs \usepackage{booktabs,graphicx}.", ""]
+    lines += [line for paragraph in grid.intro for line in (_paragraph(paragraph), "")]
+    for number, section in enumerate(grid.sections):
+        lines += [*_table(grid, section, number), ""]
+    lines += [line for note in grid.legend for line in (_paragraph(note), "")]
+    return "\n".join(lines)
+
+
+def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
+    """One float: caption with warnings, tabular, notes."""
+    yield r"\begin{table}[htbp]"
+    yield r"\centering"
+    title = f"{grid.title}: {section.title}" if section.title else grid.title
+    caption = [rf"\textbf{{{_prose(warning)}}}" for warning in grid.warnings]
+    yield rf"\caption{{{' '.join([_escape(title).rstrip('.') + '.', *caption])}}}"
+    label = _label(grid.name)
+    if section.title:
+        label += f"-{_label(section.title) or number + 1}"
+    yield rf"\label{{tab:{label}}}"
+    for paragraph in section.intro:
+        yield _paragraph(paragraph)
+    wide = _width(section) > WIDEST
+    yield rf"\{'footnotesize' if wide else 'small'}"
+    if wide:
+        yield r"\resizebox{\textwidth}{!}{%"
+    yield from _tabular(section)
+    if wide:
+        yield "}"
+    yield from (rf"\par{_paragraph(note)}" for note in section.notes)
+    yield r"\end{table}"
+
+
+def _paragraph(line: str) -> str:
+    return rf"{{\footnotesize\noindent\raggedright {_prose(line)}\par}}"
+
+
+def _tabular(section: Section) -> Iterable[str]:
+    twice = section.with_aside()
+    spec = (
+        r"r@{\ }l" if two else "r" if right else "l"
+        for right, two in zip(section.numeric, twice, strict=True)
+    )
+    yield rf"\begin{{tabular}}{{{''.join(spec)}}}"
+    yield r"\toprule"
+    yield _line(
+        rf"\multicolumn{{2}}{{c}}{{{_escape(column)}}}" if two else _escape(column)
+        for column, two in zip(section.columns, twice, strict=True)
+    )
+    yield r"\midrule"
+    for row in section.rows:
+        yield _line(
+            cell for item, two in zip(row, twice, strict=True) for cell in _cells(item, two)
+        )
+    yield r"\bottomrule"
+    yield r"\end{tabular}%"
+
+
+def _line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _item(item: str | Item) -> str:
+    if isinstance(item, str):
+        return _escape(item)
+    shown = _escape(item.text)
+    if item.text and item.rank:
+        shown = rf"\{'textbf' if item.rank == 1 else 'underline'}{{{shown}}}"
+    return shown + (rf"\textsuperscript{{{_escape(item.mark)}}}" if item.mark else "")
+
+
+def _cells(item: str | Item, two: bool) -> list[str]:
+    """A place as one or as two cells, the second for what stands aside."""
+    aside = f"({_escape(item.aside)})" if isinstance(item, Item) and item.aside else ""
+    if two:
+        return [_item(item), aside]
+    return [f"{_item(item)} {aside}".rstrip()]
+
+
+def _width(section: Section) -> int:
+    """Characters of the widest line, about."""
+    rows = [section.columns, *([_plain(item) for item in row] for row in section.rows)]
+    return sum(max(len(cell) for cell in cells) + 2 for cells in zip(*rows, strict=True))
+
+
+def _plain(item: str | Item) -> str:
+    if isinstance(item, str):
+        return item
+    return item.text + item.mark + (f" ({item.aside})" if item.aside else "")
+
+
+def _escape(plain: str) -> str:
+    """Take their meaning from signs; a letter that pdfLaTeX does not know loses its accent."""
+    return "".join(_SIGNS.get(sign) or _letter(sign) for sign in " ".join(plain.split()))
+
+
+def _letter(sign: str) -> str:
+    if not sign.isprintable():
+        return ""
+    if ord(sign) < 0x180 and sign not in _WITHOUT_ACCENT:  # ASCII and the letters of Latin scripts
+        return sign
+    ascii_only = unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode()
+    return "".join(_SIGNS.get(part, part) for part in ascii_only) or "?"
+
+
+def _prose(line: str) -> str:
+    r"""Escape a line; what lies between backticks is set by ``\texttt``."""
+    parts = line.split("`")
+    if len(parts) % 2 == 0:
+        return _escape(line)
+    shown = (_blank_ends(part) if i % 2 == 0 else _code(part) for i, part in enumerate(parts))
+    return "".join(shown)
+
+
+def _code(name: str) -> str:
+    r"""A long name may be broken behind a dot, a slash or an underscore."""
+    broken = re.sub(r"(\\_|[./])", r"\1\\allowbreak{}", _escape(name))
+    return rf"\texttt{{{broken}}}"
+
+
+def _blank_ends(part: str) -> str:
+    inside = _escape(part)
+    before = " " if part[:1].isspace() else ""
+    after = " " if part[-1:].isspace() and part.strip() else ""
+    return before + inside + after
+
+
+def _comment(line: str) -> str:
+    """A comment ends with its line."""
+    return " ".join(line.replace("`", "").split())
+
+
+def _label(name: str) -> str:
+    """Signs that a label may have everywhere."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()

@@ -1,0 +1,319 @@
+"""The manifest: all that the tables of one dimension are made from, and whose protocol it is.
+
+Its text changes exactly when a table has to be made again: when a cell gets other scores, when
+the code of collecting and rendering changes, or the published values do.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+
+from stp.plan import config as configuration
+from stp.plan.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
+from stp.plan.config import Dataset, Json, Model
+from stp.plan.recipes import Recipes
+from stp.plan.setting import setting_of, split_threshold
+
+# Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
+# prediction batch not even those.
+NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
+
+DATASET_FACTS = (
+    "published_name",
+    "domain",
+    "shape",
+    "units",
+    "context",
+    "horizon",
+    "citation",
+    "licence",
+    "homepage",
+)
+
+
+def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
+    """Describe the cells, columns, names and published values of a dimension's tables.
+
+    Args:
+        plan: the plan.
+        dimension: one that its scale file wants.
+        paper: the paper's protocol; read unless given.
+    """
+    cells = [made for made in plan.cells if made.cell.dimension == dimension]
+    datasets = list(dict.fromkeys(made.cell.tested_on for made in cells))
+    named = {name for made in cells for name in (made.cell.trained_on, made.cell.tested_on)}
+    models = list(dict.fromkeys(made.cell.model for made in cells))
+    columns = {name: plan.recipes.columns(name) for name in datasets}
+    tested = {(made.cell.tested_on, plan.members(made.cell)[0]) for made in cells}
+    conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
+    described = {convention: _describe(plan, convention) for convention in conventions}
+    published = configuration.CONFIG_FOLDER / "published" / f"{plan.config.scale.suite}.csv"
+    entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
+    sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
+    return {
+        "dimension": dimension,
+        "scale": plan.config.scale.scale,
+        "code": plan.code("collect").fingerprint,
+        "store": str(plan.store),
+        "cells": [entries.of(made) for made in cells],
+        "unavailable": {c: d["reason"] for c, d in described.items() if not d["available"]},
+        "conventions": described,
+        "tables": {
+            dimension: {
+                "columns": columns,
+                "higher_is_better": {
+                    column: described[split_threshold(shown)[0]]["higher_is_better"]
+                    for row in columns.values()
+                    for column, shown in row.items()
+                },
+                **({"sampled": sampled} if sampled else {}),
+            }
+        },
+        **_of_people(plan, dimension, datasets),
+        "reproduction": {
+            name: table.model_dump(mode="json")
+            for name, table in plan.config.evaluation.reproduction.items()
+            if dimension == "short_term"
+        },
+        "names": {
+            "models": {name: _title(plan.config.models[name]) for name in models},
+            "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
+        },
+        "models": {name: _model_facts(plan.config.models[name]) for name in models},
+        "datasets": {name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
+        "published": str(published),
+        "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
+        "published_clips": {
+            name: plan.config.datasets[name].counts.published.test
+            for name in sorted(named)
+            if plan.config.datasets[name].counts.published.test
+        },
+        "published_names": {
+            "models": {
+                name: model.published_name or model.title
+                for name, model in plan.config.models.items()
+                if model.fit != EXTERNAL  # it may be called like a model of ours
+            },
+            "datasets": {
+                name: dataset.published_name
+                for name, dataset in plan.config.datasets.items()
+                if dataset.published_name
+            },
+        },
+    }
+
+
+def _of_people(plan: Plan, dimension: str, datasets: list[str]) -> Json:
+    """What tables of people say besides: seconds of a step, and how paper and code differ."""
+    steps = {}
+    for name in datasets:
+        if plan.recipes.is_of_people(name):
+            options = plan.recipes.prepare(name)["options"]
+            step = options["dt"] if options.get("dt") else 1 / options["fps"]
+            steps[name] = round(step * options.get("decimate", 1), 6)
+    evaluation = plan.config.evaluation
+    deviations = [
+        one.model_dump(mode="json", exclude={"dimensions"})
+        for one in evaluation.deviations
+        if dimension in one.dimensions or not one.dimensions
+    ]
+    told = {"steps": steps, "absent": evaluation.absent, "deviations": deviations}
+    return {name: value for name, value in told.items() if value}
+
+
+def as_text(described: Json) -> str:
+    """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value)}"
+        for key, value in described.items()
+        if key != "cells"
+    ]
+    cells = ",\n".join(json.dumps(cell) for cell in described["cells"])
+    return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
+
+
+PAPERS = {"predbench": "paper.yaml", "atlas": "atlas.yaml"}
+"""Scale files with the protocols of the papers, by suite."""
+
+
+STRICT = "strict"
+"""The protocol of people that is not the paper's, though its scale file has it beside that."""
+
+
+class Paper:
+    """The protocol of a suite's paper, without any override.
+
+    Args:
+        suite: named after the paper.
+    """
+
+    def __init__(self, suite: str = "predbench") -> None:
+        config = configuration.load(configuration.CONFIG_FOLDER / PAPERS[suite])
+        self.recipes = Recipes(config)
+        self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
+
+    def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
+        """Is this an evaluation of the paper, with its recipe from data to predictions?
+
+        Args:
+            recipes: of the plan of the cell.
+            cell: the cell.
+        """
+
+        def protocol(of: Recipes) -> list[str]:
+            setting = setting_of(cell.setting)
+            if of.is_of_people(cell.tested_on):
+                return list(self._of_people(recipes, of, cell, setting))
+            return [
+                _protocol("prepare", of.prepare(cell.tested_on)),
+                _protocol("prepare", of.prepare(cell.trained_on)),
+                _protocol("train", of.train(cell.model, cell.trained_on, None)),
+                _protocol("predict", of.predict(cell.model, cell.trained_on, cell.subset, setting)),
+            ]
+
+        if STRICT in (cell.subset, cell.train_subset):
+            return False
+        return _evaluation(cell) in self.evaluations and protocol(recipes) == protocol(self.recipes)
+
+    def _of_people(
+        self, recipes: Recipes, of: Recipes, cell: Cell, setting: dict[str, int]
+    ) -> Iterator[str]:
+        """The protocol of a cell of people; parameters that are given need no data of their own.
+
+        Files that the paper's numbers were made from are the paper's, wherever they came from.
+        """
+
+        def prepared(name: str) -> str:
+            dataset = recipes.config.datasets[name]
+            is_papers = dataset.releases[dataset.release].behind_paper
+            return _protocol("prepare", of.prepare(name, dataset.release if is_papers else None))
+
+        calibrated = of.config.models[cell.model].fit != "none" and cell.variant == "default"
+        yield prepared(cell.tested_on)
+        if calibrated:
+            yield prepared(cell.trained_on)
+            yield _protocol("train", of.train(cell.model, cell.trained_on, None, cell.train_subset))
+        given = (cell.model, cell.variant, cell.trained_on, cell.tested_on, cell.subset)
+        yield _protocol("predict", of.people(*given, setting))
+
+
+def _evaluation(cell: Cell) -> tuple[str, ...]:
+    """What is evaluated, whichever the model and its seed."""
+    return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
+
+
+def _protocol(stage: str, recipe: Json) -> str:
+    """The part of a recipe that makes up a protocol, as text that can be compared."""
+    free = NOT_PROTOCOL.get(stage, ())
+    inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
+    return json.dumps({**recipe, stage: inner}, sort_keys=True)
+
+
+def _describe(plan: Plan, convention: str) -> Json:
+    metric = plan.recipes.metric(convention)
+    choice = convention.partition(".")[2]
+    reason = plan.recipes.why_unavailable(convention)
+    return {
+        "title": metric.title,
+        "unit": metric.unit,
+        "higher_is_better": metric.is_higher_better(choice),
+        "best_at": metric.best_at.get(choice),
+        "available": not reason,
+        "reason": reason,
+        "description": metric.conventions[choice],
+    }
+
+
+class _Entries:
+    """Describes cells; those that differ in their seed alone follow one protocol."""
+
+    def __init__(self, plan: Plan, paper: Paper) -> None:
+        self.plan, self.paper = plan, paper
+        self._follows: dict[tuple[str, ...], bool] = {}
+
+    def of(self, made: Made) -> Json:
+        """Describe a cell."""
+        cell, plan = made.cell, self.plan
+        dataset = plan.config.datasets[cell.tested_on]
+        release = dataset.releases[dataset.release]
+        key = (cell.model, cell.variant, cell.train_subset, *_evaluation(cell))
+        model = plan.config.models[cell.model]
+        if model.fit == EXTERNAL:  # nobody here knows its training
+            self._follows[key] = False
+        if key not in self._follows:
+            self._follows[key] = self.paper.is_followed(plan.recipes, cell)
+        # Some situations have generated bytes alone, in the paper's scale file, too: following its
+        # recipe on what somebody made up is not the paper's protocol.
+        papers = self._follows[key] and release.source != "synthetic"
+        trained = plan.config.datasets[cell.trained_on]
+        verified = release.verified
+        if cell.variant == "default":  # else its data were somebody else's
+            verified = verified and trained.releases[trained.release].verified
+        official = release.source == "official"
+
+        def folder(artefact: Artefact) -> str:
+            return f"{plan.store}/{artefact.folder}"
+
+        entry: Json = {
+            "key": dict(vars(cell)),
+            "source": release.source,
+            "release": dataset.release,
+            "protocol": "paper" if papers else _other_name(plan.config.scale.scale, release.source),
+            "verified": verified,
+            "official_paper_protocol": papers and verified and official,
+            "comparable": papers and verified,
+            "leaky": release.leaky,
+            "best_of": 1,
+            "subset_note": release.note,
+            "data": folder(made.data),
+            "model": folder(made.model) if made.model else None,
+            "predictions": folder(made.predictions) if made.predictions else None,
+            "scores": folder(made.scores),
+        }
+        samples, statistic = plan.members(cell)
+        if samples > 1:
+            best_of = samples if statistic == "best_of_members" else 1
+            entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
+        if made.keep is not None:
+            entry |= {"kept": made.keep}
+        if plan.recipes.is_of_people(cell.tested_on):
+            entry |= {"calibrated": self._calibrated(cell)}
+        if model.fit == EXTERNAL:
+            entry |= {
+                "protocol": EXTERNAL,
+                "external": True,
+                "reference": model.reference,
+                "training": model.training,
+            }
+        return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+
+    def _calibrated(self, cell: Cell) -> str:
+        """On what a predictor of people was calibrated, and by whom; empty if it needs none."""
+        model = self.plan.config.models[cell.model]
+        if model.fit != "calibrate":
+            return ""
+        own = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
+        return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
+
+
+def _model_facts(model: Model) -> Json:
+    """What the results say about a model besides its name."""
+    facts: Json = model.model_dump(mode="json", include={"reference", "fit"})
+    return facts | {"training": model.training or None}
+
+
+def _dataset_facts(dataset: Dataset) -> Json:
+    """What the results say about a dataset besides its name."""
+    return dataset.model_dump(mode="json", include=set(DATASET_FACTS))
+
+
+def _title(model: Model) -> str:
+    """What tables and figures call a model."""
+    return f"{model.title} (external)" if model.fit == EXTERNAL else model.title
+
+
+def _other_name(scale: str, source: str) -> str:
+    """Name a protocol that is not the paper's, even where its scale file has that name."""
+    if f"{scale}.yaml" not in PAPERS.values():
+        return scale
+    return "stand-in" if source == "synthetic" else "changed paper"

@@ -1,0 +1,55 @@
+"""Which networks can be profiled, with the options of which scale, and by which code. No torch."""
+
+import json
+from typing import Any
+
+from stp.core.errors import StpError, nearest
+from stp.core.fingerprint import Sources
+from stp.plan.config import Config, Json, check_known
+from stp.plan.recipes import Recipes
+
+NETWORK_KEYS = ("model", "options", "shape", "context", "horizon")
+CODE = ("stp.profiling.measure", "stp.profiling.table19", "stp.models.{model}")
+"""Root modules of all that can change a measurement, besides the machine."""
+BUSY = "other work ran on this machine at the same time, so durations are too long"
+
+
+def networks(config: Config) -> dict[str, str]:
+    """Titles of all models of frames that gradient descent trains, by name."""
+    return {
+        name: model.title
+        for name, model in config.models.items()
+        if model.fit == "sgd" and model.kind == "frames"
+    }
+
+
+def network(config: Config, model: str, dataset: str) -> Json:
+    """The part of a training recipe that makes up a network, and ``precision``.
+
+    Raises:
+        StpError: there is no such dataset or model, or it is not a network.
+    """
+    check_known(dataset, config.datasets, "dataset", "profile")
+    known = networks(config)
+    if model not in config.models:
+        raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, known))
+    if model not in known:
+        raise StpError(
+            f"profile: {model} is not a network: there is nothing to count or to train",
+            expected=f"one of {', '.join(known)}",
+            remedy="name a model that is trained by gradient descent",
+        )
+    recipe = Recipes(config).train(model, dataset, 0)
+    found = {key: recipe[key] for key in NETWORK_KEYS}
+    return {**found, "precision": recipe["train"].get("precision", "float32")}
+
+
+def made_from(config: Config, model: str, dataset: str) -> str:
+    """What a measurement is made from, as text: it changes exactly when one is out of date."""
+    described: dict[str, Any] = {
+        "network": network(config, model, dataset),
+        "code": Sources()
+        .code_of([root.format(model=model) for root in CODE], config.equivalent)
+        .fingerprint,
+    }
+    return json.dumps(described, indent=1, sort_keys=True) + "\n"

@@ -1,0 +1,221 @@
+"""Weights of the networks that metrics look through: what is declared, what is there.
+
+They are large and have licences of their own, so none comes with the project: a person fetches
+them once (`stp weights --fetch`) or names a folder that has them. Where they are absent, the
+metrics that need them have no value, and tables say why.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import Field, model_validator
+
+from stp.core.errors import StpError, nearest
+from stp.core.file_identity import KEYS, require
+from stp.core.job import Report, silent
+from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
+
+if TYPE_CHECKING:
+    from stp.fetch.download import Manners
+
+DECLARED = CONFIG_FOLDER / "weights.yaml"
+FOLDER = Path("results/weights")
+"""Where weights lie unless STP_WEIGHTS_DIR or paths.weights says otherwise."""
+
+
+class WeightFile(Strict):
+    """One file that holds the weights of a network; one checksum at least identifies it.
+
+    Attributes:
+        file: its name below the folder of weights.
+        git_blob_sha1: what ``git hash-object`` prints.
+        note: whose weights these are.
+    """
+
+    file: str
+    url: str | None = None
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    git_blob_sha1: str | None = Field(default=None, pattern="^[0-9a-f]{40}$")
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _is_identified(self) -> "WeightFile":
+        if not self.identity:
+            raise ValueError("sha256 or git_blob_sha1 for every file")
+        return self
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Its checksums; what a recipe says of it."""
+        return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
+
+    @property
+    def is_fetched(self) -> bool:
+        """Can it be downloaded, and its bytes compared?"""
+        return self.url is not None and self.sha256 is not None
+
+
+class Network(Strict):
+    """A network, and the files that may hold its weights: the first that is there is used."""
+
+    title: str
+    licence: str
+    files: tuple[WeightFile, ...] = Field(min_length=1)
+
+
+class State(NamedTuple):
+    """The weights of one network on this machine.
+
+    Attributes:
+        state: "present" (its name is there), "verified" (its bytes were compared), "damaged" or
+            "absent".
+        file: the file that is used; None if there is none.
+        detail: what is wrong, or how to get it.
+        sha256: of its bytes, where these were read.
+    """
+
+    network: str
+    state: str
+    file: WeightFile | None
+    detail: str = ""
+    sha256: str = ""
+
+
+def declared(path: Path = DECLARED) -> dict[str, Network]:
+    """Read which weights are known, by the name of the network.
+
+    Raises:
+        StpError: the file is wrong.
+    """
+    content = read_yaml(path) or {}
+    return {name: check(Network, value, f"{path}: {name}") for name, value in content.items()}
+
+
+def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFile]:
+    """Find the file of each network whose weights are there. Their bytes are not read."""
+    found = {}
+    for name, network in networks.items():
+        there = [file for file in network.files if (folder / file.file).is_file()]
+        if there:
+            found[name] = there[0]
+    return found
+
+
+def how(folder: Path, network: Network) -> str:
+    """Tell how to get the weights of a network."""
+    ways = [f"put {network.files[0].file} into {folder}"]
+    if network.files[0].is_fetched:
+        ways.insert(0, "`stp weights --fetch`")
+    ways += [f"or {file.file}" for file in network.files[1:]]
+    return ", ".join([" or ".join(ways[:2]), *ways[2:]]) if len(ways) > 1 else ways[0]
+
+
+def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Path, WeightFile]:
+    """Find the weights of a network that somebody needs now.
+
+    Raises:
+        StpError: they are absent; says how to get them.
+    """
+    file = present(folder, networks).get(name)
+    if file is None:
+        network = networks[name]
+        names = " or ".join(one.file for one in network.files)
+        urls = [one.url for one in network.files[:1] if one.url]
+        raise StpError(
+            f"the weights of {network.title} are not in {folder}",
+            expected=f"one of the files {names}",
+            remedy=f"`stp weights --fetch {name}` downloads them"
+            + (f" from {urls[0]}" if urls else "")
+            + "; another folder: STP_WEIGHTS_DIR",
+        )
+    return folder / file.file, file
+
+
+def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False) -> list[State]:
+    """Tell which weights are there.
+
+    Args:
+        read: compare their bytes with what is declared.
+    """
+    found, result = present(folder, networks), []
+    for name, network in networks.items():
+        file = found.get(name)
+        if file is None:
+            result.append(State(name, "absent", None, how(folder, network)))
+        elif not read:
+            result.append(State(name, "present", file, file.note))
+        else:
+            try:
+                sha256 = require(folder / file.file, file.model_dump())["sha256"]
+            except StpError as error:
+                result.append(State(name, "damaged", file, str(error)))
+            else:
+                result.append(State(name, "verified", file, file.note, sha256))
+    return result
+
+
+def fetch(
+    folder: Path,
+    networks: Mapping[str, Network],
+    names: Iterable[str] = (),
+    *,
+    manners: "Manners | None" = None,
+    report: Report = silent,
+) -> list[Path]:
+    """Download weights that are absent, and verify them.
+
+    Args:
+        names: of networks; all that can be downloaded unless given.
+
+    Returns:
+        the new files.
+
+    Raises:
+        StpError: a name is not known, there is nothing to download for it, or a download failed.
+    """
+    from stp.fetch.download import Manners  # every plan looks for weights; few fetch them
+    from stp.fetch.parallel import Wanted, download_all
+
+    names = list(names)
+    for name in names:
+        if name not in networks:
+            raise StpError(f"unknown network {name!r}", remedy=nearest(name, networks))
+    there, wanted = present(folder, networks), []
+    for name in names or networks:
+        if name in there:
+            continue
+        file = next((file for file in networks[name].files if file.is_fetched), None)
+        if file is not None:
+            target = folder / file.file
+            wanted.append(Wanted(file.file, target, file.model_dump(exclude_none=True)))
+        elif name in names:
+            raise StpError(
+                f"the weights of {networks[name].title} cannot be downloaded",
+                expected="a file with url and sha256 in config/weights.yaml",
+                remedy=how(folder, networks[name]),
+            )
+    download_all(wanted, manners or Manners(), report)
+    return [one.target for one in wanted]
+
+
+def lines(states: Iterable[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
+    """The table of `stp weights`."""
+    text = [f"weights in {folder}"]
+    for one in states:
+        text.append(f"  {one.network:<11} {one.state:<9} {networks[one.network].title}")
+        if one.file is not None:
+            sums = {"sha256": one.sha256} if one.sha256 else one.file.identity
+            known = ", ".join(f"{key} {value}" for key, value in sums.items())
+            text.append(f"  {'':<21} {one.file.file} ({known})")
+        if one.detail:
+            text += [f"  {'':<21} {line}" for line in one.detail.splitlines()]
+    return text
+
+
+def as_json(states: Iterable[State]) -> list[dict[str, Any]]:
+    """The same for machines."""
+    return [
+        {**one._asdict(), "file": one.file.model_dump() if one.file else None} for one in states
+    ]

@@ -1,0 +1,271 @@
+"""Read what people walk around, and where they go: pictures with a homography, semantic grids,
+lists of discs, and goals.
+"""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from stp.core.errors import StpError
+from stp.prepare.track_readers import numbers
+from stp.tracks.obstacles import Obstacles, cells, discs
+from stp.tracks.surface import Surface
+
+DAMAGED = (OSError, ValueError, SyntaxError, struct.error, zlib.error, Image.DecompressionBombError)
+"""What Pillow raises of a picture that is none."""
+
+
+def read_picture(picture: Path, homography: Path) -> Obstacles:
+    """Read an obstacle map: white pixels are obstacles (ETH, HOTEL).
+
+    Rows come before columns in the homography, as in the released code of Atlas.
+
+    Args:
+        picture: of the map, grey; 255 is an obstacle.
+        homography: text file of 3 x 3 numbers, from (row, column, 1) to metres.
+
+    Raises:
+        StpError: a file cannot be read, no pixel is white, or the homography is none.
+    """
+    try:
+        with Image.open(picture) as opened:
+            grey = np.asarray(opened.convert("L"))
+    except DAMAGED as error:
+        raise StpError(
+            f"{picture}: cannot be read ({error})",
+            expected="a picture whose white pixels are obstacles",
+            remedy="fetch the file again",
+        ) from None
+    expected = "a homography: 3 rows of 3 numbers, from (row, column, 1) to metres"
+    matrix = numbers.read(homography, expected)
+    if matrix.shape != (3, 3):
+        raise StpError(
+            f"{homography}: {matrix.shape[0]} x {matrix.shape[1]} numbers",
+            expected=expected,
+            remedy="fetch the file again",
+        )
+    pixels = np.argwhere(grey == 255)
+    if not len(pixels):
+        raise StpError(
+            f"{picture}: no pixel is 255",
+            expected="obstacles in white",
+            remedy="paint them white, or leave the map out",
+        )
+    world = np.column_stack([pixels, np.ones(len(pixels))]) @ matrix.T
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        position = world[:, :2] / world[:, 2:]
+    flat = abs(np.linalg.det(matrix / np.abs(matrix).max(initial=1e-300))) < 1e-14
+    if flat or not np.isfinite(position).all():
+        raise StpError(
+            f"{homography}: pixels have no place in the world: its determinant is 0",
+            expected=expected,
+            remedy="fetch the file again",
+        )
+    return cells(position)
+
+
+def read_surface(path: Path, classes: Path | None = None) -> Surface:
+    """Read a semantic grid of Atlas: ndjson with one ``map`` and a ``surface`` for each cell.
+
+    The map's angle is 0 in all released files, and never used by the released code; another one is
+    refused.
+
+    Args:
+        path: of the file.
+        classes: ndjson with a ``surf_class`` for each class: its id and name.
+
+    Raises:
+        StpError: a file cannot be read, has no map, is turned, or lacks cells.
+    """
+    about: dict[str, Any] | None = None
+    rows = []
+    for line, entry in _entries(path, "a semantic grid: a line with map, and lines with surface"):
+        try:
+            about = entry.get("map", about)
+            if "surface" in entry:
+                cell = entry["surface"]
+                rows.append((int(cell["x"]), int(cell["y"]), int(cell["surf_class"])))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StpError(
+                f"{path}: line {line} cannot be read ({error!r})",
+                expected='{"surface": {"x": row, "y": column, "surf_class": class}}',
+                remedy="fetch the file again, or mend the line",
+            ) from None
+    try:
+        origin = (float(about["origin_x"]), float(about["origin_y"]))  # type: ignore[index]
+        size, turned = float(about["resolution"]), float(about["theta"])  # type: ignore[index]
+        height, width = int(about["h"]), int(about["w"])  # type: ignore[index]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StpError(
+            f"{path}: no line with a whole map ({error!r})",
+            expected="origin_x, origin_y, theta, h, w and resolution",
+            remedy="fetch the file again",
+        ) from None
+    if turned or not size > 0 or not np.isfinite([*origin, size]).all():
+        raise StpError(
+            f"{path}: the map is turned by {turned:g}, has its origin at {origin} and cells of "
+            f"{size:g} m",
+            expected="theta 0, and sizes in metres",
+            remedy="write the map in the directions of the tracks",
+        )
+    grid = np.array(rows, np.int64).reshape(-1, 3)
+    inside = (grid[:, :2] >= 0).all(axis=1) & (grid[:, 0] < height) & (grid[:, 1] < width)
+    different = len(np.unique(grid[inside, 0] * width + grid[inside, 1]))
+    if len(grid) != height * width or different != len(grid):
+        raise StpError(
+            f"{path}: {len(grid)} cells, {different} different ones of them within the map",
+            expected=f"{height * width} of them, height times width",
+            remedy="fetch the file again: it may have been cut off",
+        )
+    names = {} if classes is None else _class_names(classes)
+    return Surface(grid[:, :2] * size + origin, grid[:, 2], size, names)
+
+
+def _class_names(path: Path) -> dict[int, str]:
+    expected = '{"surf_class": {"id": number, "name": name}}'
+    found = {}
+    for line, entry in _entries(path, f"a line for each class: {expected}"):
+        try:
+            found[int(entry["surf_class"]["id"])] = str(entry["surf_class"]["name"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StpError(
+                f"{path}: line {line} cannot be read ({error!r})",
+                expected=expected,
+                remedy="fetch the file again, or mend the line",
+            ) from None
+    return found
+
+
+def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
+    """The JSON objects of a file, with the numbers of their lines."""
+    found = []
+    try:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if line.strip():
+                found.append((number, json.loads(line)))
+    except ValueError as error:
+        line_number = f"line {len(found) + 1} " if not isinstance(error, UnicodeDecodeError) else ""
+        raise StpError(
+            f"{path}: {line_number}cannot be read ({error})",
+            expected=expected,
+            remedy="fetch the file again, or mend the line",
+        ) from None
+    except OSError as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})", expected=expected, remedy="fetch the file again"
+        ) from None
+    return found
+
+
+def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
+    """The cells that people cannot walk on; those beyond the walls as well (THÖR).
+
+    Args:
+        surface: what was read.
+        path: from where, for people.
+        kind: class of obstacles.
+
+    Raises:
+        StpError: there are none.
+    """
+    blocked = surface.position[surface.kind == kind]
+    if not len(blocked):
+        raise StpError(
+            f"{path}: no cell is of class {kind}",
+            expected="obstacles",
+            remedy="leave the map out",
+        )
+    return cells(blocked)
+
+
+def read_grid(path: Path) -> Obstacles:
+    """Read the obstacles of a semantic grid; raises as `read_surface` and `of_surface` do."""
+    return of_surface(read_surface(path), path)
+
+
+def read_discs(path: Path) -> Obstacles:
+    """Read round obstacles: rows of x, y and radius in metres.
+
+    Raises:
+        StpError: the file cannot be read or has other columns, or a radius is negative.
+    """
+    table = numbers.read(path, "rows of x, y and radius in metres", {3})
+    if (table[:, 2] < 0).any():
+        raise StpError(
+            f"{path}: a radius of {table[:, 2].min():g} m",
+            expected="radii from 0",
+            remedy="mend the file",
+        )
+    return discs(table[:, :2], table[:, 2])
+
+
+FAR = 1000.0
+"""Metres from everybody beyond which nobody walks: such a goal is a slip of the file."""
+
+
+def read_goals(path: Path) -> np.ndarray:
+    """Read where people go: rows of x and y in metres.
+
+    Returns:
+        float64 (G, 2).
+
+    Raises:
+        StpError: the file cannot be read or has other columns.
+    """
+    return numbers.read(path, "goals: rows of x and y in metres", {2})
+
+
+def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Which goals are more than `FAR` away from all detections, (G,); HOTEL has two.
+
+    Args:
+        goals: (G, 2).
+        position: of detections, (R, 2).
+    """
+    low, high = position.min(axis=0), position.max(axis=0)
+    beyond = np.maximum(np.maximum(low - goals, goals - high), 0)
+    return np.asarray(np.linalg.norm(beyond, axis=1) > FAR)
+
+
+def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
+    """Which detections are on an obstacle, (R,).
+
+    Args:
+        obstacles: discs; or cells, which reach half way to the next one.
+        position: (R, 2).
+    """
+    nearest, radius = obstacles.nearest(position)
+    away = np.linalg.norm(nearest - position, axis=1)
+    if obstacles.kind == "discs":
+        return np.asarray(away < radius)
+    if len(obstacles.position) < 2:
+        return np.zeros(len(position), bool)
+    return np.asarray(away < obstacles.spacing / 2)
+
+
+def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
+    """Refuse obstacles that most detections are on.
+
+    Args:
+        name: of the map, for people.
+
+    Returns:
+        detections that are on an obstacle.
+
+    Raises:
+        StpError: more than half of them are.
+    """
+    count = int(covered(obstacles, position).sum())
+    if count > len(position) / 2:
+        raise StpError(
+            f"{name}: obstacles cover {count} of {len(position)} detections",
+            expected="free ground where people walk",
+            remedy="see whether white is what is free, whether rows come before columns in the "
+            "homography, and whether map and tracks have the same units and origin",
+        )
+    return count

@@ -1,0 +1,35 @@
+"""EWAP ``obsmat.txt`` (ETH, HOTEL, and UCY as OpenTraj has it): eight columns of numbers.
+
+They are frame, person, x, z, y and velocities of the same order; z is always 0.
+"""
+
+from pathlib import Path
+
+from stp.core.errors import StpError
+from stp.prepare.track_readers import numbers
+from stp.tracks.tracks import Tracks
+
+COLUMNS = 8
+
+
+def read(path: Path, *, step: int, dt: float) -> Tracks:
+    """Read the detections of a file, in its order.
+
+    Args:
+        path: of the file.
+        step: frames between two annotations.
+        dt: seconds between two annotations.
+
+    Raises:
+        StpError: the file is missing or has other columns, or a line holds what is no number.
+    """
+    table = numbers.read(path, "an obsmat.txt: numbers in eight columns")
+    if table.shape[1] != COLUMNS:
+        raise StpError(
+            f"{path}: {table.shape[1]} columns",
+            expected="eight: frame, person, x, z, y, and three velocities",
+            remedy="files of four columns are other versions of ETH with another clock; declare "
+            "them as what they are",
+        )
+    person = numbers.whole(table[:, 1], path, "person")
+    return Tracks(table[:, 0], person, table[:, [2, 4]].copy(), step, dt)

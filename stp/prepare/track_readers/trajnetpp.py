@@ -1,0 +1,69 @@
+"""TrajNet++ ndjson: one JSON object in each line, ``{"track": {"f", "p", "x", "y"}}``.
+
+Lines that are no tracks (scenes, maps) are left out, as are predictions, which look like tracks but
+have a ``prediction_number``.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.tracks.tracks import Tracks
+
+
+def read(path: Path, *, step: int, dt: float) -> Tracks:
+    """Read the detections of a file, in its order.
+
+    Args:
+        path: of the file.
+        step: frames between two annotations.
+        dt: seconds between two annotations.
+
+    Raises:
+        StpError: the file is missing, or a line is not JSON or lacks a finite number.
+    """
+    frames, people, positions = [], [], []
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    track = json.loads(line).get("track")
+                    if track is None or "prediction_number" in track:
+                        continue
+                    frames.append(_finite(track["f"]))
+                    people.append(_whole(track["p"]))
+                    positions.append((_finite(track["x"]), _finite(track["y"])))
+                except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+                    raise StpError(
+                        f"{path}: line {number} cannot be read ({error!r})",
+                        expected='{"track": {"f": frame, "p": person, "x": metres, "y": metres}}',
+                        remedy="fetch the file again, or mend the line",
+                    ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="a TrajNet++ ndjson file",
+            remedy="fetch the file again",
+        ) from None
+    return Tracks(
+        np.array(frames), np.array(people, np.int64), np.array(positions).reshape(-1, 2), step, dt
+    )
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value} is not finite")
+    return number
+
+
+def _whole(value: Any) -> int:
+    if not _finite(value).is_integer() or abs(number := int(value)) >= 2**53:
+        raise ValueError(f"{value} is no number of a person")
+    return number

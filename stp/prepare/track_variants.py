@@ -1,0 +1,137 @@
+"""Which of the files that are all called "ETH" is this one?
+
+Several incompatible versions of the same recordings circulate; one of them has another clock, and
+people who seem to walk 1.67 times as fast. A dataset says what its file is like, and another file
+is refused: nobody guesses.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.tracks.tracks import Tracks
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What tells a file from others of its name.
+
+    Attributes:
+        rows: detections.
+        people: who is in them.
+        step: frames between two annotations.
+    """
+
+    rows: int
+    people: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {self.people} people, every {self.step} frames"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A file that circulates.
+
+    Attributes:
+        variant: what it is like.
+        sha256: of the files that were seen.
+    """
+
+    variant: Variant
+    sha256: tuple[str, ...]
+
+
+KNOWN = {
+    "ETH: obsmat.txt of EWAP": Known(
+        Variant(8908, 360, 6),
+        ("d452ae2185ecb1164c2fdf31e75f6236f4c2ffc02c751a6b2ae921740cbc60d1",),
+    ),
+    "ETH: biwi_eth.ndjson of TrajNet++, as Atlas uses it": Known(
+        Variant(8816, 360, 6),
+        ("092b929c72d746e279a020a633200ef318ab35e779d14a7c14f7f8e7e56efb69",),
+    ),
+    (
+        "ETH: biwi_eth.txt of SGAN and Trajectron++, with another clock: people seem to walk 1.67 "
+        "times as fast"
+    ): Known(
+        Variant(5492, 360, 10),
+        ("4cc46d4bc7c1040e36e8c98eb5782978555ad20cc9114f9e3b18898b3e8357c9",),
+    ),
+    "HOTEL: obsmat.txt of EWAP": Known(
+        Variant(6544, 390, 10),
+        ("2b8577595204a6b780b80258fd50da35adb7293e3e06ad6f8e1b60965e7dde6e",),
+    ),
+    "HOTEL: biwi_hotel.ndjson of TrajNet++, as Atlas uses it": Known(
+        Variant(5111, 302, 10),
+        ("7b4045fe702ebca34d9fd1a863bcc1b7e634cde76f6931b2ae633821a977853b",),
+    ),
+    "HOTEL: biwi_hotel1.ndjson, scenes of TrajNet++'s test alone": Known(
+        Variant(1045, 56, 10),
+        ("f45777f23c793c81049ab6f6746434d3bd79245301bb061f8a66515d8b09476c",),
+    ),
+    "UCY: zara01, obsmat.txt of OpenTraj": Known(
+        Variant(5024, 148, 10),
+        ("bd999ebcfbc506821fa5032a10b9101e150defcff85f1ef037d09ce7c6a8c2aa",),
+    ),
+    "UCY: zara02, obsmat.txt of OpenTraj": Known(
+        Variant(9537, 204, 10),
+        ("0b29bdacd54b971299b741f291d9b0eac0ce9aeec9901e75576c529a39523e9b",),
+    ),
+    "UCY: students03, obsmat.txt of OpenTraj": Known(
+        Variant(21846, 428, 10),
+        ("d9fd7048eab7d3d9550d7ac4f59b19d97a87612310e8c8e48cf3aaf59764ff80",),
+    ),
+    "UCY: students003.txt of SGAN": Known(
+        Variant(17953, 434, 10),
+        ("e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",),
+    ),
+}
+"""By what they are called here; those with four columns have a clock of their own."""
+
+
+def of(tracks: Tracks) -> Variant:
+    """What a file is like; its step is the most frequent one."""
+    order = np.lexsort((tracks.frame, tracks.person))
+    passed = np.diff(tracks.frame[order])[np.diff(tracks.person[order]) == 0]
+    every, counts = np.unique(passed, return_counts=True)
+    step = int(every[np.argmax(counts)]) if len(every) else tracks.step
+    return Variant(len(tracks), len(np.unique(tracks.person)), step)
+
+
+def named(found: Variant, sha256: str = "") -> str:
+    """Which of the known files it is: by its bytes, else by what it is like; "" if none."""
+    for title, known in KNOWN.items():
+        if sha256 in known.sha256:
+            return title
+    for title, known in KNOWN.items():
+        if known.variant == found:
+            return f"{title} (by its sizes; its bytes are others)" if sha256 else title
+    return ""
+
+
+def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> None:
+    """Refuse a file that is not what a dataset says.
+
+    Args:
+        tracks: read from it.
+        expected: what the dataset says.
+        name: of the file, for people.
+        sha256: of the file, where it is one.
+
+    Raises:
+        StpError: it is another one; says which, where it is known.
+    """
+    found = of(tracks)
+    if found == expected:
+        return
+    title = named(found, sha256)
+    wanted = named(expected)
+    raise StpError(
+        f"{name}: {found}, which is "
+        + (title or "no version that is known here, and nobody guesses which it may be"),
+        expected=f"{expected}" + (f", which is {wanted}" if wanted else ""),
+        remedy="declare it as a dataset of its own, with its own step and dt",
+    )

@@ -1,0 +1,1 @@
+"""Pictures of clips and of people: strips, movies, trajectories."""

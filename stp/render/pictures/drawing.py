@@ -1,0 +1,240 @@
+"""Drawing of clips: contact sheets, and the panels that moving pictures share with them."""
+
+import textwrap
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from stp.core.disk import beside, writing
+from stp.render.pictures.maps import coastline, latitude, longitude, ticks
+from stp.render.pictures.sheet import Group, Scale, Sheet
+
+CONTEXT, HORIZON = "#5a5a5a", "#d55e00"
+"""Colours of the frames that are given and of those that are to be predicted."""
+DPI = 100
+SHEET_WIDTH = 18.0  # inches that all columns share
+LABEL = 1.7  # inches for the names of clips
+BAR = 0.95  # inches for a colour bar
+TOP = 0.95  # inches for the title and the times
+GAP = 0.05
+
+
+def scale_of(group: Group) -> Scale:
+    """Limits and colours that suit all panels of a group, unless it has its own.
+
+    The limits leave out the outermost percent; where values lie on both sides of zero, as
+    anomalies do, they are symmetric.
+    """
+    if group.scale is not None:
+        return group.scale
+    if group.is_picture:
+        return Scale(0.0, 1.0, "gray")
+    values = np.concatenate([panel.frames.ravel() for panel in group.panels])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return Scale(0.0, 1.0, "viridis")
+    low, high = (float(v) for v in np.percentile(values, (1, 99)))
+    if low == high:
+        low, high = float(values.min()), float(values.max())
+    if low < 0 < high and min(-low, high) > 0.2 * max(-low, high):
+        end = max(-low, high)
+        return Scale(-end, end, "RdBu_r")
+    return Scale(low, high if high > low else low + 1, "viridis")
+
+
+def step_text(sheet: Sheet, frame: int) -> str:
+    """The time of a frame, counted from the last one of the context."""
+    step = int(sheet.steps[frame])
+    sign = f"{step:+d}" if step else "0"
+    return sign if sheet.seconds is None else f"{sign}\n{duration(step, sheet.seconds)}"
+
+
+def duration(steps: int, seconds: float) -> str:
+    """Write a lead time in a unit that suits its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{steps * seconds / size:+.4g} {unit}"
+    return f"{steps * seconds:+.2f} s"
+
+
+def colour_of(sheet: Sheet, frame: int) -> str:
+    """Grey for the context, orange for the horizon."""
+    return CONTEXT if sheet.steps[frame] <= 0 else HORIZON
+
+
+def contact_sheet(sheet: Sheet, out: Path) -> None:
+    """Draw clips as rows and frames as columns into a PNG."""
+    frames = _columns(sheet.frames)
+    rows = [(group, panel) for group in sheet.groups for panel in group.panels]
+    is_map = sheet.lat is not None
+    has_bar = not sheet.groups[0].is_picture
+    aspect = aspect_of(sheet)
+    width = min(max(SHEET_WIDTH / len(frames), 0.7), 4.0)
+    height = width / aspect
+    bottom = 0.45 if is_map else 0.15
+    left = LABEL + (0.45 if is_map else 0)
+    size = (
+        left + len(frames) * (width + GAP) + (BAR if has_bar else 0.1),
+        TOP + len(rows) * (height + GAP) + bottom,
+    )
+    figure = new_figure(*size)
+
+    def place(x: float, y: float, w: float, h: float) -> Axes:
+        return figure.add_axes((x / size[0], y / size[1], w / size[0], h / size[1]))
+
+    scales = {id(group): scale_of(group) for group in sheet.groups}
+    for row, (group, panel) in enumerate(rows):
+        y = size[1] - TOP - (row + 1) * (height + GAP) + GAP
+        for column, frame in enumerate(frames):
+            axes = place(left + column * (width + GAP), y, width, height)
+            draw(axes, sheet, panel.frames[frame], scales[id(group)])
+            frame_of(axes, colour_of(sheet, frame))
+            degrees(axes, sheet, on_left=column == 0, below=row == len(rows) - 1, width=width)
+            if row == 0:
+                colour = colour_of(sheet, frame)
+                axes.set_title(step_text(sheet, frame), fontsize=7, color=colour, pad=3)
+        names = [group.name] if len(sheet.groups) > 1 else []
+        text = "\n".join([*names, *_wrapped(panel.label)])
+        at = (0.08 / size[0], (y + height / 2) / size[1])
+        figure.text(*at, text, fontsize=7, va="center", parse_math=False)
+    if has_bar:
+        done = 0
+        for group in sheet.groups:
+            high = len(group.panels) * (height + GAP) - GAP
+            y = size[1] - TOP - done * (height + GAP) - high
+            bar = place(left + len(frames) * (width + GAP) + 0.08, y, 0.13, high)
+            colour_bar(figure, bar, group, scales[id(group)])
+            done += len(group.panels)
+    _headings(figure, sheet, frames, left, width, size)
+    with writing(out), beside(out) as temporary:
+        # Without the name of the program the same data give the same bytes.
+        figure.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+
+
+def _columns(n_frames: int, most: int = 20) -> list[int]:
+    """Which frames have a column: all, or every second, third, ... with the last one."""
+    step = -(-n_frames // most)
+    return list(range((n_frames - 1) % step, n_frames, step))
+
+
+def _headings(
+    figure: Figure,
+    sheet: Sheet,
+    frames: list[int],
+    left: float,
+    width: float,
+    size: tuple[float, float],
+) -> None:
+    """The title, and a line above the columns of context and horizon each."""
+    every = "" if len(frames) == sheet.frames else f"; every {frames[1] - frames[0]} frames"
+    title = textwrap.fill(sheet.title + every, max(40, int(size[0] * 9)))
+    at = (0.08 / size[0], 1 - 0.08 / size[1])
+    figure.text(*at, title, fontsize=10, va="top", weight="bold", parse_math=False)
+    y = 1 - (TOP - 0.36) / size[1]
+    for name, colour in (("context", CONTEXT), ("horizon", HORIZON)):
+        columns = [i for i, frame in enumerate(frames) if colour_of(sheet, frame) == colour]
+        if columns:
+            first = (left + columns[0] * (width + GAP)) / size[0]
+            last = (left + columns[-1] * (width + GAP) + width) / size[0]
+            figure.add_artist(Line2D((first, last), (y, y), color=colour, linewidth=2))
+            figure.text(first, y + 0.04 / size[1], name, fontsize=8, color=colour, va="bottom")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of so many inches that needs no display."""
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> Any:
+    """Draw one frame, on a map where the grid has coordinates.
+
+    Returns:
+        what was drawn; `redraw` puts another frame in its place.
+    """
+    colours: dict[str, Any] = {"cmap": scale.colours, "vmin": scale.low, "vmax": scale.high}
+    if sheet.lat is None or sheet.lon is None:
+        return axes.imshow(image, interpolation="nearest", aspect="auto", **colours)
+    drawn = axes.pcolormesh(sheet.lon, sheet.lat, image, shading="nearest", **colours)
+    bounds = axes.axis()
+    coast = coastline(float(sheet.lon.min()) - 1.0)
+    axes.plot(*coast, color="black", linewidth=0.5)
+    axes.axis(bounds)
+    return drawn
+
+
+def redraw(drawn: Any, image: np.ndarray) -> None:
+    """Show another frame in the place of the one that was drawn."""
+    if isinstance(drawn, QuadMesh):
+        drawn.set_array(image)
+    else:
+        drawn.set_data(image)
+
+
+def frame_of(axes: Axes, colour: str) -> None:
+    """Colour the edges of a panel."""
+    for spine in axes.spines.values():
+        spine.set(color=colour, linewidth=1.2)
+
+
+def degrees(axes: Axes, sheet: Sheet, *, on_left: bool, below: bool, width: float) -> None:
+    """Put degrees on the axes of a map, and nothing on those of a picture."""
+    axes.tick_params(labelsize=6, length=2, width=0.5)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    if sheet.lat is None or sheet.lon is None:
+        return
+    west, east, south, north = axes.axis()
+    across = ticks(west, east, max(2, int(width / 0.45)))
+    up = ticks(min(south, north), max(south, north), 4)
+    axes.set_xticks(across, [longitude(x) for x in across] if below else [""] * len(across))
+    axes.set_yticks(up, [latitude(y) for y in up] if on_left else [""] * len(up))
+    axes.grid(color="black", alpha=0.2, linewidth=0.4)
+
+
+def colour_bar(
+    figure: Figure,
+    axes: Axes,
+    group: Group,
+    scale: Scale,
+    *,
+    lying: bool = False,
+    size: float = 7,
+) -> None:
+    """Draw the colours of a group, with its name and units.
+
+    Args:
+        figure: that of the axes.
+        axes: the place of the bar.
+        group: whose colours.
+        scale: of the group.
+        lying: whether the bar runs from left to right instead of upwards.
+        size: of the letters, in points.
+    """
+    mappable = ScalarMappable(Normalize(scale.low, scale.high), scale.colours)
+    way: Literal["horizontal", "vertical"] = "horizontal" if lying else "vertical"
+    bar = figure.colorbar(mappable, cax=axes, extend=scale.beyond, orientation=way)
+    bar.ax.tick_params(labelsize=size)
+    bar.set_label(f"{group.name} [{group.units or '?'}]", fontsize=size, parse_math=False)
+
+
+def aspect_of(sheet: Sheet) -> float:
+    """Width of a frame over its height; a degree is as wide as high."""
+    if sheet.lat is not None and sheet.lon is not None and min(len(sheet.lat), len(sheet.lon)) > 1:
+        return float(np.ptp(sheet.lon) / max(np.ptp(sheet.lat), 1e-9))
+    height, width = sheet.groups[0].panels[0].frames.shape[1:3]
+    return float(width / height)
+
+
+def _wrapped(label: str) -> list[str]:
+    """A label in short lines; names of clips have no spaces to break at."""
+    return [part for line in label.splitlines() for part in textwrap.wrap(line, 26)]

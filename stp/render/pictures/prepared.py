@@ -1,0 +1,228 @@
+"""A look at prepared data: which clips, variables and frames a picture has, with their labels."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import zarr
+
+from stp.core import store
+from stp.core.errors import StpError, nearest
+from stp.data.prepared import Clips, Prepared
+from stp.plan.cells import Plan
+from stp.plan.config import check_known
+from stp.render.pictures.sheet import Group, Panel, Sheet
+
+FORMATS = (".png", ".gif", ".mp4")
+
+
+def show(
+    plan: Plan,
+    name: str,
+    out: Path,
+    *,
+    split: str = "test",
+    clips: int = 4,
+    variable: str | None = None,
+    level: str | None = None,
+) -> Path:
+    """Draw a few clips of a prepared dataset.
+
+    Args:
+        plan: of a scale.
+        name: the dataset.
+        out: .png for a contact sheet, .gif or .mp4 for moving pictures. Of people: all tracks over
+            the map (also .svg and .pdf), or the moments in which most people are there.
+        split: train, val, test, or another split of its index.
+        clips: how many, spread evenly over the split.
+        variable: the only one to draw; by default all of up to two, or the first one.
+        level: of the variable, where it has several.
+
+    Returns:
+        the file.
+
+    Raises:
+        StpError: the dataset is not prepared, or a name is not known.
+    """
+    check_known(name, plan.config.datasets, "dataset", "stp show")
+    of_people = plan.config.datasets[name].kind == "tracks"
+    if out.suffix not in FORMATS and not of_people:  # of people, drawings can be .svg and .pdf
+        raise StpError(
+            f"{out}: unknown kind of picture {out.suffix!r}", expected=" or ".join(FORMATS)
+        )
+    is_planned = name in [data.dataset for data in plan.prepared]
+    folder = plan.store / plan.data(name).folder
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{name} is not prepared at scale {plan.config.scale.scale}",
+            expected=f"a finished folder {folder}",
+            remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
+            + f"run `stp fetch {name}` and `stp prepare {name}`",
+        )
+    if of_people:
+        from stp.render.pictures.people import write_place
+        from stp.tracks.prepared import read
+
+        write_place(read(folder), out)
+        return out
+    sheet = look(Prepared(folder), name, split, clips, variable, level)
+    from stp.render.pictures import drawing
+    from stp.render.pictures import movie_files as movie
+
+    if out.suffix == ".png":
+        drawing.contact_sheet(sheet, out)
+    else:
+        movie.write(sheet, out)
+    return out
+
+
+def look(
+    prepared: Prepared,
+    name: str,
+    split: str,
+    n_clips: int,
+    variable: str | None = None,
+    level: str | None = None,
+) -> Sheet:
+    """Read the clips of a picture.
+
+    Raises:
+        StpError: there is no such split or variable, or the split has no clips.
+    """
+    clips = prepared.clips(split)
+    if not len(clips):
+        raise StpError(f"{name}: the {split} split has no clips", remedy="choose another split")
+    rows = np.unique(np.linspace(0, len(clips) - 1, max(1, n_clips)).astype(np.int64))
+    values = clips.read(rows)
+    labels = labels_of(prepared, clips, rows)
+    attrs = prepared.attrs
+    is_picture = shows_pictures(prepared)
+    if is_picture:
+        if variable is not None or level is not None:
+            raise StpError(f"{name} is video: it has no variables", remedy="leave out --variable")
+        colours = np.clip(np.moveaxis(values, 2, -1), 0, 1)
+        frames = colours if colours.shape[-1] == 3 else colours[..., 0]
+        groups = [Group("", "1", True, _panels(labels, frames))]
+        more = ""
+    else:
+        names, units = variables_of(prepared), units_of(prepared)
+        chosen = choose(names, variable, level)
+        groups = [
+            Group(
+                names[i],
+                units[i],
+                False,
+                _panels(labels, values[:, :, i]),
+            )
+            for i in chosen
+        ]
+        more = f", {len(chosen)} of {len(names)} variables" if len(chosen) < len(names) else ""
+    lat, lon = grid_of(prepared)
+    return Sheet(
+        f"{name}, {attrs.get('source', 'unknown source')} data, {split} split: {len(rows)} of "
+        f"{len(clips):,} clips{more}",
+        groups,
+        np.arange(values.shape[1]) - prepared.context + 1,
+        seconds_of(prepared, clips, rows),
+        lat,
+        lon,
+    )
+
+
+def variables_of(prepared: Prepared) -> list[str]:
+    """Names of the channels; numbers where they have none."""
+    names = prepared.attrs.get("variables")
+    return list(names) if names else [f"channel {i}" for i in range(prepared.shape[0])]
+
+
+def choose(names: Sequence[str], variable: str | None, level: str | None) -> list[int]:
+    """Which variables to draw.
+
+    Args:
+        names: of all, such as ``t2m`` or ``z_500``.
+        variable: the whole name, or that without its level.
+        level: such as 500.
+
+    Raises:
+        StpError: there is none of this name, or there are several.
+    """
+    if variable is None:
+        if level is not None:
+            raise StpError("--level needs --variable", remedy="name a variable as well")
+        return list(range(len(names))) if len(names) <= 2 else [0]
+    wanted = variable if level is None else f"{variable}{level}"
+    found = [i for i, n in enumerate(names) if n == wanted]
+    if not found:
+        found = [i for i, n in enumerate(names) if level and _plain(n) == _plain(wanted)]
+    if not found:
+        levels = [n for n in names if _plain(n).rstrip("0123456789") == _plain(variable)]
+        if levels and level is None:
+            raise StpError(f"{variable} has several levels", expected=", ".join(levels))
+        raise StpError(f"there is no variable {wanted!r}", remedy=nearest(wanted, names))
+    return found
+
+
+def _plain(name: str) -> str:
+    """A name without what separates its level: ``z_500``, ``z@500`` and ``z500`` are one."""
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def shows_pictures(prepared: Prepared) -> bool:
+    """Whether values are brightness or colours, not physical fields."""
+    is_bytes = prepared.frames.dtype == np.uint8
+    return is_bytes and prepared.shape[0] in (1, 3) and not prepared.attrs.get("variables")
+
+
+def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
+    return [Panel(label, one) for label, one in zip(labels, frames, strict=True)]
+
+
+def units_of(prepared: Prepared) -> list[str]:
+    """Units of each channel: of the coordinate ``channel_units``, or one text for all."""
+    group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r")
+    if "channel_units" in group:
+        return [str(text) for text in np.asarray(group["channel_units"])]
+    return [str(prepared.attrs.get("units", ""))] * prepared.shape[0]
+
+
+def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
+    """Names of clips and, on a line below, the time from which each is to be predicted."""
+    if clips.virtual:
+        return [f"drawn clip {row}" for row in rows]
+    chosen = clips.index.iloc[rows]
+    names = [str(name) for name in chosen["clip"]]
+    is_random = clips.split in prepared.attrs.get("random_windows", {})
+    store_folder = prepared.folder / "frames.zarr"
+    if is_random or not (store_folder / "time").is_dir():
+        return names
+    import xarray as xr
+
+    at = chosen["start"] + (prepared.context - 1) * chosen["stride"]
+    times = xr.open_zarr(store_folder, consolidated=False)["time"][at.to_numpy()].to_numpy()
+    stamps = [str(moment)[:16].replace("T", " ") for moment in times]
+    return [f"{name}\n{stamp}" for name, stamp in zip(names, stamps, strict=True)]
+
+
+def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
+    """Seconds from frame to frame, where all clips have the same."""
+    fps = prepared.attrs.get("fps")
+    if not fps or clips.virtual:
+        return None
+    strides = set(clips.index["stride"].to_numpy()[rows].tolist())
+    return float(strides.pop() / fps) if len(strides) == 1 else None
+
+
+def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Latitudes and longitudes of the pixels, where each row and column has one."""
+    store_folder = prepared.folder / "frames.zarr"
+    if not all((store_folder / name).is_dir() for name in ("lat", "lon")):
+        return None, None
+    import zarr
+
+    lat, lon = (
+        np.asarray(zarr.open_array(store_folder / name, mode="r")[...], np.float64)
+        for name in ("lat", "lon")
+    )
+    if lat.shape != prepared.shape[1:2] or lon.shape != prepared.shape[2:]:
+        return None, None
+    return lat, lon

@@ -1,0 +1,373 @@
+"""Strips: truth, predictions and errors of one sample, on a page of a paper."""
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save
+from stp.render.pictures import drawing
+from stp.render.pictures.forecasts import Forecast, SampleForecasts, Variable
+from stp.render.pictures.sheet import Group, Panel, Scale, Sheet
+
+ERROR_COLOURS = "gist_heat_r"  # white where there is no error
+PAGE = 8.4  # inches: the height that strips should keep to, without notes
+FEW_FRAMES, MOST_FRAMES = 4, 10
+SMALLEST, LARGEST = 0.3, 1.5  # inches: the width of a panel
+MOST_BLOCKS = 6
+GAP = 0.03
+APART = 0.06  # between models
+NAMES = 0.36  # inches on the left of a block, for the names of its rows
+LETTER = 0.056  # of a name
+TITLE = 14  # letters per inch
+BETWEEN = 0.1  # blocks
+DEGREES = 0.24  # inches, for degrees of latitude on the left of the page
+HEADER = 0.22  # for the title
+HEADING = 0.2  # for the name of a variable
+BAR = 0.62  # for colour bars
+
+
+class Plan(NamedTuple):
+    """How a page is divided.
+
+    Attributes:
+        blocks: side by side for each variable; they share its models.
+        columns: frames in each block.
+        width: of a panel, in inches.
+        height: of a panel.
+        per_block: models in each block.
+    """
+
+    blocks: int
+    columns: int
+    width: float
+    height: float
+    per_block: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """Pictures beside each other.
+
+    Attributes:
+        name: of the model; empty for context and truth.
+        kind: context, truth, prediction or error.
+        frames: one for each column, (H, W) or (H, W, 3).
+        scale: of their colours.
+        steps: of each column, counted from the last frame of the context.
+    """
+
+    name: str
+    kind: str
+    frames: list[np.ndarray]
+    scale: Scale
+    steps: list[int]
+
+
+def scales(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
+    """How values and errors of a variable become colours.
+
+    The limits of values are those of context and truth, so that no model can move them. Errors run
+    from 0 to what 99 % of them stay below, and no further than the truth itself ranges: a model
+    that has diverged does not make all others look perfect.
+    """
+    frames = np.concatenate([shown.context, shown.truth])
+    truth = [Panel("", shown.fields(frames, variable))]
+    values = drawing.scale_of(Group(variable.name, "", shown.is_picture, truth))
+    errors = np.concatenate([shown.errors(f, variable).ravel() for f in shown.forecasts])
+    errors = errors[np.isfinite(errors)]
+    high = float(np.percentile(errors, 99)) if len(errors) else 0.0
+    high = min(high, values.high - values.low)
+    return values, Scale(0.0, high if high > 0 else 1.0, ERROR_COLOURS, "max")
+
+
+def spread(count: int, most: int) -> list[int]:
+    """At most so many numbers of 0..count-1, evenly, with the first and the last one.
+
+    A single one is the last.
+    """
+    if most == 1:
+        return [count - 1]
+    return [int(i) for i in np.unique(np.linspace(0, count - 1, min(count, most)).round())]
+
+
+def plan(
+    models: int, variables: int, leads: int, aspect: float, *, over: float, is_map: bool
+) -> Plan:
+    """Divide a page so that its pictures are as large as they can be.
+
+    Args:
+        models: rows of predictions and errors.
+        variables: each has its own blocks.
+        leads: lead times of the predictions.
+        aspect: width of a frame over its height.
+        over: inches of a page that are neither pictures nor notes, as times, names and colour bars.
+        is_map: whether there are degrees on the left of the page.
+    """
+    best: tuple[tuple[bool, bool, float], Plan] | None = None
+    for blocks in range(1, max(1, min(models, MOST_BLOCKS // variables)) + 1):
+        per_block = -(-models // blocks)
+        for columns in range(min(leads, 2), min(leads, MOST_FRAMES) + 1):
+            room = TEXT_WIDTH - 0.1 - (DEGREES if is_map else 0)
+            room -= variables * blocks * (NAMES + BETWEEN) + GAP
+            across = room / (variables * blocks * columns) - GAP
+            up = (PAGE - _height(per_block, 0, over)) / (2 + 2 * per_block)
+            width = min(across, LARGEST, max(up * aspect, SMALLEST))
+            if width <= 0:
+                continue
+            found = Plan(blocks, columns, width, width / aspect, per_block)
+            height = _height(per_block, found.height, over)
+            fits = width >= SMALLEST and height <= PAGE + 1e-6
+            # The area of all pictures; where no page has room for them, the shortest page.
+            merit = columns * width * found.height if fits else -height
+            rank = (fits, columns >= min(leads, FEW_FRAMES), merit)
+            if best is None or rank > best[0]:
+                best = (rank, found)
+    assert best is not None, "a page has room for something"
+    return best[1]
+
+
+def _height(per_block: int, panel: float, over: float) -> float:
+    """Inches of a page without its notes."""
+    return over + (2 + 2 * per_block) * (panel + GAP) + per_block * APART
+
+
+def _over(timed: bool) -> float:
+    """Inches above a row, for numbers and times of its frames."""
+    return 0.26 if timed else 0.15
+
+
+def write(shown: SampleForecasts, out: Path) -> None:
+    """Draw a sample as PNG and, beside it, SVG; the bytes depend on the predictions alone."""
+    with paper_size():
+        figure = draw(shown)
+        save(figure, out, "")
+
+
+def draw(shown: SampleForecasts) -> Figure:
+    """Draw a sample: blocks of rows, a column for each of some frames.
+
+    Every panel has the label ``<variable>|<model>|<kind>|<step>``.
+    """
+    sheet = _sheet(shown)
+    aspect = drawing.aspect_of(sheet)
+    timed = shown.seconds is not None
+    is_map = shown.lat is not None
+    title = textwrap.wrap(f"{shown.title}, {shown.clip}", int((TEXT_WIDTH - 0.15) * TITLE))
+    named = HEADING if shown.variables[0].name else 0.0
+    top = HEADER + 0.13 * (len(title) - 1)
+    over = top + named + 2 * _over(timed) + BAR
+    division = plan(
+        len(shown.forecasts),
+        len(shown.variables),
+        len(shown.truth),
+        aspect,
+        over=over,
+        is_map=is_map,
+    )
+    block = NAMES + division.columns * (division.width + GAP) + BETWEEN
+    blocks = division.blocks * len(shown.variables)
+    left = 0.05 + (DEGREES if is_map else 0)
+    width = max(left + blocks * block, 0.75 * TEXT_WIDTH, 0.15 + max(map(len, title)) / TITLE)
+    notes = textwrap.wrap(" ".join([*shown.notes, _about_colours(shown)]), int(width * 21))
+    body = _height(division.per_block, division.height, over)
+    height = body + 0.1 * len(notes) + 0.08
+    figure = new_figure(width, height)
+    figure.set_layout_engine("none")
+    page = _Page(figure, sheet, division, timed, width, height)
+    page.text(0.05, 0.05, "\n".join(title), size=8, weight="bold")
+    for number, variable in enumerate(shown.variables):
+        values, errors = scales(shown, variable)
+        x = left + number * division.blocks * block
+        if variable.name:
+            heading = f"{variable.name} [{variable.units or '?'}]"
+            page.text(x + NAMES, top + 0.04, heading, size=7.5, weight="bold")
+        for part in range(division.blocks):
+            first = part * division.per_block
+            models = shown.forecasts[first : first + division.per_block]
+            if models:
+                rows = _rows(shown, variable, models, division.columns, values, errors)
+                page.block(x + part * block, top + named, variable.name, rows)
+        page.bars(
+            x + NAMES,
+            body - BAR,
+            division.blocks * block - NAMES - BETWEEN,
+            Group(variable.name, variable.units, shown.is_picture, []),
+            values,
+            errors,
+        )
+    page.text(0.05, body + 0.02, "\n".join(notes), size=6, color="#555555", linespacing=1.15)
+    return figure
+
+
+def _about_colours(shown: SampleForecasts) -> str:
+    errors = "Errors are |prediction − truth|"
+    if shown.is_picture:
+        errors += " of unclipped values"
+        colours = len(shown.variables[0].channels) > 1
+        errors += ", the mean over red, green and blue" if colours else ""
+        return f"{errors}; predictions are drawn within 0..1."
+    return (
+        "Colours of values have the limits of context and truth, without the outermost percent. "
+        f"{errors}."
+    )
+
+
+def _sheet(shown: SampleForecasts) -> Sheet:
+    """What the drawing of single panels needs to know."""
+    frames = np.concatenate([shown.context, shown.truth])
+    groups = [
+        Group(v.name, v.units, shown.is_picture, [Panel("", shown.fields(frames, v))])
+        for v in shown.variables
+    ]
+    steps = np.arange(len(frames)) - len(shown.context) + 1
+    return Sheet(shown.title, groups, steps, shown.seconds, shown.lat, shown.lon)
+
+
+def _rows(
+    shown: SampleForecasts,
+    variable: Variable,
+    models: list[Forecast],
+    columns: int,
+    values: Scale,
+    errors: Scale,
+) -> list[Row]:
+    """The rows of a block: context, truth, then predictions and errors."""
+    before = spread(len(shown.context), columns)
+    ahead = spread(len(shown.truth), columns)
+    steps = [i + 1 for i in ahead]
+    context, truth = (shown.fields(f, variable) for f in (shown.context, shown.truth))
+    rows = [
+        Row(
+            "",
+            "context",
+            [context[i] for i in before],
+            values,
+            [i + 1 - len(context) for i in before],
+        ),
+        Row("", "truth", [truth[i] for i in ahead], values, steps),
+    ]
+    for model in models:
+        predicted = shown.fields(model.frames, variable)
+        error = shown.errors(model, variable)
+        rows.append(Row(model.label, "prediction", [predicted[i] for i in ahead], values, steps))
+        rows.append(Row(model.label, "error", [error[i] for i in ahead], errors, steps))
+    return rows
+
+
+class _Page:
+    """Puts things at inches from the left and from the top."""
+
+    def __init__(
+        self, figure: Figure, sheet: Sheet, division: Plan, timed: bool, width: float, height: float
+    ) -> None:
+        self.figure, self.sheet, self.division, self.timed = figure, sheet, division, timed
+        self.width, self.height = width, height
+
+    def axes(self, x: float, y: float, width: float, height: float) -> Axes:
+        bottom = self.height - y - height
+        box = (x / self.width, bottom / self.height, width / self.width, height / self.height)
+        return self.figure.add_axes(box)
+
+    def text(self, x: float, y: float, text: str, size: float, **more: object) -> None:
+        at = (x / self.width, 1 - y / self.height)
+        given = {"va": "top", **more}
+        self.figure.text(*at, text, fontsize=size, parse_math=False, **given)  # type: ignore[arg-type]
+
+    def block(self, x: float, y: float, variable: str, rows: list[Row]) -> None:
+        """Draw rows below each other, their names on the left."""
+        width, height = self.division.width, self.division.height
+        for number, row in enumerate(rows):
+            if row.kind in ("context", "truth"):
+                self._steps(x, y, row)
+                y += _over(self.timed)
+            for column, frame in enumerate(row.frames):
+                at = x + NAMES + column * (width + GAP)
+                axes = self.axes(at, y, width, height)
+                axes.set_label(f"{variable}|{row.name}|{row.kind}|{row.steps[column]}")
+                drawn = drawing.draw(axes, self.sheet, frame, row.scale)
+                if isinstance(drawn, QuadMesh):  # as vectors a map would take megabytes
+                    for artist in (*axes.collections, *axes.lines):
+                        artist.set_rasterized(True)
+                    for coast in axes.lines:
+                        coast.set_linewidth(min(0.5, 0.35 * width))
+                colour = drawing.CONTEXT if row.kind == "context" else drawing.HORIZON
+                drawing.frame_of(axes, colour if row.kind in ("context", "truth") else "black")
+                for spine in axes.spines.values():
+                    spine.set(visible=True, linewidth=0.8 if not row.name else 0.4)
+                drawing.degrees(
+                    axes,
+                    self.sheet,
+                    on_left=column == 0 and row.kind in ("context", "truth") and x < 0.5,
+                    below=number == len(rows) - 1,
+                    width=width,
+                )
+                axes.tick_params(labelsize=5, length=1.5, pad=1)
+            y += self._name(x, y, row)
+
+    def _name(self, x: float, y: float, row: Row) -> float:
+        """Write what a row is; returns how far below the next one begins."""
+        height = self.division.height
+        shift = DEGREES if x < 0.5 and self.sheet.lat is not None else 0.0
+        inner = {"ha": "right", "va": "center", "rotation": 90, "color": "#555555"}
+        outer = {**inner, "color": "black", "ha": "center"}
+        x -= shift if row.kind in ("context", "truth") else 0
+        if row.kind in ("context", "truth"):
+            self.text(x + NAMES - 0.05, y + height / 2, row.kind, size=6.5, **inner)
+            return height + GAP
+        kind = "pred." if row.kind == "prediction" and height < 0.45 else row.kind
+        self.text(x + NAMES - 0.03, y + height / 2, kind, size=5, **inner)
+        if row.kind == "prediction":
+            room = (2 * height + GAP) / LETTER  # letters of a line
+            lines = textwrap.wrap(row.name, max(1, int(room)), break_long_words=False)
+            size = 6.5 * min(1.0, room / max(map(len, lines)))
+            self.text(x + 0.12, y + height + GAP / 2, "\n".join(lines), size=size, **outer)
+            return height + GAP
+        return height + GAP + APART
+
+    def _steps(self, x: float, y: float, row: Row) -> None:
+        """Number the frames of a row, with their times."""
+        width, seconds = self.division.width, self.sheet.seconds
+        colour = drawing.CONTEXT if row.kind == "context" else drawing.HORIZON
+        texts = []
+        for step in row.steps:
+            time = f"\n{drawing.duration(step, seconds)}" if seconds is not None and step else ""
+            texts.append((f"{step:+d}" if step else "0") + time)
+        longest = max(len(line) for text in texts for line in text.splitlines())
+        size = 6 * min(1.0, (width + GAP) / (longest * LETTER))
+        below = y + _over(self.timed) - 0.02
+        for column, text in enumerate(texts):
+            at = x + NAMES + column * (width + GAP) + width / 2
+            self.text(
+                at, below, text, size, ha="center", va="bottom", color=colour, linespacing=1.0
+            )
+
+    def bars(
+        self, x: float, y: float, width: float, group: Group, values: Scale, errors: Scale
+    ) -> None:
+        """Draw the colours of values, unless these are brightness, and of errors."""
+        half = min(1.6, (width - 0.25) / 2)
+        y += 0.14
+        # Units are in the heading of the variable too.
+        has_room = len(f"{group.name} [{group.units}]") * 0.05 < half + 0.15
+        places = [x] if group.is_picture else [x, x + half + 0.25]
+        if not group.is_picture:
+            bar = self.axes(places[0], y, half, 0.07)
+            drawing.colour_bar(self.figure, bar, group, values, lying=True, size=6)
+            if not has_room:
+                bar.set_xlabel(group.name)
+        bar = self.axes(places[-1], y, half, 0.07)
+        units = "brightness, 0..1" if group.is_picture else group.units
+        error = Group("error", units, False, [])
+        drawing.colour_bar(self.figure, bar, error, errors, lying=True, size=6)
+        if not has_room:
+            bar.set_xlabel("error")
+        if half < 1.2:
+            for axes in self.figure.axes[-len(places) :]:
+                axes.xaxis.set_major_locator(MaxNLocator(2))

@@ -1,0 +1,1 @@
+"""Tables: rows of results as grids for people, and as files."""

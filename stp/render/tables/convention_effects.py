@@ -1,0 +1,373 @@
+"""How much of a ranking is convention: a table from view ``convention_effects``.
+
+One and the same metric is computed in several ways in the field: pooled or per frame, with one data
+range or another. Each way ranks the models; here these rankings stand beside each other.
+"""
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import duckdb
+
+from stp.collect.opened import opened
+from stp.page.digits import number
+from stp.page.files import write_all
+from stp.page.formats import html, latex, markdown
+from stp.page.grid import Grid, Item, Section
+
+NAME = "convention_effects"
+
+COLUMNS = (
+    "suite",
+    "dimension",
+    "trained_on",
+    "train_subset",
+    "tested_on",
+    "subset",
+    "setting",
+    "tested",
+    "metric",
+    "convention",
+    "other",
+    "variable",
+    "level",
+    "threshold",
+    "source",
+    "scale",
+    "leaky",
+    "best_of",
+    "models",
+    "relative_difference",
+    "rank_correlation",
+    "moved",
+    "largest_move",
+    "another_wins",
+    "best_model",
+    "other_best_model",
+)
+"""Columns of the CSV: a line for each pair of rankings."""
+
+_SQL = """
+WITH named AS (
+    SELECT DISTINCT suite, dimension, trained_on, train_subset, tested_on, subset, setting, tested
+    FROM cells
+)
+SELECT e.*, n.tested, coalesce(d.title, e.tested_on) AS dataset,
+    coalesce(m.title, e.best_model) AS best, coalesce(o.title, e.other_best_model) AS other_best,
+    a.title, a.description, b.description AS other_description,
+    a.higher_is_better IS NOT DISTINCT FROM b.higher_is_better AS same_direction
+FROM convention_effects e
+JOIN named n USING (suite, dimension, trained_on, train_subset, tested_on, subset, setting)
+LEFT JOIN datasets d ON d.dataset = e.tested_on
+LEFT JOIN models m ON m.model = e.best_model
+LEFT JOIN models o ON o.model = e.other_best_model
+LEFT JOIN conventions a ON a.convention = e.convention
+LEFT JOIN conventions b ON b.convention = e.other
+WHERE e.models > 1
+ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on, e.train_subset,
+    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold
+"""
+_TESTS = """
+SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, convention, variable,
+    level, threshold, source, leaky, best_of, model, other, better
+FROM comparisons
+WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
+"""
+_BYTES = """
+SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL
+"""
+
+FEW_NOTES = 12
+"""Cases named below the rows of a metric; all are in the CSV."""
+
+Rows = list[dict[str, Any]]
+
+
+def render_convention_effects(database: Path, out: Path) -> None:
+    """Write ``<name>.csv`` with every pair of rankings, and summaries as ``.md``, ``.html`` and
+    ``.tex``.
+
+    Raises:
+        StpError: there is no store, or it is an older one; nothing is written.
+    """
+    rows, whose = read(database)
+    whole = grid(rows, whose, out.stem)
+    write_all(
+        {
+            out: _csv(rows),
+            out.with_suffix(".md"): markdown.text(whole),
+            out.with_suffix(".tex"): latex.text(whole),
+            out.with_suffix(".html"): html.text(whole),
+        }
+    )
+
+
+def read(database: Path) -> tuple[Rows, Rows]:
+    """Read all pairs of rankings of two models or more, and whose bytes and protocol they are of.
+
+    Raises:
+        StpError: there is no store, or it is an older one.
+    """
+    with opened(database, "a results store with the view convention_effects") as connection:
+        rows = _asked(connection, _SQL)
+        _test(rows, _asked(connection, _TESTS))
+        return rows, _asked(connection, _BYTES)
+
+
+def _test(rows: Rows, tests: Rows) -> None:
+    """Say of each row how sure its two winners are: which conventions tell them apart."""
+    shared = [name for name in _TESTED if name != "convention"]
+    found = {
+        (*(test[name] for name in _TESTED), frozenset((test["model"], test["other"]))): test
+        for test in tests
+    }
+    for row in rows:
+        row["sure"] = None
+        both = frozenset((row["best_model"], row["other_best_model"]))
+        place = [row[name] for name in shared]
+        ways = [(row["convention"], row["best_model"]), (row["other"], row["other_best_model"])]
+        told = [(name, found.get((*place, name, both)), best) for name, best in ways]
+        if all(test is not None for _, test, _ in told):
+            row["sure"] = [name for name, test, best in told if test and test["better"] == best]
+
+
+_TESTED = (
+    "suite",
+    "dimension",
+    "trained_on",
+    "train_subset",
+    "tested_on",
+    "subset",
+    "setting",
+    "variable",
+    "level",
+    "threshold",
+    "source",
+    "leaky",
+    "best_of",
+    "convention",
+)
+
+
+def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Rows:
+    answer = connection.execute(sql)
+    names = [column[0] for column in answer.description or []]
+    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+
+
+def summary(rows: Rows) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Columns and rows of the summary: a row for each metric."""
+    columns = ["metric", "conventions", *_EFFECTS]
+    made: list[tuple[str, ...]] = []
+    for metric, its in _grouped(rows, "metric"):
+        ways = {row["convention"] for row in its} | {row["other"] for row in its}
+        made.append((_title(metric, its), str(len(ways)), *_effects(its)))
+    return columns, made
+
+
+_EFFECTS = ["rankings", "another wins", "some move", "rank correlation", "values differ by"]
+
+
+def _effects(rows: Rows) -> list[str]:
+    correlations = [r["rank_correlation"] for r in rows if r["rank_correlation"] is not None]
+    differences = [
+        r["relative_difference"]
+        for r in rows
+        if r["relative_difference"] is not None and r["same_direction"]
+    ]
+    return [
+        str(len(rows)),
+        f"{sum(r['another_wins'] for r in rows)} of {len(rows)}",
+        f"{sum(r['moved'] > 0 for r in rows)} of {len(rows)}",
+        _correlation(correlations),
+        _difference(median(differences)) if differences else "–",
+    ]
+
+
+def _correlation(found: list[float]) -> str:
+    """The median, and the lowest where it is another."""
+    if not found:
+        return "–"
+    middle, lowest = f"{median(found):.2f}", f"{min(found):.2f}"
+    return middle if middle == lowest else f"{middle} ({lowest})"
+
+
+def _difference(relative: float) -> str:
+    """A relative difference: per cent, or a multiple from ten times on."""
+    if relative < 1e-9:  # rounding
+        return "0 %"
+    if relative >= 10:
+        return f"{relative:,.0f} times"
+    return f"{100 * relative:.3g} %" if relative < 1 else f"{100 * relative:.0f} %"
+
+
+def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
+    """The effect of conventions for people: a row for each metric, then a section for each.
+
+    Args:
+        rows, whose: as `read` returns them.
+    """
+    scales = sorted({row["scale"] for row in rows})
+    texts = [f"{one['source']} bytes, {one['protocol']} protocol" for one in whose]
+    strange = [
+        text
+        for text, one in zip(texts, whose, strict=True)
+        if not one["comparable"] and one["source"] != "own"
+    ]
+    return Grid(
+        name=name,
+        title="How much of a ranking is convention",
+        intro=[
+            "Papers compute one and the same metric in several ways: over all pixels at once or "
+            "frame by frame, with one data range or another. Each way is a convention here, and "
+            "every forecast was scored in all of them. This table shows what changes with nothing "
+            "but the convention: the values, the ranks of the models, and the winner.",
+            f"Of {len(rows)} pairs of rankings, some model moves in "
+            f"{sum(row['moved'] > 0 for row in rows)}, and another model wins in "
+            f"{sum(row['another_wins'] for row in rows)}.",
+            f"Made of {'; '.join(texts) or 'no scores'}; scale {', '.join(scales) or 'none'}. A "
+            "ranking is that of all models of one evaluation (dataset, dimension, subset) in one "
+            f"variable or threshold. Each pair of rankings is a line of `{name}.csv`.",
+        ],
+        warnings=[
+            f"Not the paper's data ({text}): which model wins here says nothing about the paper. "
+            "That a convention can decide who wins needs no particular data."
+            for text in strange
+        ],
+        sections=[
+            _overview(rows),
+            *(_section(metric, its) for metric, its in _grouped(rows, "metric")),
+        ],
+        legend=[
+            "rankings: pairs of rankings, of the same models in the same evaluation and part.",
+            "another wins: another model is first by the second convention. some move: at least "
+            "one model has another rank; most places: the most that one moves.",
+            "rank correlation: Spearman's, of the ranks of the models by the two conventions, "
+            "median over rankings (and the lowest): 1 where they agree, 0 where one says nothing "
+            "about the other, -1 where they are reversed. Of few models it is coarse.",
+            "values differ by: median over models and rankings of |second - first| / |first|; – "
+            "where the two have opposite directions.",
+            "significantly: a paired test finds the winner better than the one of the other "
+            "convention (`comparisons` in `results.duckdb`, corrected for all pairs of models). "
+            "Fewer than ten independent clusters of clips are not tested.",
+        ],
+        made_from="Made from view `convention_effects` of `results.duckdb` by `stp conventions`.",
+    )
+
+
+def _overview(rows: Rows) -> Section:
+    columns, made = summary(rows)
+    return Section(
+        title="All metrics",
+        columns=columns,
+        rows=[list(row) for row in made],
+        numeric=[False, *[True] * (len(columns) - 1)],
+        notes=[] if rows else ["No metric was computed in several conventions for two models."],
+    )
+
+
+def _section(metric: str, rows: Rows) -> Section:
+    """A row for each pair of conventions and dataset."""
+    about = {row["convention"]: row["description"] for row in rows}
+    about |= {row["other"]: row["other_description"] for row in rows}
+    several_models = [row["models"] for row in rows]
+    made: list[list[str | Item]] = []
+    for (one, other), of_pair in _grouped(rows, "convention", "other"):
+        alike = _grouped(of_pair, "dataset", "source", "leaky", "best_of")
+        for (dataset, source, leaky, best_of), its in alike:
+            bytes_ = f"{source}, LEAKY SPLIT" if leaky else source
+            bytes_ += f", best of {best_of}" if best_of > 1 else ""
+            pair = f"{_choice(one)} → {_choice(other)}"
+            most = str(max(row["largest_move"] for row in its))
+            made.append([pair, dataset, bytes_, *_effects(its), most])
+    return Section(
+        title=_title(metric, rows),
+        columns=["conventions", "dataset", "bytes", *_EFFECTS, "most places"],
+        rows=made,
+        numeric=[False] * 3 + [True] * (len(_EFFECTS) + 1),
+        intro=[
+            *(f"`{name}`: {about[name]}." for name in sorted(about)),
+            f"{_range(several_models)} models in each ranking.",
+        ],
+        notes=_winners(rows),
+    )
+
+
+def _winners(rows: Rows) -> list[str]:
+    """Name where the convention decides who wins."""
+    said: dict[tuple[Any, ...], list[str]] = {}
+    for row in rows:
+        if row["another_wins"]:
+            case = (row["tested"], row["dimension"].replace("_", " "))
+            key = (case, row["convention"], row["best"], row["other"], row["other_best"])
+            said.setdefault((*key, _sureness(row)), []).append(_part(row))
+    lines = []
+    for (case, one, best, other, other_best, sure), parts in said.items():
+        named = ", ".join(filter(None, parts))
+        where = f"{case[0]} ({case[1]}{f'; {named}' if named else ''})"
+        lines.append(
+            f"{where}: {best} wins by `{_choice(one)}`, {other_best} by `{_choice(other)}`; {sure}."
+        )
+    if len(lines) > FEW_NOTES:
+        more = len(lines) - FEW_NOTES
+        lines = [*lines[:FEW_NOTES], f"and {more} more in which another model wins: see the CSV."]
+    return lines
+
+
+def _sureness(row: dict[str, Any]) -> str:
+    """Whether the two winners can be told apart from each other."""
+    if row["sure"] is None:
+        return "the two are not tested"
+    names = [f"`{_choice(name)}`" for name in row["sure"]]
+    if len(names) == 2:
+        return "both significantly"
+    return f"significantly by {names[0] if names else 'neither'} {'only' if names else ''}".rstrip()
+
+
+def _part(row: dict[str, Any]) -> str:
+    named = [row["variable"]] if row["variable"] else []
+    named += [f"level {row['level']:g}"] if row["level"] is not None else []
+    named += [f"threshold {row['threshold']:g}"] if row["threshold"] is not None else []
+    return " ".join(named)
+
+
+def _grouped(rows: Rows, *names: str) -> Iterable[tuple[Any, Rows]]:
+    """Rows with equal values, in the order in which these come first."""
+    groups: dict[Any, Rows] = {}
+    for row in rows:
+        key = tuple(row[name] for name in names)
+        groups.setdefault(key if len(names) > 1 else key[0], []).append(row)
+    return groups.items()
+
+
+def _title(metric: str, rows: Rows) -> str:
+    title = next((row["title"] for row in rows if row["title"]), None)
+    return f"{title} ({metric})" if title else metric
+
+
+def _choice(convention: str) -> str:
+    return convention.partition(".")[2]
+
+
+def _range(numbers: list[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _csv(rows: Rows) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_exact(row[column]) for column in COLUMNS])
+    return text.getvalue()
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value) if value is None or isinstance(value, float) else value

@@ -1,0 +1,303 @@
+"""The tables there are, and one of them to look at: ``stp table``.
+
+The tables of the dimensions, the findings and the effects of conventions are made from the results
+store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`), so that they can be narrowed
+and are never older than the store. What other tables say comes from configuration, measurements and
+raters; they are read from the files that a run has made.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from stp.core.errors import StpError, nearest
+from stp.core.exits import NothingFoundError
+from stp.page.grid import Grid, Section
+from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
+from stp.plan.setting import case_name
+from stp.render.tables.paper_table import Made, demand_complete, make, read_scores
+from stp.render.tables.rows import Row
+from stp.render.tables.sheet import grid
+from stp.render.tables.tidy import HEADER, tidy_rows
+
+
+class Known(NamedTuple):
+    """A table: where the paper prints it, and what is in it."""
+
+    paper: str
+    about: str
+
+
+DIMENSIONS = {
+    "short_term": Known("Tables 2-6", "every model on every dataset"),
+    "long_term": Known("Figure 4", "forecasts beyond the training's horizon, by lead time"),
+    "generalization": Known("Tables 7-9", "other scenes, tasks, cities, datasets"),
+    "robustness": Known("Tables 10, 11", "frame intervals of 1, 2 and 3"),
+}
+ATLAS = {
+    "atlas_transfer": Known(
+        "Atlas, Table III", "people: calibrated on one place, tested on another"
+    ),
+    "atlas_horizons": Known("Atlas, Tables I, II", "people, by how far ahead they are predicted"),
+    "atlas_observation": Known("Atlas, Figures 4, 5", "people, by how long they were observed"),
+    "atlas_noise": Known("Atlas, Figures 6, 7", "people, by the noise of what was observed"),
+    "atlas_people": Known("Atlas, section IV", "people, by how many there are"),
+    "atlas_synthetic": Known("Atlas, Figure 3", "people in generated encounters"),
+}
+DIMENSIONS |= ATLAS
+OTHERS = {
+    "reproduction": Known("Tables 13-16", "the original code, the paper's, and ours"),
+    "reliability": Known("Tables 17, 18", "repeated runs"),
+    "findings": Known("Findings 1-11", "each as a query, with its verdict"),
+    "convention_effects": Known("none", "how far the choice of a convention moves ranks"),
+    "atlas_runtime": Known(
+        "Atlas, Figure 8", "people: milliseconds by how many there are, on this machine"
+    ),
+    "human_preferences": Known("appendix F", "shares of raters"),
+    "training_protocol": Known("appendix D", "how models are trained"),
+    "dataset_statistics": Known("Table 1", "sizes, horizons, clips of each split"),
+    "model_size": Known("Table 19", "parameters and multiply-adds"),
+    "model_speed": Known("Table 19", "the same with speed and memory, measured"),
+}
+TABLES = DIMENSIONS | OTHERS
+"""In the order of docs/tables.md, which a test compares."""
+
+FINDINGS, EFFECTS = "findings", "convention_effects"
+OF_STORE = (FINDINGS, EFFECTS)
+"""Tables besides those of the dimensions whose page is made from the results store."""
+LISTED = ("table", "paper", "about", "there", "command")
+
+
+def listing(database: Path) -> list[tuple[Any, ...]]:
+    """Which tables there are, with `LISTED`: how to look at each, or how to make it."""
+    found = []
+    for name, known in TABLES.items():
+        is_there = _is_there(name, database)
+        command = f"stp table {name}" if is_there else _made_by(name)
+        found.append((name, known.paper, known.about, "yes" if is_there else "no", command))
+    return found
+
+
+def listing_grid(database: Path) -> Grid:
+    """The same for people."""
+    return Grid(
+        name="tables",
+        title="Tables",
+        intro=[],
+        sections=[
+            Section(
+                "",
+                list(LISTED[:-1]),
+                [[*line[:-1]] for line in listing(database)],
+                [False] * (len(LISTED) - 1),
+            )
+        ],
+        legend=[
+            "One that is there: `stp table NAME`",
+            f"One that is not, where the scale has what it needs: `{_made_by('NAME')}`",
+        ],
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuse a table that nobody knows.
+
+    Raises:
+        StpError: it is none of `TABLES`.
+    """
+    if name not in TABLES:
+        raise StpError(
+            f"no table {name!r}",
+            expected=f"one of {', '.join(TABLES)}",
+            remedy=nearest(name, TABLES),
+        )
+
+
+def is_of_scores(name: str) -> bool:
+    """Whether a table is made from the scores of a dimension, and can be narrowed."""
+    return name in DIMENSIONS
+
+
+def file_of(name: str, database: Path, ending: str) -> Path:
+    """A file of a table that a run has made.
+
+    Args:
+        ending: such as ``.md``.
+
+    Raises:
+        StpError: there is none.
+    """
+    path = database.parent / "tables" / f"{name}{ending}"
+    if not path.is_file():
+        raise StpError(
+            f"{path}: no such table",
+            expected="a table that a run has made",
+            remedy=f"make it: {_made_by(name)}",
+        )
+    return path
+
+
+class Narrowed(NamedTuple):
+    """What to keep of a table; None keeps all.
+
+    Attributes:
+        on: dataset of the test, or case such as ``bridge-interval-2``, or its title.
+        metric: heading of a column, or convention, or metric.
+        model: name or title.
+    """
+
+    on: str | None = None
+    metric: str | None = None
+    model: str | None = None
+
+
+def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[list[Any]]]:
+    """A table of a dimension, from the results store.
+
+    Ranks and tests are those among all models of the table, whichever of them are shown; the
+    correction of p values covers a dataset and column, so that narrowing changes no number.
+
+    Returns:
+        the grid, and one line per value with `stp.render.tables.tidy.HEADER`.
+
+    Raises:
+        StpError: the dimension was not collected, or a name is not known.
+    """
+    path = _manifest(name, database)
+    if not path.is_file():
+        raise StpError(
+            f"{path}: the dimension {name} has not been collected",
+            expected="a finished table",
+            remedy=f"make it: {_made_by(name)}; `stp render --partial` writes what there is of it",
+        )
+    plan = _columns_kept(_cases_kept(load_manifest(path), wanted.on), name, wanted.metric)
+    scores = read_scores(database, plan["dimension"])
+    demand_complete(plan, name, scores, database)
+    made = _models_kept(make(plan, name, scores, {}), plan, wanted.model)
+    return grid(plan, name, made.rows, made.standings, partial=False, leads=made.leads), tidy_rows(
+        made.rows, made.standings
+    )
+
+
+TYPES = dict.fromkeys(HEADER, pa.string()) | {
+    name: kind
+    for kind, names in {
+        pa.float64(): "threshold value ci95_low ci95_high seed_sd p p_corrected published "
+        "difference sd published_sd",
+        pa.int64(): "clusters n seeds samples rank people",
+    }.items()
+    for name in names.split()
+}
+"""Types of the columns of a tidy table."""
+
+
+def of_store(name: str, database: Path) -> Grid:
+    """A table of `OF_STORE`.
+
+    Raises:
+        StpError: see `stp.render.tables.findings.judge`, `stp.render.tables.convention_effects.read`.
+    """
+    if name == EFFECTS:
+        from stp.render.tables import convention_effects
+
+        return convention_effects.grid(*convention_effects.read(database))
+    from stp.plan.config import CONFIG_FOLDER
+    from stp.render.tables import findings
+
+    return findings.grid(
+        findings.judge(database, findings.read_questions(CONFIG_FOLDER / FINDINGS).values())
+    )
+
+
+def _manifest(name: str, database: Path) -> Path:
+    return database.parent / "collected" / f"{name}.json"
+
+
+def _is_there(name: str, database: Path) -> bool:
+    if name in DIMENSIONS:
+        return database.is_file() and _manifest(name, database).is_file()
+    if name in OF_STORE:
+        return database.is_file()
+    return (database.parent / "tables" / f"{name}.csv").is_file()
+
+
+def _made_by(name: str) -> str:
+    return f"snakemake --profile local -- results/tables/{name}.csv"
+
+
+def _cases_kept(plan: Manifest, on: str | None) -> Manifest:
+    if on is None:
+        return plan
+    names = {id(cell): _names_of_case(plan, cell) for cell in plan["cells"]}
+    kept = [cell for cell in plan["cells"] if on.casefold() in names[id(cell)]]
+    if not kept:
+        known = {cell["key"]["tested_on"] for cell in plan["cells"]}
+        known |= {case_name(cell["key"]) for cell in plan["cells"]}
+        raise _nothing("dataset or case", on, known)
+    return {**plan, "cells": kept}
+
+
+def _names_of_case(plan: Manifest, cell: Cell) -> set[str]:
+    key, titles = cell["key"], plan["names"]["datasets"]
+    tested = key["tested_on"]
+    names = {tested, case_name(key), titles.get(tested, tested), title_of(plan, cell)}
+    return {name.casefold() for name in names}
+
+
+def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
+    if metric is None:
+        return plan
+    columns = plan["tables"][table]["columns"]
+    datasets = {cell["key"]["tested_on"] for cell in plan["cells"]}
+    kept = {
+        dataset: {
+            column: shown for column, shown in of.items() if _is_metric(metric, column, shown)
+        }
+        for dataset, of in columns.items()
+        if dataset in datasets
+    }
+    if not any(kept.values()):
+        raise _nothing("column", metric, {c for d in datasets for c in columns.get(d, {})})
+    tables = {**plan["tables"], table: {**plan["tables"][table], "columns": kept}}
+    return {**plan, "tables": tables}
+
+
+def _is_metric(asked: str, column: str, shown: str) -> bool:
+    convention = shown.partition("@")[0]
+    names = (column, column.rpartition(" ")[2], shown, convention, convention.partition(".")[0])
+    return asked.casefold() in (name.casefold() for name in names)
+
+
+def _models_kept(made: Made, plan: Manifest, model: str | None) -> Made:
+    if model is None:
+        return made
+
+    def is_wanted(row: Row) -> bool:
+        name = row.key["model"]
+        return model.casefold() in (
+            name.casefold(),
+            plan["names"]["models"].get(name, "").casefold(),
+        )
+
+    numbers = [i for i, row in enumerate(made.rows) if is_wanted(row)]
+    if not numbers:
+        raise _nothing("model", model, {row.key["model"] for row in made.rows})
+    leads = made.leads
+    if leads:
+        leads = replace(
+            leads,
+            rows={lead: [rows[i] for i in numbers] for lead, rows in leads.rows.items()},
+            standings={lead: [of[i] for i in numbers] for lead, of in leads.standings.items()},
+        )
+    return Made([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
+
+
+def _nothing(what: str, asked: str, known: Iterable[str]) -> NothingFoundError:
+    return NothingFoundError(
+        f"the table has no {what} {asked!r}",
+        expected=f"one of {', '.join(sorted(known))}",
+        remedy=nearest(asked, known),
+    )

@@ -1,0 +1,84 @@
+"""Values at each lead time, as rows of a table: how a long forecast gets worse."""
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stp.plan.manifest import Manifest, parts_of
+from stp.render.tables.rows import Key, Row, make_rows, overall
+from stp.render.tables.standing import Standings, standings
+
+
+@dataclass(frozen=True)
+class Leads:
+    """The rows of a table at each lead time.
+
+    Attributes:
+        rows: lead time in steps, ascending -> the rows, as in the table over all lead times.
+        standings: lead time -> the standings of its rows, without tests.
+        steps: dataset of a row -> seconds of one step; None where the data do not tell.
+    """
+
+    rows: dict[int, list[Row]]
+    standings: dict[int, Standings]
+    steps: dict[str, float | None]
+
+    def step(self, row: Row) -> float | None:
+        """Seconds of one lead time of a row."""
+        return self.steps[row.dataset]
+
+
+def read_leads(
+    manifest: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], rows: list[Row]
+) -> Leads:
+    """Make the rows of each lead time.
+
+    Args:
+        scores: all collected rows.
+        absent: cells without scores, see `stp.render.tables.rows.make_rows`.
+        rows: those over all lead times.
+    """
+    # Reads prepared data, which other tables do not need.
+    from stp.render.figures.time_step import seconds_per_step
+
+    shown = {
+        convention
+        for cell in manifest["cells"]
+        for convention, _ in parts_of(manifest, table, cell).values()
+    }
+    kept = scores.filter(pc.is_in(scores["convention"], pa.array(sorted(shown), pa.string())))
+    found = {}
+    for lead in sorted(pc.unique(kept["lead"].drop_null()).to_pylist()):
+        at_lead = overall(kept, lead)
+        found[lead] = _existing(make_rows(manifest, table, at_lead, [], absent))
+    steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
+    for row in rows:
+        if row.cells and steps[row.dataset] is None:
+            steps[row.dataset] = seconds_per_step(row.cells[0])
+    ranked = {lead: standings(manifest, those, tested=False) for lead, those in found.items()}
+    return Leads(found, ranked, steps)
+
+
+def _existing(rows: list[Row]) -> list[Row]:
+    """Leave out columns that no row of a dataset has at a lead time: distances between sets have
+    one value for all, and forecasts of another dataset may be longer."""
+    scored = {
+        (row.dataset, column)
+        for row in rows
+        for column, entry in row.entries.items()
+        if entry.n is not None
+    }
+    return [
+        replace(row, entries={c: e for c, e in row.entries.items() if (row.dataset, c) in scored})
+        for row in rows
+    ]
+
+
+def chosen_leads(available: list[int]) -> list[int]:
+    """First, quarter, half, three quarters and last of lead times in ascending order."""
+    if not available:
+        return []
+    last = available[-1]
+    wanted = [available[0], *(max(1, round(last * part / 4)) for part in (1, 2, 3)), last]
+    return sorted({lead for lead in wanted if lead in available})

@@ -1,0 +1,87 @@
+"""The page of all metrics, their conventions, and where they are used: docs/metrics.md."""
+
+from collections.abc import Iterator
+
+from stp.plan.config import Config, Metric
+
+HEAD = """\
+# Metrics
+
+Written by `stp metrics --page docs/metrics.md` from `config/conventions/` and
+`config/evaluation/predbench.yaml`; a test compares. `stp metrics` prints the same.
+
+A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
+as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
+Every score in the store names its convention; tables use the paper's, and the others are scored
+beside them where `also` below says so. Units are those of the data unless stated. How far values
+and ranks move between the conventions of a metric is a table of every run: `stp conventions`, and
+`results/tables/convention_effects.md` with each dataset and the cases in which another model wins.
+
+Values for all lead times are means over lead times, or are pooled, as the convention says. Each has
+a 95 % interval, bootstrapped over clusters; FVD and KVD have none, since resampled sets hold clips
+twice, which makes them larger. A value that cannot be computed is NULL, with the reason.
+"""
+WEIGHTS = """\
+## Metrics that look through networks
+
+LPIPS, FVD and KVD need weights that do not come with the project:
+
+```sh
+stp weights            # which are there, and how to get the others
+stp weights --fetch    # downloads those that may be downloaded
+stp weights --check    # reads their bytes, and compares published values
+```
+
+They lie in the folder that `STP_WEIGHTS_DIR` names (`results/weights` otherwise; all nodes of a
+cluster must see it). `config/weights.yaml` declares every file with its checksum, which is part of
+the fingerprint of scores made with it. Without weights there is no job, and tables say why.
+
+FVD depends on the number of clips: compare values at equal N only. Two folders of videos, paired or
+not, from this project or any other:
+
+```sh
+stp fvd real/ generated/ --frames 16
+```
+
+## A metric of your own
+
+`stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is short), and
+`config/conventions/<name>.yaml`; then name `<name>.<convention>` under `also` or `columns` of
+`config/evaluation/predbench.yaml`, or under `metrics` of your own dataset. Statistics of single
+samples are what a metric computes; sums over clusters, intervals and bounded memory follow.
+"""
+
+
+def page(config: Config) -> str:
+    """Write the page."""
+    return "\n".join([HEAD, *_metrics(config), *_columns(config), WEIGHTS])
+
+
+def better(metric: Metric, choice: str) -> str:
+    """Say which direction is better, or which value is best."""
+    if choice in metric.best_at:
+        return f"{metric.best_at[choice]:g} is best"
+    return {True: "higher", False: "lower", None: "–"}[metric.is_higher_better(choice)]
+
+
+def _metrics(config: Config) -> Iterator[str]:
+    for name, metric in sorted(config.metrics.items()):
+        yield f"## `{name}`: {metric.title}\n"
+        if metric.reason:
+            yield f"Not available: {metric.reason}.\n"
+        yield "| convention | better | unit | what it computes |\n|---|---|---|---|"
+        for choice, text in metric.conventions.items():
+            told = text.replace("|", "\\|")
+            yield f"| `{name}.{choice}` | {better(metric, choice)} | {metric.unit} | {told} |"
+        yield ""
+
+
+def _columns(config: Config) -> Iterator[str]:
+    yield "## What is scored where\n"
+    yield "| data | columns of the table | also in the store |\n|---|---|---|"
+    for row, columns in config.evaluation.columns.items():
+        names = [name for name, its in config.evaluation.datasets.items() if its == row]
+        shown = ", ".join(f"{column}: `{convention}`" for column, convention in columns.items())
+        also = ", ".join(f"`{name}`" for name in config.evaluation.also.get(row, ()))
+        yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
+    yield ""

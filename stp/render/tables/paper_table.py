@@ -1,0 +1,238 @@
+"""Write a table of a paper: as CSV, as Markdown, LaTeX and HTML for people, and as tidy CSV.
+
+A final table exists only when all its cells do; what exists of an unfinished one is written to
+another folder, with the reasons for its gaps.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from stp.collect.database import read_published
+from stp.collect.scores import COLLECTED, collected_rows
+from stp.core.errors import StpError
+from stp.page import formats
+from stp.page.digits import number
+from stp.page.files import write_all
+from stp.plan.manifest import Cell, Manifest, cell_key, columns_of, load_manifest
+from stp.render.tables.leads import Leads, read_leads
+from stp.render.tables.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.render.tables.sheet import grid
+from stp.render.tables.standing import Standings, standings
+from stp.render.tables.tidy import comparable, csv_text, leads_csv, tidy_csv
+
+LEADS = "long_term"
+"""The table that also has values at each lead time."""
+
+
+def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
+    """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
+
+    That of long-term prediction also has ``<name>_leads.csv``: values at each lead time.
+
+    Args:
+        manifest: the cells of the table.
+        database: the results store that was built from the same manifest.
+        out: path of the CSV file; the others are written next to it.
+        table: name of the table in the manifest; default: the manifest's dimension.
+
+    Raises:
+        StpError: a cell of the table has no rows, or lacks a column; nothing is written.
+    """
+    plan = load_manifest(manifest)
+    name = table or plan["dimension"]
+    rows = read_scores(database, plan["dimension"])
+    demand_complete(plan, name, rows, database)
+    _write(plan, name, rows, {}, out)
+
+
+def render_partial(
+    manifest: Path, failures: Mapping[str, Mapping[str, Any]], out_dir: Path
+) -> list[str]:
+    """Write what exists of every table of the manifest, straight from the score artefacts.
+
+    Args:
+        manifest: the cells of the tables.
+        failures: failed cells: path -> {"error": what went wrong, "log": path of the log}. A path
+            is that of any artefact of the cell relative to the store, with or without its
+            fingerprint, or that of the cell: ``<dimension>/...`` as below ``scores/``.
+        out_dir: folder of partial tables, never that of final ones.
+
+    Returns:
+        The cells without scores, as paths below ``scores/`` without fingerprint.
+    """
+    plan = load_manifest(manifest)
+    found = []
+    absent: dict[Key, str] = {}
+    missing = []
+    for cell in plan["cells"]:
+        try:
+            found.append(collected_rows(plan, cell))
+        except StpError as problem:
+            absent[cell_key(cell)] = _why_missing(plan, cell, failures, problem)
+            missing.append(_cell_path(plan, cell))
+    rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
+    for table in plan["tables"]:
+        _write(plan, table, rows, absent, out_dir / f"{table}.csv")
+    return missing
+
+
+def read_scores(path: Path, dimension: str) -> pa.Table:
+    """Read the rows of one dimension from the results store.
+
+    Raises:
+        StpError: the store is missing or damaged.
+    """
+    expected = "a results store with a table of scores"
+    remedy = f"delete {path} and run again"
+    if not path.is_file():
+        raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
+    columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
+    try:
+        with duckdb.connect(str(path), read_only=True) as store:
+            found = store.sql(
+                f"SELECT {columns} FROM scores WHERE dimension = ?", params=[dimension]
+            ).to_arrow_table()
+    except duckdb.Error as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
+        ) from None
+    return found.cast(COLLECTED)
+
+
+def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
+    """Refuse a table with gaps: every cell has an overall row for every column.
+
+    Raises:
+        StpError: there are gaps, which it names.
+    """
+    cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
+    lacking = gaps(plan, table, rows, overall(rows))
+    if lacking or not cells:
+        raise StpError(
+            f"{database}: table {table!r} is not complete"
+            + "".join(f"\n  {gap}" for gap in lacking),
+            expected=f"rows of all {len(cells)} cells of the table, for all its columns",
+            remedy="score the missing cells and collect again; a partial table shows what exists",
+        )
+
+
+def _why_missing(
+    plan: Manifest, cell: Cell, failures: Mapping[str, Mapping[str, Any]], problem: StpError
+) -> str:
+    """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
+    store = Path(plan["store"])
+    names = {_cell_path(plan, cell)}
+    for stage in ("data", "model", "predictions", "scores"):
+        folder = Path(cell[stage]) if cell.get(stage) else None
+        if folder and folder.is_relative_to(store):
+            relative = folder.relative_to(store)
+            names |= {relative.as_posix(), relative.parent.as_posix()}
+    for path, failure in failures.items():
+        if path.strip("/") in names:
+            log = failure.get("log")
+            # The first line says what went wrong; the log has the rest.
+            error = str(failure["error"]).partition("\n")[0]
+            return f"failed: {error}" + (f" (log: {log})" if log else "")
+    if (Path(cell["scores"]) / "artefact.json").is_file():
+        return f"not usable: {problem.what}"
+    return "missing"
+
+
+def _cell_path(plan: Manifest, cell: Cell) -> str:
+    """Return the path of a cell: its score folder below ``scores/``, without fingerprint."""
+    folder = Path(cell["scores"]).parent
+    scores = Path(plan["store"]) / "scores"
+    return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
+
+
+class Made(NamedTuple):
+    """A table: its rows, how their values stand, and those of long forecasts by lead time."""
+
+    rows: list[Row]
+    standings: Standings
+    leads: Leads | None
+
+
+def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -> Made:
+    """Make the rows of a table, with their standings.
+
+    Args:
+        scores: all collected rows.
+        absent: cells without scores: key -> why.
+
+    Raises:
+        StpError: the published values or a file of the store are damaged.
+    """
+    published = read_published(Path(plan["published"]))
+    rows = make_rows(plan, table, overall(scores), published, absent)
+    found = standings(plan, rows)
+    leads = read_leads(plan, table, scores, absent, rows) if table == LEADS else None
+    return Made(rows, found, leads)
+
+
+def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
+    """Write all files of a table; the CSV, which stands for all, is put in place last."""
+    rows, found, leads = make(plan, table, scores, absent)
+    sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)
+    texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, found)}
+    if leads:
+        texts[out.with_name(f"{out.stem}_leads.csv")] = leads_csv(leads)
+    write_all(texts | formats.texts(sheet, out.parent, out.stem))
+
+
+def _table_csv(rows: list[Row]) -> str:
+    """Write one line per row; columns are those of all datasets, in order of appearance.
+
+    Tables of people also have the number of people and episodes, and of each column what varies:
+    the standard deviation over scenarios, the interval over episodes.
+    """
+    columns = list(dict.fromkeys(column for row in rows for column in row.entries))
+    of_people = any(row.counted for row in rows)
+    header = ["source", "scale", "protocol", "comparable", "dataset", "model", "seeds", "n"]
+    header += ["people", "episodes"] if of_people else []
+    for column in columns:
+        header += [column, f"{column} published", f"{column} difference"]
+        header += [f"{column} {name}" for name in _SPREAD] if of_people else []
+    lines: list[list[Any]] = [[*header, "notes"]]
+    for row in rows:
+        line = [
+            row.source,
+            row.scale,
+            row.protocol,
+            comparable(row),
+            row.dataset,
+            row.model,
+            row.seeds,
+            row.samples,
+        ]
+        if of_people:
+            line += [row.counted.people, row.counted.episodes] if row.counted else [None, None]
+        for column in columns:
+            line += _three(row.entries.get(column))
+            line += _spread(row.entries.get(column)) if of_people else []
+        lines.append([*line, "; ".join(row.notes)])
+    return csv_text(lines)
+
+
+_SPREAD = ("sd", "sd published", "ci95_low", "ci95_high", "why no interval")
+
+
+def _spread(entry: Entry | None) -> list[str]:
+    """Write `_SPREAD`."""
+    if entry is None:
+        return [""] * len(_SPREAD)
+    published = entry.published.sd if entry.published else None
+    reason = "" if entry.value is None or entry.low is not None else entry.reason
+    return [*map(number, (entry.sd, published, entry.low, entry.high)), reason]
+
+
+def _three(entry: Entry | None) -> list[str]:
+    """Write value, published value and difference; a column that a dataset lacks is empty."""
+    if entry is None:
+        return ["", "", ""]
+    published = entry.published.value if entry.published else None
+    return [number(entry.value), number(published), number(entry.difference)]

@@ -1,0 +1,105 @@
+"""What tables of people say besides: how scenarios are cut, how many there are, what is printed."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from stp.core.receipts import require_receipt
+from stp.page.grid import Section
+from stp.plan.manifest import Cell, Manifest
+from stp.plan.setting import people_case, setting_of
+
+
+class Counted(NamedTuple):
+    """How much a row rests on.
+
+    Attributes:
+        scenarios: of the test, which overlap with each other.
+        people: places in them: who is in two scenarios counts twice.
+        episodes: of scenarios that overlap; only these are independent of each other.
+    """
+
+    scenarios: int
+    people: int
+    episodes: int
+
+
+def is_of_people(cell: Cell) -> bool:
+    """Are people predicted in this cell, and not frames?"""
+    return "calibrated" in cell
+
+
+def counted(cell: Cell) -> Counted:
+    """Read how many scenarios, people and episodes a cell was tested on.
+
+    Raises:
+        StpError: its predictions have no receipt.
+    """
+    extras = require_receipt(Path(cell["predictions"]))["extras"]
+    return Counted(extras["scenarios"], extras["people"], extras["episodes"])
+
+
+def case(manifest: Manifest, cell: Cell) -> list[str]:
+    """Say how scenarios are cut: ``atlas-paper``, ``observe 6, predict 10 (4 s)``."""
+    key = cell["key"]
+    observe, predict = _lengths(manifest, cell)
+    seconds = manifest.get("steps", {}).get(key["tested_on"])
+    time = f" ({predict * seconds:.3g} s)" if seconds else ""
+    lengths = f"observe {observe}, predict {predict}{time}"
+    return [key["subset"], lengths, *people_case(setting_of(key["setting"]))]
+
+
+def published_setting(manifest: Manifest, cell: Cell) -> str:
+    """The setting of a published value that a cell may be compared with."""
+    setting = setting_of(cell["key"]["setting"])
+    observe, predict = _lengths(manifest, cell)
+    more = [f"{name}-{setting[name]}" for name in ("noise", "people") if name in setting]
+    return ";".join([cell["key"]["subset"], f"observe-{observe}", f"predict-{predict}", *more])
+
+
+def _lengths(manifest: Manifest, cell: Cell) -> tuple[int, int]:
+    """Observed and predicted positions."""
+    setting = setting_of(cell["key"]["setting"])
+    context = manifest["datasets"][cell["key"]["tested_on"]]["context"]
+    return setting.get("observe", context), setting["horizon"]
+
+
+def absent_methods(
+    manifest: Manifest, cells: list[Cell], published: list[dict[str, str]]
+) -> Iterable[tuple[str, str]]:
+    """Methods that the paper tests as some cells are, and that no cell is of, with the reason.
+
+    Args:
+        manifest: says which (``absent``).
+        cells: of one test.
+        published: all printed values.
+    """
+    cell = cells[0]
+    tested = manifest["published_names"]["datasets"].get(cell["key"]["tested_on"])
+    names = manifest["published_names"]["models"]
+    computed = {names.get(one["key"]["model"]) for one in cells}
+    printed = {
+        row["method"]
+        for row in published
+        if row["dimension"] == manifest["dimension"]
+        and row["test_dataset"] == tested
+        and row["setting"] == published_setting(manifest, cell)
+    }
+    for method, reason in manifest.get("absent", {}).items():
+        if method in printed - computed:
+            yield method, reason
+
+
+def sections(manifest: Manifest) -> list[Section]:
+    """Where the paper and its released code differ: nothing of other suites."""
+    told = manifest.get("deviations")
+    if not told:
+        return []
+    return [
+        Section(
+            title="What the paper says, and what its code does",
+            columns=["about", "paper", "released code, and atlas-paper", "strict"],
+            rows=[[one["about"], one["paper"], one["code"], one["strict"]] for one in told],
+            numeric=[False] * 4,
+        )
+    ]

@@ -1,0 +1,125 @@
+"""Statistics of repeated runs of one model, each by a name that says exactly what it is.
+
+Two of them reproduce what the PredBench paper prints in its Tables 17 and 18 (appendix C.3), as
+found by trying all splits of the printed runs: ``std.population`` and ``p.larger``. The others say
+what those two leave open; see docs/reliability.md.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import optimize, stats
+
+from stp.render.tables.groups import alternating, halves
+
+CONFIDENCE = 0.95
+POWER = 0.8
+COMPARED_SEEDS = (3, 5, 10)
+"""Seeds of each of two models, for the smallest difference that a comparison would find."""
+
+PAPER_STD, PAPER_P = "std.population", "p.larger"
+"""The conventions of the paper's columns `std` and `pvalue`."""
+
+MEANINGS = {
+    "std.population": "standard deviation of the runs, divisor n; reproduces the column `std` of "
+    "Tables 17 and 18",
+    "p.larger": "the larger of p.halves and p.alternating; reproduces the column `pvalue` of "
+    "Tables 17 and 18. Choosing the larger makes it no p-value of any one test",
+    "p.halves": "Student's t-test, two-sided, equal variances: first half of the runs against the "
+    "second",
+    "p.alternating": "the same test: odd runs against even ones",
+    "mean": "mean of the runs",
+    "ci95_low": "lower end of the 95 % interval of the mean (Student's t, divisor n - 1)",
+    "ci95_high": "upper end of that interval",
+    "std.sample": "standard deviation of the runs, divisor n - 1",
+    "min": "smallest run",
+    "max": "largest run",
+    "range": "max - min",
+    "cv": "coefficient of variation: std.sample / |mean|",
+}
+"""What each statistic means; those that say what a comparison would find: `meaning`."""
+
+
+def meaning(statistic: str) -> str:
+    """Explain a statistic, such as ``mdd.5``."""
+    kind, _, seeds = statistic.partition(".")
+    if kind == "mdd":
+        return (
+            f"minimum detectable difference: the smallest true difference between two models, each "
+            f"with {seeds} seeds and this std.sample, that a two-sided t-test at 5 % finds in "
+            f"{100 * POWER:.0f} % of comparisons"
+        )
+    return MEANINGS[statistic]
+
+
+def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
+    """Compute all statistics of repeated runs.
+
+    Args:
+        runs: at least four values, in the order of their seeds.
+
+    Returns:
+        statistic -> value, in the unit of the runs except ``p.*`` and ``cv``; None where it is
+        undefined: a t-test without spread within its groups, ``cv`` of a mean of zero.
+    """
+    values = np.asarray(runs, dtype=np.float64)
+    mean, sample = float(values.mean()), _std(values, 1)
+    margin = sample / math.sqrt(len(values))
+    margin *= float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    tests = {"p.halves": student(*halves(runs)), "p.alternating": student(*alternating(runs))}
+    low, high = float(values.min()), float(values.max())
+    found = {
+        "std.population": _std(values, 0),
+        "p.larger": max((p for p in tests.values() if p is not None), default=None),
+        **tests,
+        "mean": mean,
+        "ci95_low": mean - margin,
+        "ci95_high": mean + margin,
+        "std.sample": sample,
+        "min": low,
+        "max": high,
+        "range": high - low,
+        "cv": sample / abs(mean) if mean else None,
+    }
+    for seeds in sorted({*COMPARED_SEEDS, len(values)}):
+        found[f"mdd.{seeds}"] = detectable_difference(sample, seeds)
+    return found
+
+
+def _std(values: np.ndarray, ddof: int) -> float:
+    """Standard deviation; exactly zero for equal values, whose computed mean may be off."""
+    return float(values.std(ddof=ddof)) if values.min() < values.max() else 0.0
+
+
+def student(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return the p-value of Student's two-sided t-test with equal variances.
+
+    None where neither group has any spread: nothing to measure a difference with.
+    """
+    if all(min(group) == max(group) for group in (first, second)):
+        return None
+    # From moments, since ttest_ind warns where one of the groups has no spread.
+    moments = [(np.mean(group), np.std(group, ddof=1), len(group)) for group in (first, second)]
+    return float(stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=True).pvalue)
+
+
+def detectable_difference(std: float, seeds: int) -> float:
+    """Return the smallest true difference of two means that a t-test would usually find.
+
+    Exact for normal runs of one standard deviation, by the noncentral t-test (Cohen, Statistical
+    Power Analysis, chapter 2).
+
+    Args:
+        std: standard deviation of the runs of either model.
+        seeds: runs of each model, at least two.
+    """
+    freedom = 2 * seeds - 2
+    limit = float(stats.f.ppf(CONFIDENCE, 1, freedom))
+
+    def excess(shift: float) -> float:
+        # The square of noncentral t has the noncentral F distribution, which covers both sides.
+        return float(stats.ncf.sf(limit, 1, freedom, shift**2)) - POWER
+
+    shift = float(optimize.brentq(excess, 0.0, 4 * math.sqrt(limit)))
+    return shift * std * math.sqrt(2 / seeds)

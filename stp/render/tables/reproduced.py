@@ -1,0 +1,78 @@
+"""Tables 13-16 of PredBench as printed; light, since planning asks whether a scale has them."""
+
+import csv
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from stp.core.errors import StpError
+
+ORIGINAL, PAPER = "original", "ours"
+"""Settings of published rows: by the authors' code of a model, and by PredBench's."""
+Printed = dict[str, dict[str, dict[str, dict[str, str]]]]
+"""Method -> metric -> setting -> row of the published file."""
+
+
+def read_printed(file: Path, table: str) -> Printed:
+    """Read one table.
+
+    Args:
+        file: the published values.
+        table: its name there.
+
+    Raises:
+        StpError: there is no such table, or it lacks a value.
+    """
+    found: Printed = {}
+    with file.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            if row["table"] == table:
+                metrics = found.setdefault(row["method"], {})
+                metrics.setdefault(row["metric"], {})[row["setting"]] = row
+    complete = all(
+        set(settings) == {ORIGINAL, PAPER}
+        for metrics in found.values()
+        for settings in metrics.values()
+    )
+    if not found or not complete:
+        raise StpError(
+            f"{file}: the table {table} is not there or not complete",
+            expected=f"for each method and metric a row {ORIGINAL!r} and a row {PAPER!r}",
+            remedy="mend the file, or `reproduction` in config/evaluation/predbench.yaml",
+        )
+    return found
+
+
+def is_of_table(
+    key: Mapping[str, Any], methods: Collection[str | None], names: Mapping[str, str]
+) -> bool:
+    """Whether a cell of the short-term table is one of a reproduction table of its dataset.
+
+    Args:
+        key: of the cell.
+        methods: that the table prints.
+        names: our name of a model -> the printed one.
+    """
+    as_trained = key["trained_on"] == key["tested_on"] and key["train_subset"] == "all"
+    return as_trained and key["subset"] == "test" and names.get(key["model"]) in methods
+
+
+def has_cells(
+    keys: Iterable[Mapping[str, Any]],
+    tables: Mapping[str, str],
+    names: Mapping[str, str],
+    file: Path,
+) -> bool:
+    """Whether cells of the short-term dimension are cells of these tables.
+
+    Args:
+        keys: of the cells.
+        tables: dataset -> its table among the published values.
+        names: our name of a model -> the printed one.
+        file: the published values.
+
+    Raises:
+        StpError: the published values are not complete.
+    """
+    printed = {dataset: read_printed(file, table) for dataset, table in tables.items()}
+    return any(is_of_table(key, printed.get(key["tested_on"], ()), names) for key in keys)

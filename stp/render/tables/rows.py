@@ -1,0 +1,492 @@
+"""Turn collected rows into the rows of a table: one per dataset and model, seeds together."""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stp.options.score import CELL_KEYS
+from stp.page.shares import PAPERS_FILES
+from stp.plan.manifest import (
+    Cell,
+    Manifest,
+    Part,
+    cell_key,
+    columns_of,
+    describe,
+    parts_of,
+    variable_of,
+)
+from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.render.tables import people
+
+Key = tuple[Any, ...]
+Place = tuple[Key, str, Part, str]
+"""Cell key, convention, variable or threshold (None: all together) and statistic."""
+Overall = dict[Place, dict[str, Any]]
+"""The row over all lead times, by place."""
+
+
+class Published(NamedTuple):
+    """A value printed in a paper; a ``note`` says that it is doubtful.
+
+    ``sd`` is the printed standard deviation over test samples, ``sd_note`` a doubt about it.
+    """
+
+    value: float
+    raw: str
+    note: str
+    sd: float | None = None
+    sd_note: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column of one row.
+
+    Attributes:
+        convention: exact definition of the value.
+        part: the variable or threshold it is restricted to; None: all together.
+        n: samples behind the value; the smallest number over seeds.
+        value: mean over seeds; None has a ``reason``.
+        low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
+        clusters: number of independent clusters behind the interval.
+        seed_sd: sample standard deviation over seeds; None for fewer than two.
+        published: the paper's value, or None.
+        difference: value - published.value; only where the comparison is fair.
+        reason: why a value or its interval is absent; empty if neither is.
+        sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
+    """
+
+    convention: str
+    part: Part
+    n: int | None
+    value: float | None
+    low: float | None
+    high: float | None
+    clusters: int | None
+    seed_sd: float | None
+    published: Published | None
+    difference: float | None
+    reason: str
+    sd: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        comparable: values stand beside published ones, see the results store's `cells`.
+        seeds: number of seeds; None for a deterministic model.
+        samples: samples behind the values; the smallest number if columns differ.
+        cells: those with scores, one for each seed.
+        key: of the cells; their seeds are in ``cells``.
+        counted: of people: scenarios, people and episodes; None if nothing was scored.
+        is_printed: a method of the paper that nothing is computed of: only printed values.
+    """
+
+    source: str
+    scale: str
+    protocol: str
+    comparable: bool
+    leaky: bool
+    dataset: str
+    model: str
+    seeds: int | None
+    samples: int | None
+    entries: dict[str, Entry]
+    notes: list[str]
+    cells: tuple[Cell, ...]
+    key: dict[str, Any]
+    counted: people.Counted | None = None
+    is_printed: bool = False
+
+
+def overall(scores: pa.Table, lead: int | None = None) -> Overall:
+    """Pick the rows that stand for all lead times, or for one, by place.
+
+    For a variable, that is its row without level and threshold; for a threshold, its row without
+    level and variable. For all together it is the row with none of them; where there is none, the
+    only row there is. Several rows, such as one for each variable, have no overall value.
+    """
+    chosen: Overall = {}
+    alone: dict[Place, list[dict[str, Any]]] = {}
+    here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
+    for row in scores.filter(here).to_pylist():
+        key = tuple(row[name] for name in CELL_KEYS)
+        if row["level"] is None and (row["threshold"] is None or row["variable"] is None):
+            part = row["variable"] if row["threshold"] is None else row["threshold"]
+            chosen[(key, row["convention"], part, row["statistic"])] = row
+        alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
+    for place, rows in alone.items():
+        if len(rows) == 1:
+            chosen.setdefault(place, rows[0])
+    return chosen
+
+
+def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
+    """Say which cells of a table lack rows of an artefact, or an overall value of a column.
+
+    Args:
+        rows: all collected rows.
+        scores: those that stand for all lead times, see `overall`.
+    """
+    fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
+    found = []
+    for cell in manifest["cells"]:
+        columns = parts_of(manifest, table, cell)
+        folders = [cell[kind] for kind in ("scores", "perceptual") if columns and cell.get(kind)]
+        if any(Path(folder).name not in fingerprints for folder in folders):
+            found.append(f"{describe(cell)}: no rows")
+            continue
+        lacking = [
+            f"{column} ({convention})"
+            for column, (convention, part) in columns.items()
+            if (cell_key(cell), convention, part, "mean") not in scores
+        ]
+        if lacking:
+            found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
+    return found
+
+
+def make_rows(
+    manifest: Manifest,
+    table: str,
+    scores: Overall,
+    published: list[dict[str, str]],
+    absent: dict[Key, str],
+) -> list[Row]:
+    """Make the rows of ``table`` in the order of the manifest's cells.
+
+    Args:
+        absent: cells without scores: key -> why. They leave their values empty.
+    """
+    groups: dict[Key, list[Cell]] = {}
+    for cell in manifest["cells"]:
+        if columns_of(manifest, table, cell):
+            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+    labels = _labels(manifest, [cells[0] for cells in groups.values()])
+    rows = [
+        _row(manifest, table, cells, label, scores, published, absent)
+        for cells, label in zip(groups.values(), labels, strict=True)
+    ]
+    if manifest.get("absent"):
+        of_test: dict[str, list[Cell]] = {}
+        for cells, (dataset, _) in zip(groups.values(), labels, strict=True):
+            of_test.setdefault(dataset, []).append(cells[0])
+        rows += [
+            _printed_row(manifest, table, cells[0], (dataset, method), reason, published)
+            for dataset, cells in of_test.items()
+            for method, reason in people.absent_methods(manifest, cells, published)
+        ]
+    return rows
+
+
+def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
+    """Name dataset and model of each row; add whatever else rows of one name differ in."""
+    names = manifest["names"]
+
+    def dataset(cell: Cell) -> str:
+        key = cell["key"]
+        tested, trained = key["tested_on"], key["trained_on"]
+        shown: str = names["datasets"].get(tested, tested)
+        if trained not in (None, tested) and "calibrated" not in cell:
+            shown = f"{names['datasets'].get(trained, trained)} -> {shown}"
+        return ", ".join([shown, *_case(manifest, cell)])
+
+    def predictor(cell: Cell) -> str:
+        name = cell["key"]["model"]
+        shown = names["models"].get(name, name)
+        return f"{shown}, {cell['calibrated']}" if cell.get("calibrated") else str(shown)
+
+    plain = [(dataset(cell), predictor(cell)) for cell in cells]
+    labels = []
+    for cell, (data, model) in zip(cells, plain, strict=True):
+        twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
+        differing = [
+            f"{name} {cell['key'][name] or 'none'}"
+            for name in CELL_KEYS[:-1]
+            if len({twin["key"][name] for twin in twins}) > 1
+        ]
+        labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
+    return labels
+
+
+def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
+    """Tell what was tested, where it is not the test split as trained."""
+    key = cell["key"]
+    if people.is_of_people(cell):
+        yield from people.case(manifest, cell)
+        return
+    if key["subset"] not in ("test", ROBUSTNESS):
+        yield key["subset"].replace("_", " ")
+    interval = setting_of(key["setting"]).get("interval")
+    if interval is not None:
+        yield f"interval {interval}"
+
+
+def _row(
+    manifest: Manifest,
+    table: str,
+    cells: list[Cell],
+    label: tuple[str, str],
+    scores: Overall,
+    published: list[dict[str, str]],
+    absent: dict[Key, str],
+) -> Row:
+    """Make one row of cells that differ in their seed only."""
+    first = cells[0]
+    comparable = all(cell["comparable"] for cell in cells)
+    leaky = any(cell["leaky"] for cell in cells)
+    present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
+    parts = parts_of(manifest, table, first)
+    entries = {
+        column: _entry(
+            present,
+            convention,
+            part,
+            scores,
+            _published(manifest, first, column, published),
+            comparable,
+        )
+        for column, (convention, part) in parts.items()
+    }
+    seeded = any(cell["key"]["seed"] is not None for cell in cells)
+    return Row(
+        source=first["source"],
+        scale=manifest["scale"],
+        protocol=first["protocol"],
+        comparable=comparable,
+        leaky=leaky,
+        dataset=label[0],
+        model=label[1],
+        seeds=len(present) if seeded else None,
+        samples=min((e.n for e in entries.values() if e.n is not None), default=None),
+        entries=entries,
+        notes=[
+            *_markers(first, comparable, leaky),
+            *_absences(cells, absent),
+            *_reasons(entries, bool(present)),
+        ],
+        cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
+        key={name: first["key"][name] for name in CELL_KEYS[:-1]},
+        counted=people.counted(first) if people.is_of_people(first) and present else None,
+    )
+
+
+def _printed_row(
+    manifest: Manifest,
+    table: str,
+    cell: Cell,
+    label: tuple[str, str],
+    reason: str,
+    published: list[dict[str, str]],
+) -> Row:
+    """Make the row of a method that only the paper has values of, tested as ``cell`` is."""
+    dataset, method = label
+    entries = {}
+    for column, (convention, part) in parts_of(manifest, table, cell).items():
+        wanted = _wanted(manifest, cell, column)
+        del wanted["train_dataset"]
+        printed = _find(wanted | {"method": method}, published)
+        if printed is not None:
+            blank = (None,) * 5
+            entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
+    return Row(
+        source=cell["source"],
+        scale=manifest["scale"],
+        protocol=cell["protocol"],
+        comparable=False,
+        leaky=False,
+        dataset=dataset,
+        model=method,
+        seeds=None,
+        samples=None,
+        entries=entries,
+        notes=[f"no value: {reason}", *_reasons(entries, False)],
+        cells=(),
+        key={**{name: cell["key"][name] for name in CELL_KEYS[:-1]}, "model": method},
+        is_printed=True,
+    )
+
+
+def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
+    """Say what a reader must know before comparing the row with anything."""
+    if cell.get("external"):
+        training = cell.get("training") or "unknown"
+        yield (
+            f"EXTERNAL: predictions made elsewhere ({cell['reference']}), training as stated there:"
+            f" {training}"
+        )
+    if cell["source"] == "own":
+        yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
+    elif comparable and not cell["official_paper_protocol"]:
+        yield f"{cell['source']} bytes: {PAPERS_FILES}"
+    elif not comparable:
+        doubt = cell["source"] == "official" and not cell.get("verified", True)
+        bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"
+        yield f"NOT COMPARABLE: {bytes_}, {cell['protocol']} protocol"
+    if leaky:
+        yield "LEAKY SPLIT: test samples overlap with training data"
+    if cell.get("subset_note"):
+        yield cell["subset_note"]
+    if cell.get("samples", 1) > 1:
+        yield _SAMPLED[cell["statistic"]].format(cell["samples"])
+
+
+_SAMPLED = {
+    "mean_of_members": "{} samples of each clip, the mean of their scores",
+    "ensemble_mean": "{} samples of each clip, the score of their mean",
+    "best_of_members": "{} samples of each clip, best of",
+}
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
+
+
+def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
+    """Say which seeds are missing, and why."""
+    for cell in cells:
+        if cell_key(cell) in absent:
+            seed = cell["key"]["seed"]
+            yield ("" if seed is None else f"seed {seed}: ") + absent[cell_key(cell)]
+
+
+def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
+    """Say why values are absent, unless nothing was scored at all, and which are doubtful."""
+    if scored:
+        yield from _grouped(
+            (column, entry.reason) for column, entry in entries.items() if entry.value is None
+        )
+    for text in _grouped(
+        (column, entry.published.note)
+        for column, entry in entries.items()
+        if entry.published and entry.published.note
+    ):
+        yield f"published {text}"
+    for text in _grouped(
+        (column, entry.published.sd_note)
+        for column, entry in entries.items()
+        if entry.published and entry.published.sd_note
+    ):
+        yield f"published standard deviation of {text}"
+
+
+def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Write "A, B: reason" once for columns that share a reason."""
+    columns: dict[str, list[str]] = {}
+    for column, reason in reasons:
+        columns.setdefault(reason, []).append(column)
+    return [f"{', '.join(names)}: {reason}" for reason, names in columns.items()]
+
+
+def _entry(
+    keys: list[Key],
+    convention: str,
+    part: Part,
+    scores: Overall,
+    published: Published | None,
+    comparable: bool,
+) -> Entry:
+    """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
+
+    def rows(statistic: str) -> list[dict[str, Any]]:
+        return [scores.get((key, convention, part, statistic), _NOT_SCORED) for key in keys]
+
+    means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
+    value, low, high = _mean(means), _mean(lows), _mean(highs)
+    lacking = means if value is None else lows if low is None else []
+    reasons = [row["reason"] for row in lacking if row["value"] is None]
+    spread = [row["value"] for row in rows("sd")]
+    fair = comparable and published is not None and not published.note
+    return Entry(
+        convention=convention,
+        part=part,
+        n=min((row["n"] for row in means if row["n"] is not None), default=None),
+        value=value,
+        low=low,
+        high=high,
+        clusters=min((row["n"] for row in lows if row["n"] is not None), default=None),
+        seed_sd=statistics.stdev(row["value"] for row in means)
+        if value is not None and len(means) > 1
+        else None,
+        published=published,
+        difference=value - published.value if fair and published and value is not None else None,
+        reason=reasons[0] if reasons else "" if keys else "missing",
+        sd=statistics.fmean(spread) if spread and None not in spread else None,
+    )
+
+
+_NOT_SCORED = {"value": None, "n": None, "reason": "not scored"}
+
+
+def _mean(rows: list[dict[str, Any]]) -> float | None:
+    """Return the mean over seeds; None if there are none, or one has no value."""
+    values = [row["value"] for row in rows]
+    return statistics.fmean(values) if values and None not in values else None
+
+
+def _published(
+    manifest: Manifest, cell: Cell, column: str, published: list[dict[str, str]]
+) -> Published | None:
+    """Find the paper's value for a column, by the printed names of model and datasets.
+
+    A column that names a variable (``t2m WRMSE``) finds the value of that setting and metric.
+    Where the paper splits a table by a setting that the column does not name, several values
+    match: none is shown rather than the wrong one.
+    """
+    return _find(_wanted(manifest, cell, column), published)
+
+
+def _wanted(manifest: Manifest, cell: Cell, column: str) -> dict[str, str | None]:
+    """What a published value says that a column of a cell is compared with."""
+    variable = variable_of(column)
+    models = manifest["published_names"]["models"]
+    datasets = manifest["published_names"]["datasets"]
+    key = cell["key"]
+    wanted: dict[str, str | None] = {
+        "dimension": manifest["dimension"],
+        "method": models.get(key["model"]),
+        "train_dataset": datasets.get(key["trained_on"] or key["tested_on"]),
+        "metric": column.removeprefix(f"{variable} "),
+    }
+    settings = [*_published_setting(key), *([variable] if variable else [])]
+    if people.is_of_people(cell):
+        wanted["setting"] = people.published_setting(manifest, cell)
+    elif settings:
+        wanted["setting"] = ";".join(settings)
+    # The paper may name a subset as a dataset; that of people is a protocol.
+    if key["subset"] in ("test", ROBUSTNESS) or people.is_of_people(cell):
+        wanted["test_dataset"] = datasets.get(key["tested_on"])
+    return wanted
+
+
+def _find(wanted: dict[str, str | None], published: list[dict[str, str]]) -> Published | None:
+    """Find the only published value with these properties, and its standard deviation."""
+
+    def only(**more: str) -> dict[str, str] | None:
+        these = wanted | more
+        rows = [row for row in published if all(row[name] == these[name] for name in these)]
+        return rows[0] if len(rows) == 1 else None
+
+    found = only()
+    if found is None:
+        return None
+    sd = only(metric=f"{wanted['metric']} sd")
+    printed = Published(float(found["value"]), found["raw"], found["note"])
+    if sd is None:
+        return printed
+    both = f"{printed.raw} ± {sd['raw']}"
+    return printed._replace(raw=both, sd=float(sd["value"]), sd_note=sd["note"])
+
+
+def _published_setting(key: dict[str, Any]) -> Iterable[str]:
+    """What the published rows call the frame interval or the subset of a cell."""
+    interval = setting_of(key["setting"]).get("interval")
+    if interval is not None:
+        yield f"x{interval}"
+    elif key["subset"] != "test":
+        yield key["subset"]

@@ -1,0 +1,149 @@
+"""How long predictors of people take, by the number of people: a table of view ``runtime``.
+
+Rows are medians over the cells of a model: how it was calibrated does not matter to its time.
+"""
+
+import csv
+import io
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from stp.collect.opened import opened
+from stp.page.digits import digits, number
+from stp.page.files import write_all
+from stp.page.formats import html, latex, markdown
+from stp.page.grid import Grid, Item, Section
+
+COLUMNS = (
+    "tested_on",
+    "subset",
+    "model",
+    "people",
+    "milliseconds",
+    "low",
+    "high",
+    "least",
+    "cells",
+    "scenarios",
+    "measurements",
+    "samples",
+    "horizon",
+    "host",
+    "processor",
+    "device",
+    "threads",
+    "source",
+    "protocol",
+)
+"""Columns of the CSV: a line for each test, model, number of people and machine."""
+
+SQL = """
+SELECT
+    r.tested_on, r.subset, r.model, r.people, r.samples, r.host, r.processor, r.device, r.threads,
+    CAST(regexp_extract(r.setting, 'horizon-([0-9]+)', 1) AS BIGINT) AS horizon,
+    r.source, r.protocol,
+    coalesce(d.title, r.tested_on) AS dataset, coalesce(m.title, r.model) AS title,
+    median(r.milliseconds) AS milliseconds, median(r.low) AS low, median(r.high) AS high,
+    min(r.least) AS least, count(*) AS cells, sum(r.scenarios) AS scenarios,
+    sum(r.measurements) AS measurements
+FROM runtime r
+LEFT JOIN datasets d ON d.dataset = r.tested_on
+LEFT JOIN models m ON m.model = r.model
+GROUP BY ALL
+ORDER BY dataset, r.subset, horizon, r.host, r.processor, r.threads, title, r.samples, r.people,
+    r.source, r.protocol, r.device
+"""
+
+Rows = list[dict[str, Any]]
+
+
+def render_runtime(database: Path, out: Path) -> None:
+    """Write ``<name>.csv``, and the same as ``.md``, ``.html`` and ``.tex``.
+
+    Raises:
+        StpError: there is no store, or it is an older one; nothing is written.
+    """
+    rows = read(database)
+    whole = grid(rows, out.stem)
+    write_all(
+        {
+            out: _csv(rows),
+            out.with_suffix(".md"): markdown.text(whole),
+            out.with_suffix(".tex"): latex.text(whole),
+            out.with_suffix(".html"): html.text(whole),
+        }
+    )
+
+
+def read(database: Path) -> Rows:
+    """Read all measurements, those of one model and number of people together.
+
+    Raises:
+        StpError: there is no store, or it is an older one.
+    """
+    with opened(database, "a results store with the table runtime") as connection:
+        return connection.sql(SQL).to_arrow_table().to_pylist()
+
+
+def grid(rows: Rows, name: str) -> Grid:
+    """The table for people: a section for each test, horizon and machine."""
+    whose = sorted({f"{row['source']} bytes, {row['protocol']} protocol" for row in rows})
+    return Grid(
+        name=name,
+        title="Runtime of predictors of people",
+        intro=[
+            "Milliseconds that one scenario takes, all its people and lead times together, by the "
+            "number of people: as Figure 8 of Atlas, which prints no numbers. Each job of "
+            "predictions measures it after a first time that does not count, one scenario at a "
+            "time; what is read, written and scored is not in it.",
+            f"Made of {'; '.join(whose) or 'no predictions of people'}. Durations differ from run "
+            "to run and from machine to machine; those of different machines stand apart.",
+        ],
+        sections=[
+            _section(where, list(alike))
+            for where, alike in groupby(rows, lambda row: tuple(row[key] for key in _PLACE))
+        ],
+        legend=[
+            "ms: median; in parentheses the quartiles. Both over the measurements of a cell, then "
+            "the median over cells: where a predictor was calibrated does not matter. Jobs run "
+            "beside each other; least, the shortest of all, is nearest to a quiet machine.",
+        ],
+        made_from="Made from table runtime of results.duckdb.",
+    )
+
+
+_PLACE = ("dataset", "subset", "horizon", "host", "processor", "threads")
+
+
+def _section(where: tuple[Any, ...], rows: Rows) -> Section:
+    dataset, subset, horizon, host, processor, threads = where
+    machine = f"{host}: {processor or 'unknown processor'}, {threads} thread"
+    return Section(
+        title=f"{dataset}, {subset}, {horizon} steps ({machine}{'s' if threads > 1 else ''})",
+        columns=["predictor", "people", "ms", "least", "measured"],
+        rows=[
+            [
+                row["title"] + (f", {row['samples']} samples" if row["samples"] > 1 else ""),
+                Item(str(row["people"])),
+                Item(
+                    digits(row["milliseconds"]),
+                    aside=f"{digits(row['low'])} to {digits(row['high'])}",
+                ),
+                Item(digits(row["least"])),
+                f"{row['measurements']} times",
+            ]
+            for row in rows
+        ],
+        numeric=[False, True, True, True, False],
+    )
+
+
+def _csv(rows: Rows) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        times = {name: number(row[name]) for name in ("milliseconds", "low", "high", "least")}
+        writer.writerow(row | times)
+    return text.getvalue()

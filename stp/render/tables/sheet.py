@@ -1,0 +1,355 @@
+"""The rows of a table as a grid for people: one section per dataset, with its columns only."""
+
+from collections.abc import Iterable, Sequence
+
+from stp.collect.direction import LEVEL
+from stp.page.digits import digits
+from stp.page.grid import Grid, Item, Section
+from stp.page.shares import shares
+from stp.plan.manifest import Manifest
+from stp.render.direction import Direction, heading
+from stp.render.tables.leads import Leads, chosen_leads
+from stp.render.tables.people import sections as people_sections
+from stp.render.tables.rows import Entry, Row
+from stp.render.tables.standing import Standing, Standings, is_set_distance
+from stp.render.tables.tidy import comparable
+from stp.score.bootstrap import FEWEST_CLUSTERS
+
+ALIKE = "†"
+"""The sign of values that are not significantly worse than the best."""
+
+
+def grid(
+    manifest: Manifest,
+    table: str,
+    rows: list[Row],
+    found: Standings,
+    *,
+    partial: bool,
+    leads: Leads | None = None,
+) -> Grid:
+    """Make the grid of a table.
+
+    Args:
+        rows: of the table.
+        found: their standings.
+        partial: whether cells are missing.
+        leads: values at each lead time, which get sections of their own.
+    """
+    sections = []
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        numbers = [i for i, row in enumerate(rows) if row.dataset == dataset]
+        here = [rows[i] for i in numbers]
+        sections.append(_section(manifest, dataset, here, [found[i] for i in numbers]))
+    if leads:
+        for dataset in dict.fromkeys(row.dataset for row in rows):
+            sections += _lead_sections(manifest, dataset, leads)
+    return Grid(
+        name=table,
+        title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest['scale']}",
+        intro=[_PEOPLE if any(row.counted for row in rows) else _FRAMES],
+        sections=[*sections, *people_sections(manifest)],
+        warnings=list(_warnings(rows, partial)),
+        legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
+        made_from=f"Made from the scores of {len(manifest['cells'])} cells of the manifest "
+        f"`{table}.json`, scale {manifest['scale']}, code {manifest.get('code', 'unknown')}, and "
+        "from published values.",
+    )
+
+
+_FRAMES = (
+    "Means over test samples and lead times, then over seeds; in parentheses the value that the "
+    "paper prints. A difference (ours - published) is given only for official bytes under the "
+    "paper's protocol."
+)
+_PEOPLE = (
+    "Mean ± standard deviation over scenarios (ddof 0), as the paper prints it; in parentheses "
+    "what it prints. Scenarios of an episode overlap, so the standard deviation says how "
+    "scenarios differ, not how sure a mean is: that is the 95 % interval, a bootstrap over "
+    "episodes. A difference (ours - published) is given only for the paper's protocol on official "
+    "bytes, or on the very files behind its numbers; the paper truncates or rounds its last digit, "
+    "so a smaller difference is none."
+)
+
+
+def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
+    if partial:
+        yield "PARTIAL: some cells are missing; see the notes."
+    computed = [row for row in rows if not row.is_printed]
+    marked = [row for row in computed if not row.comparable and row.source != "own"]
+    if marked:
+        whose = shares((f"{row.source} bytes, {row.protocol} protocol" for row in marked), "rows")
+        yield (
+            f"WARNING: {len(marked)} of {len(computed)} rows are NOT COMPARABLE with the published "
+            f"values: {whose}."
+        )
+
+
+def _section(
+    manifest: Manifest, title: str, rows: list[Row], found: Sequence[dict[str, Standing]]
+) -> Section:
+    columns = list(dict.fromkeys(column for row in rows for column in row.entries))
+    about = {
+        "source": [row.source for row in rows],
+        "scale": [row.scale for row in rows],
+        "protocol": [row.protocol for row in rows],
+        "comparable": [comparable(row) for row in rows],
+        "seeds": [_count(row.seeds) for row in rows],
+        "n": [_count(row.samples) for row in rows],
+    }
+    # What all rows have in common is said once; seeds are asked for in every row.
+    computed = [i for i, row in enumerate(rows) if not row.is_printed]
+    of_all = {
+        name: list(dict.fromkeys(texts[i] for i in computed)) for name, texts in about.items()
+    }
+    shared = {k: v[0] for k, v in of_all.items() if len(v) == 1 and k != "seeds"}
+    varying = {name: texts for name, texts in about.items() if name not in shared}
+    notes = _numbered([row.notes for row in rows])
+    printed = _with_clips(manifest, rows, columns)
+    intervals = [c for c in columns if any(r.counted and _interval(r.entries.get(c)) for r in rows)]
+    lines: list[list[str | Item]] = []
+    for i, (row, standing_of) in enumerate(zip(rows, found, strict=True)):
+        lines.append(
+            [
+                Item(row.model, mark=",".join(notes.marks[i])),
+                *(texts[i] for texts in varying.values()),
+                *(
+                    _item(row.entries.get(c), standing_of.get(c), clips=c in printed)
+                    for c in columns
+                ),
+                *(_interval(row.entries.get(c)) for c in intervals),
+            ]
+        )
+    headings = [*(_heading(manifest, rows, c) for c in columns), *(f"{c} 95 %" for c in intervals)]
+    said = f"All rows: {', '.join(f'{name} {text}' for name, text in shared.items())}."
+    return Section(
+        title=title,
+        columns=["model", *varying, *headings],
+        rows=lines,
+        numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(headings)],
+        intro=[*_counted(rows), *([said] if shared else [])],
+        notes=[*notes.lines, *_without_interval(rows), *_untested(found)],
+    )
+
+
+def _counted(rows: list[Row]) -> Iterable[str]:
+    """Say what means over people rest on."""
+    for scenarios, people, episodes in dict.fromkeys(row.counted for row in rows if row.counted):
+        few = f", and an interval needs {FEWEST_CLUSTERS} of them"
+        yield (
+            f"{_many(scenarios, 'overlapping scenario')} of {_many(episodes, 'episode')}, "
+            f"{people} people in them. Only episodes are independent of each other"
+            f"{few if episodes < FEWEST_CLUSTERS else ''}."
+        )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _interval(entry: Entry | None) -> str:
+    if entry is None or entry.low is None or entry.high is None:
+        return ""
+    return f"{digits(entry.low)} to {digits(entry.high)}"
+
+
+def _without_interval(rows: list[Row]) -> Iterable[str]:
+    """Say which values of people have no interval, and why."""
+    reasons: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for column, entry in row.entries.items():
+            if row.counted and entry.value is not None and entry.low is None:
+                reasons.setdefault(entry.reason, {})[column] = None
+    for reason, columns in reasons.items():
+        yield f"No 95 % interval: {', '.join(columns)}: {reason}"
+
+
+class _Notes:
+    """Notes of rows, each written once, under a number."""
+
+    def __init__(self, lines: list[str], marks: list[list[str]]) -> None:
+        self.lines, self.marks = lines, marks
+
+
+def _numbered(notes: list[list[str]]) -> _Notes:
+    """Number the notes of several rows; what is said of all rows needs no number."""
+    texts = list(dict.fromkeys(note for of_row in notes for note in of_row))
+    of_all = [text for text in texts if all(text in of_row for of_row in notes)]
+    numbers = {
+        text: str(i) for i, text in enumerate((t for t in texts if t not in of_all), start=1)
+    }
+    return _Notes(
+        [
+            *(f"All rows: {text}" for text in of_all),
+            *(f"[{number}] {text}" for text, number in numbers.items()),
+        ],
+        [sorted((numbers[t] for t in of_row if t in numbers), key=int) for of_row in notes],
+    )
+
+
+def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
+    """Columns whose values depend on the number of clips, where that is not the same throughout.
+
+    The published number is that of the paper's Table 1, for the whole test split.
+    """
+    found = set()
+    for column in columns:
+        entries = [row.entries[column] for row in rows if column in row.entries]
+        numbers = {e.n for e in entries if is_set_distance(e) and e.value is not None}
+        if any(e.published for e in entries):
+            key = rows[0].key
+            theirs = manifest.get("published_clips", {}).get(key["tested_on"])
+            numbers |= {theirs} if key["subset"] == "test" and numbers and theirs else set()
+        if len(numbers) > 1:
+            found.add(column)
+    return found
+
+
+def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Item:
+    """A value, its sign, and in parentheses what the paper prints and the number of clips."""
+    if entry is None:
+        return Item("")
+    asides = []
+    if entry.published is not None:
+        asides.append(entry.published.raw)
+        if entry.difference is not None:
+            sign = "+" if entry.difference >= 0 else "-"
+            # Beside a spread, in the digits of the value.
+            size = abs(entry.difference)
+            asides.append(f"{sign}{digits(size) if entry.sd is None else f'{size:.4f}'}")
+    if entry.value is None:
+        return Item("–", aside="; ".join(asides))
+    if clips:
+        asides.append(f"N = {_count(entry.n)}")
+    standing = standing or Standing()
+    alike = standing.corrected is not None and standing.corrected >= LEVEL
+    text = digits(entry.value) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
+    return Item(text, standing.place, ALIKE if alike else "", "; ".join(asides))
+
+
+def _untested(found: Sequence[dict[str, Standing]]) -> Iterable[str]:
+    """Say which columns have values without a test, and why."""
+    reasons: dict[str, list[str]] = {}
+    for standing_of in found:
+        for column, standing in standing_of.items():
+            names = reasons.setdefault(standing.reason, []) if standing.reason else [column]
+            names += [column] if column not in names else []
+    for reason, columns in reasons.items():
+        yield f"Not tested against the best: {', '.join(columns)}: {reason}"
+
+
+def _heading(manifest: Manifest, rows: Sequence[Row], column: str) -> str:
+    """A column with its direction; without, where rows of one dataset differ in it."""
+    conventions = {row.entries[column].convention for row in rows if column in row.entries}
+    directions = {Direction.of(manifest, convention) for convention in conventions}
+    return heading(column, directions.pop()) if len(directions) == 1 else column
+
+
+def _lead_sections(manifest: Manifest, dataset: str, leads: Leads) -> Iterable[Section]:
+    """A section for each column of a dataset that has values per lead time."""
+    of_lead = {
+        lead: [i for i, row in enumerate(rows) if row.dataset == dataset]
+        for lead, rows in leads.rows.items()
+    }
+    every = {
+        column: None
+        for lead, numbers in of_lead.items()
+        for i in numbers
+        for column in leads.rows[lead][i].entries
+    }
+    for column in every:
+        available = [
+            lead
+            for lead, numbers in of_lead.items()
+            if any(_has_value(leads.rows[lead][i], column) for i in numbers)
+        ]
+        chosen = chosen_leads(available)
+        if chosen:
+            yield _lead_section(manifest, dataset, column, leads, of_lead, chosen)
+
+
+def _has_value(row: Row, column: str) -> bool:
+    return column in row.entries and row.entries[column].value is not None
+
+
+def _lead_section(
+    manifest: Manifest,
+    dataset: str,
+    column: str,
+    leads: Leads,
+    of_lead: dict[int, list[int]],
+    chosen: list[int],
+) -> Section:
+    numbers = of_lead[chosen[0]]
+    rows = [leads.rows[chosen[0]][i] for i in numbers]
+    step = leads.steps[dataset]
+    lines: list[list[str | Item]] = []
+    for i, row in zip(numbers, rows, strict=True):
+        line: list[str | Item] = [row.model]
+        for lead in chosen:
+            entry = leads.rows[lead][i].entries.get(column)
+            line.append(_item(entry, leads.standings[lead][i].get(column), clips=False))
+        lines.append(line)
+    whose = {f"source {row.source}, scale {row.scale}, protocol {row.protocol}" for row in rows}
+    return Section(
+        title=f"{dataset}: {_heading(manifest, rows, column)} by lead time",
+        columns=["model", *(_lead(lead, step) for lead in chosen)],
+        rows=lines,
+        numeric=[False, *[True] * len(chosen)],
+        intro=[f"Lead times are counted in frames; {'; '.join(sorted(whose))}."],
+    )
+
+
+def _lead(lead: int, step: float | None) -> str:
+    """A lead time, in steps and, where it is known, in time."""
+    if step is None:
+        return f"lead {lead}"
+    from stp.render.figures.time_step import SECONDS, unit_of
+
+    unit = unit_of(lead * step)
+    return f"lead {lead} ({lead * step / SECONDS[unit]:.3g} {unit})"
+
+
+def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
+    """Explain each column by the convention behind it; datasets may differ in it."""
+    known = manifest.get("conventions", {})
+    meanings: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for column, entry in row.entries.items():
+            datasets = meanings.setdefault((column, entry.convention), [])
+            if row.dataset not in datasets:
+                datasets.append(row.dataset)
+    for (column, convention), datasets in meanings.items():
+        shared = sum(name == column for name, _ in meanings) == 1
+        about = known.get(convention, {})
+        parts = [about.get("title"), about.get("description")]
+        text = ": ".join(part for part in parts if part)
+        unit = about.get("unit")
+        yield (
+            heading(column, Direction.of(manifest, convention))
+            + ("" if shared else f" ({', '.join(datasets)})")
+            + f": `{convention}`"
+            + (f", {text}" if text else "")
+            + (f" [{unit}]" if unit and unit != "1" else "")
+        )
+
+
+def _signs(table: str, with_leads: bool) -> Iterable[str]:
+    yield (
+        "Bold: the best of the rows that may be compared with each other (same bytes, protocol and "
+        "kind of split); the second best is in italics or underlined. Equal as printed counts as "
+        "equal."
+    )
+    yield (
+        f"{ALIKE}: not significantly worse than the best: paired bootstrap over clusters of test "
+        f"clips, two-sided, corrected for all comparisons of a dataset and column (Holm), level "
+        f"{100 * LEVEL:.0f} %. It knows how test clips vary, not how other seeds would."
+    )
+    yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
+    yield "Seeds: – for a deterministic model. n: test clips; N: clips behind a distance of sets."
+    files = f"`{table}_tidy.csv`" + (f" and `{table}_leads.csv`" if with_leads else "")
+    yield f"Intervals, p values and all else that is known of a value: {files}."
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)

@@ -1,0 +1,224 @@
+"""Read the runs of a reliability study: one model, trained once with each of several seeds.
+
+Beside our runs stand those that the PredBench paper prints (Tables 17 and 18, appendix C.3), where
+it has the model and the dataset.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from stp.collect.database import read_published
+from stp.collect.scores import read_collected
+from stp.core.errors import StpError
+from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, parts_of, shown_of
+from stp.plan.setting import split_threshold
+from stp.render.tables.groups import demand_runs
+from stp.render.tables.repeated import describe_runs
+from stp.render.tables.rows import Key, Overall, Row, gaps, make_rows, overall
+
+TABLE = "reliability"
+BESIDES = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
+"""Columns of Table 18 that the paper's other tables of such datasets do not have."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A column of Table 17 or 18.
+
+    Attributes:
+        runs: values as printed.
+        std, pvalue: as printed, below them.
+        note: why the column is doubtful; empty if it is not.
+        found: statistics of the printed, rounded runs, computed here.
+    """
+
+    runs: tuple[str, ...]
+    std: str
+    pvalue: str
+    note: str
+    found: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """The runs of one metric.
+
+    Attributes:
+        convention: exact definition of the metric.
+        runs: overall value of each seed; None has a reason.
+        found: their statistics; empty unless every run has a value.
+        reason: why a value is absent; empty if none is.
+    """
+
+    name: str
+    convention: str
+    runs: tuple[float | None, ...]
+    found: Mapping[str, float | None]
+    reason: str
+    printed: Printed | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """All runs of one model on one dataset.
+
+    Attributes:
+        row: what the runs have in common, and the mean over them.
+        seeds: in the order of the runs.
+    """
+
+    row: Row
+    seeds: tuple[int, ...]
+    columns: tuple[Column, ...]
+
+
+def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]]:
+    """Read the runs of every model that was trained with seeds, in the order of the manifest.
+
+    Args:
+        manifest: the cells.
+        collected: Parquet file of their scores, from the same manifest (schema ``COLLECTED``).
+
+    Raises:
+        StpError: a file is missing or damaged, there are fewer than four seeds, or a cell has no
+            rows or lacks a column.
+    """
+    plan = load_manifest(manifest)
+    groups: dict[Key, list[Cell]] = {}
+    for cell in plan["cells"]:
+        if cell["key"]["seed"] is not None:
+            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+    demand_runs([(_name(group[0]), len(group)) for group in groups.values()], str(manifest))
+    for group in groups.values():
+        group.sort(key=lambda cell: int(cell["key"]["seed"]))
+
+    rows = read_collected(collected)
+    scores = overall(rows)
+    printed = _all_printed(plan, groups)
+    plan = _plan_of_study(plan, groups, scores, printed)
+    _demand_complete(plan, rows, scores, collected)
+    # make_rows groups cells by the same key, in the order of their first appearance.
+    made = make_rows(plan, TABLE, scores, [], {})
+    return plan, [
+        _study(plan, row, group, scores, printed[key])
+        for row, (key, group) in zip(made, groups.items(), strict=True)
+    ]
+
+
+def _name(cell: Cell) -> str:
+    key = cell["key"]
+    return f"{key['model']} on {key['tested_on']}"
+
+
+def _plan_of_study(
+    plan: Manifest,
+    groups: Mapping[Key, list[Cell]],
+    scores: Overall,
+    printed: Mapping[Key, Mapping[str, Printed]],
+) -> Manifest:
+    """The manifest, with the cells that have seeds only and one table: this one.
+
+    Its columns are those of the dataset in the other tables and `BESIDES`, where all runs have
+    them; first those of the paper's study, in its order.
+    """
+    datasets = dict.fromkeys(group[0]["key"]["tested_on"] for group in groups.values())
+    columns: dict[str, dict[str, str]] = {}
+    for dataset in datasets:
+        keys = [key for key, group in groups.items() if group[0]["key"]["tested_on"] == dataset]
+        cells = [cell for key in keys for cell in groups[key]]
+        known: dict[str, str] = {}
+        for table in plan["tables"]:
+            known |= shown_of(plan, table, cells[0])
+        for name, convention in BESIDES.items():
+            places = [(cell_key(cell), convention, None, "mean") for cell in cells]
+            if name not in known and all(place in scores for place in places):
+                known[name] = convention
+        first = [name for key in keys for name in printed[key] if name in known]
+        columns[dataset] = {name: known[name] for name in dict.fromkeys([*first, *known])}
+    about = plan.get("conventions", {})
+    higher = {
+        name: about[convention]["higher_is_better"]
+        for row in columns.values()
+        for name, shown in row.items()
+        if (convention := split_threshold(shown)[0]) in about
+    }
+    return {
+        **plan,
+        "cells": [cell for group in groups.values() for cell in group],
+        "tables": {TABLE: {"columns": columns, "higher_is_better": higher}},
+    }
+
+
+def _demand_complete(plan: Manifest, rows: pa.Table, scores: Overall, path: Path) -> None:
+    """Refuse a study with gaps: every run has an overall row for every column."""
+    lacking = gaps(plan, TABLE, rows, scores)
+    if lacking:
+        raise StpError(
+            f"{path}: runs are missing" + "".join(f"\n  {gap}" for gap in lacking),
+            expected=f"the scores of all {len(plan['cells'])} runs of the manifest",
+            remedy="score the missing runs and collect again: ask for the table",
+        )
+
+
+def _study(
+    plan: Manifest,
+    row: Row,
+    group: Sequence[Cell],
+    scores: Overall,
+    printed: Mapping[str, Printed],
+) -> Study:
+    columns = []
+    for name, entry in row.entries.items():
+        place = parts_of(plan, TABLE, group[0])[name]
+        places = [(cell_key(cell), *place, "mean") for cell in group]
+        values: list[float | None] = [scores[place]["value"] for place in places]
+        runs = [value for value in values if value is not None]
+        columns.append(
+            Column(
+                name=name,
+                convention=entry.convention,
+                runs=tuple(values),
+                found=describe_runs(runs) if len(runs) == len(values) else {},
+                reason=entry.reason if entry.value is None else "",
+                printed=printed.get(name),
+            )
+        )
+    return Study(row, tuple(cell["key"]["seed"] for cell in group), tuple(columns))
+
+
+def _all_printed(plan: Manifest, groups: Mapping[Key, list[Cell]]) -> dict[Key, dict[str, Printed]]:
+    """Find the columns that the paper prints for the runs of each model and dataset."""
+    names = plan["published_names"]
+    found: dict[Key, dict[str, Printed]] = {}
+    published = [
+        row for row in read_published(Path(plan["published"])) if row["dimension"] == TABLE
+    ]
+    for group_key, group in groups.items():
+        key = group[0]["key"]
+        wanted = {
+            "method": names["models"].get(key["model"]),
+            "train_dataset": names["datasets"].get(key["trained_on"] or key["tested_on"]),
+            "test_dataset": names["datasets"].get(key["tested_on"]),
+        }
+        columns: dict[str, dict[str, dict[str, str]]] = {}
+        # The paper repeated no other dimension.
+        for row in published if plan["dimension"] == "short_term" else []:
+            if all(row[name] == value for name, value in wanted.items()):
+                columns.setdefault(row["metric"], {})[row["setting"]] = row
+        found[group_key] = {name: read_column(rows) for name, rows in columns.items()}
+    return found
+
+
+def read_column(rows: Mapping[str, Mapping[str, str]]) -> Printed:
+    """Make a printed column of its published rows, by setting: run1, run2, ..., std, pvalue."""
+    runs = [rows[f"run{number}"] for number in range(1, len(rows) - 1)]
+    return Printed(
+        runs=tuple(row["raw"] for row in runs),
+        std=rows["std"]["raw"],
+        pvalue=rows["pvalue"]["raw"],
+        note="; ".join(dict.fromkeys(row["note"] for row in rows.values() if row["note"])),
+        found=describe_runs([float(row["value"]) for row in runs]),
+    )

@@ -1,0 +1,155 @@
+"""Tidy tables: a line for each value, with all that is known of it; for programs."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stp.options.score import CELL_KEYS
+from stp.page.digits import number
+from stp.render.tables.leads import Leads
+from stp.render.tables.rows import Entry, Row
+from stp.render.tables.standing import Standing, Standings
+
+KEYS = tuple(name for name in CELL_KEYS if name != "seed")
+WHOSE = ("source", "scale", "protocol", "comparable", *KEYS, "dataset_title", "model_title")
+WHAT = ("column", "convention", "variable", "threshold")
+VALUE = (
+    "value",
+    "ci95_low",
+    "ci95_high",
+    "clusters",
+    "n",
+    "seeds",
+    "seed_sd",
+    "samples",
+    "statistic",
+    "rank",
+)
+HEADER = (
+    *WHOSE,
+    *WHAT,
+    *VALUE,
+    "best",
+    "p",
+    "p_corrected",
+    "p_reason",
+    "published",
+    "difference",
+    "reason",
+    "sd",
+    "published_sd",
+    "people",
+)
+"""Columns of ``<dimension>_tidy.csv``; ``p`` is that of the difference to the model in ``best``."""
+
+LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
+"""Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
+
+
+def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Any]]:
+    """Make one line per row of the table and column, with `HEADER`; numbers have all digits."""
+    lines = []
+    for row, standing_of in zip(rows, found, strict=True):
+        for column, entry in row.entries.items():
+            standing = standing_of.get(column, Standing())
+            lines.append(
+                [
+                    *_whose(row),
+                    *_what(column, entry),
+                    *_value(row, entry, standing),
+                    standing.best,
+                    standing.p,
+                    standing.corrected,
+                    standing.reason,
+                    entry.published.value if entry.published else None,
+                    entry.difference,
+                    entry.reason,
+                    entry.sd,
+                    entry.published.sd if entry.published else None,
+                    row.counted.people if row.counted else None,
+                ]
+            )
+    return lines
+
+
+def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
+    """Write one line per row of the table and column."""
+    return _rounded_csv([list[Any](HEADER), *tidy_rows(rows, found)])
+
+
+def leads_csv(leads: Leads) -> str:
+    """Write one line per row of the table, column and lead time."""
+    lines = [list[Any](LEADS_HEADER)]
+    for lead, rows in leads.rows.items():
+        for row, standing_of in zip(rows, leads.standings[lead], strict=True):
+            step = leads.step(row)
+            for column, entry in row.entries.items():
+                standing = standing_of.get(column, Standing())
+                lines.append(
+                    [
+                        *_whose(row),
+                        *_what(column, entry),
+                        lead,
+                        None if step is None else lead * step,
+                        *_value(row, entry, standing),
+                        entry.reason,
+                    ]
+                )
+    return _rounded_csv(lines)
+
+
+def _rounded_csv(lines: Iterable[Sequence[Any]]) -> str:
+    return csv_text(
+        [number(value) if isinstance(value, float) else value for value in line] for line in lines
+    )
+
+
+def csv_text(lines: Iterable[Sequence[Any]]) -> str:
+    """Write lines as CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+def comparable(row: Row) -> str:
+    """Say whether a row may be compared with published values; nothing if it is one itself."""
+    return "" if row.is_printed else "yes" if row.comparable else "NO"
+
+
+def _whose(row: Row) -> list[Any]:
+    return [
+        row.source,
+        row.scale,
+        row.protocol,
+        comparable(row),
+        *(row.key[name] for name in KEYS),
+        row.dataset,
+        row.model,
+    ]
+
+
+def _what(column: str, entry: Entry) -> list[Any]:
+    is_threshold = isinstance(entry.part, float)
+    return [
+        column,
+        entry.convention,
+        None if is_threshold else entry.part,
+        entry.part if is_threshold else None,
+    ]
+
+
+def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
+    first = row.cells[0] if row.cells else {}
+    return [
+        entry.value,
+        entry.low,
+        entry.high,
+        entry.clusters,
+        entry.n,
+        row.seeds,
+        entry.seed_sd,
+        first.get("samples", 1) if row.cells else None,
+        first.get("statistic") or "",
+        standing.rank,
+    ]

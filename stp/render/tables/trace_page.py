@@ -1,0 +1,115 @@
+"""A number that was followed back, as a page for a terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from stp.collect import trace
+from stp.collect.cell import Json, lineage, rows
+from stp.page.grid import Grid, Item, Section
+from stp.render.tables.cell_page import made_of
+
+FEW = 3
+"""Values that are told with their artefacts, at most."""
+
+
+def page(database: Path, number: str, found: Sequence[Json]) -> Grid:
+    """What is printed so, and where a few of these values come from.
+
+    Args:
+        found: see `stp.collect.trace.matches`.
+    """
+    kinds = [match["kind"] for match in found]
+    counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]
+    shown = list(found[: trace.MOST])
+    own = list(dict.fromkeys(tuple(match["scores"] or []) for match in found))
+    sources = [scores for scores in own if scores]
+    notes = []
+    if len(found) > len(shown):
+        notes.append(
+            f"and {len(found) - len(shown)} more: {number} has few digits; --model and --on choose"
+        )
+    sections = [_values(shown, notes)]
+    if len(sources) <= FEW:
+        sections += [_source(database, scores) for scores in sources]
+    else:
+        sections[0].notes.append(
+            "Choose one with --model and --on to see where it comes from, or `stp show` its scores."
+        )
+    return Grid(
+        name="trace",
+        title=f"What is printed as {number}",
+        intro=[f"{', '.join(counted)}."],
+        sections=sections,
+        legend=[f"{kind}: {trace.KINDS[kind]}." for kind in trace.KINDS if kind in kinds],
+    )
+
+
+def _values(found: Sequence[Json], notes: list[str]) -> Section:
+    """The values, with the columns that tell them apart."""
+    lines = [
+        {
+            "what": match["kind"],
+            "dimension": match["dimension"] or "",
+            "model": match["model"] or "",
+            "tested on": _tested(match),
+            "setting": match["setting"] or "",
+            "seed": "" if match["seed"] is None else str(match["seed"]),
+            "of": match["convention"] or match["metric"] or "",
+            "part": _part(match),
+            "lead": "" if match["lead"] is None else str(match["lead"]),
+            "value": f"{match['value']:.10g}",
+            "whose": _whose(match),
+            "scores": ", ".join(match["scores"] or []),
+            "remark": match["remark"] or "",
+        }
+        for match in found
+    ]
+    columns = [name for name in lines[0] if any(line[name] for line in lines)]
+    if len(lines) <= FEW:  # a few values are read from top to bottom
+        first, *others = columns
+        turned: list[list[str | Item]] = [
+            [name, *(line[name] for line in lines)] for name in others
+        ]
+        headings = [first, *(line[first] for line in lines)]
+        return Section("", headings, turned, [False] * len(headings), notes=notes)
+    rows_: list[list[str | Item]] = [[line[name] for name in columns] for line in lines]
+    return Section(
+        "", columns, rows_, [name in ("seed", "lead", "value") for name in columns], notes=notes
+    )
+
+
+def _tested(match: Json) -> str:
+    tested, trained = match["tested_on"] or "", match["trained_on"]
+    shown = tested if trained in (None, tested) else f"{trained} -> {tested}"
+    return (
+        shown if match["subset"] in (None, "test", "robustness") else (f"{shown} {match['subset']}")
+    )
+
+
+def _part(match: Json) -> str:
+    level = "" if match["level"] is None else f" {match['level']:g} hPa"
+    named = [f"{match['variable']}{level}"] if match["variable"] else []
+    at = [] if match["threshold"] is None else [f"at {match['threshold']:g}"]
+    return ", ".join([*named, *at])
+
+
+def _whose(match: Json) -> str:
+    if match["kind"] == "published":
+        return "the paper"
+    comparable = "" if match["comparable"] else ", NOT COMPARABLE"
+    return f"{match['source']}, {match['protocol']} protocol{comparable}"
+
+
+def _source(database: Path, scores: Sequence[str]) -> Section:
+    """Artefacts behind the cells of one value."""
+    marks = ", ".join("?" for _ in scores)
+    cells = rows(
+        database,
+        f"FROM cells WHERE scores_fingerprint IN ({marks}) OR perceptual_fingerprint IN ({marks}) "
+        "ORDER BY rowid",
+        [*scores, *scores],
+    )
+    named = " and ".join(scores)
+    found = made_of(database, lineage(database, cells), f"Scores {named} are made of")
+    found.notes.append(f"All of it: `stp show {scores[0]}`")
+    return found

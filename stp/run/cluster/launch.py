@@ -1,0 +1,198 @@
+"""Several processes for one training: through srun inside a Slurm job, as children elsewhere.
+
+This process keeps the lease, reports, and publishes; the others (``python -m`` this module) run the
+core. They meet at a TCP store that this process serves.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stp.core.disk import write_text
+from stp.core.errors import StpError
+from stp.core.job import Interrupted, Job
+from stp.run.cluster import slurm
+from stp.run.cluster.signals import listening
+
+SAVED = 75
+"""Exit status of work that was asked to stop and has saved its state (EX_TEMPFAIL)."""
+POLL_SECONDS = 0.2
+
+Json = dict[str, Any]
+
+
+def run(core: str, job: Job, ranks: int) -> Json:
+    """Run a core in several processes, and return what the first of them returns.
+
+    Args:
+        core: module with ``run(job)``, which joins the others at ``job.runtime["ranks"]``.
+        job: the work; its state folder is seen by all machines of the job.
+        ranks: number of processes; in a Slurm job they are spread over its nodes.
+
+    Raises:
+        StpError: what the core has to say, or a process died.
+        Interrupted: the work was asked to stop, and has saved its state.
+    """
+    from torch.distributed import TCPStore
+
+    folder = job.state / "ranks"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    host = socket.gethostname()
+    # Port 0: the system chooses a free one, and nobody can take it meanwhile.
+    server = TCPStore(host, 0, is_master=True, wait_for_workers=False)
+    work = {
+        "core": core,
+        "size": ranks,
+        "host": host,
+        "port": server.port,
+        "recipe": job.recipe,
+        "inputs": {name: str(path) for name, path in job.inputs.items()},
+        "out": str(job.out),
+        "state": str(job.state),
+        "runtime": job.runtime,
+    }
+    write_text(folder / "work.json", json.dumps(work))
+    with _started(folder, ranks) as processes:
+        while any(process.poll() is None for process in processes):
+            time.sleep(POLL_SECONDS)
+            _hand_on(folder / "report.json", job)
+            if job.interrupted():
+                (folder / "stop").touch()
+            if any(process.poll() not in (None, 0, SAVED) for process in processes):
+                break  # the others would wait for it
+    with contextlib.suppress(FileNotFoundError):
+        error = json.loads((folder / "error.json").read_text())
+        raise StpError(error["what"], expected=error["expected"], remedy=error["remedy"])
+    with contextlib.suppress(FileNotFoundError):
+        raise Interrupted((folder / "interrupted.txt").read_text())
+    with contextlib.suppress(FileNotFoundError):
+        extras: Json = json.loads((folder / "extras.json").read_text())
+        return extras
+    codes = [process.returncode for process in processes]
+    raise StpError(
+        f"a process of {ranks} died without a word (exit status {codes})",
+        expected="all processes of a training to end together",
+        remedy="see the log for what it printed; out of memory is the usual cause",
+    )
+
+
+@contextlib.contextmanager
+def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Start the processes; whatever happens, none is left behind."""
+    command = [sys.executable, "-m", "stp.run.cluster.launch", str(folder / "work.json")]
+    if slurm.job_id():
+        nodes = int(slurm.describe(str(slurm.job_id())).get("NumNodes", "1").partition("-")[0])
+        srun = [
+            "srun", "--overlap", "--kill-on-bad-exit=1", f"--nodes={nodes}", f"--ntasks={ranks}",
+            "--cpu-bind=none", "--mem=0",
+        ]  # fmt: skip
+        processes = [subprocess.Popen(srun + command, env=_environment())]
+    else:
+        processes = [
+            subprocess.Popen(
+                command, env={**_environment(), "SLURM_PROCID": str(i), "SLURM_LOCALID": str(i)}
+            )
+            for i in range(ranks)
+        ]
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        for process in processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a process: this package, whatever the working directory."""
+    package = str(Path(__file__).parents[2])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _hand_on(report: Path, job: Job) -> None:
+    with contextlib.suppress(OSError, json.JSONDecodeError):
+        job.report(*json.loads(report.read_text()))
+
+
+def main(path: Path) -> int:
+    """Be one of the processes."""
+    folder = path.parent
+    work = json.loads(path.read_text())
+    rank = int(os.environ["SLURM_PROCID"])
+    place = {
+        "rank": rank,
+        "size": work["size"],
+        "local_rank": int(os.environ["SLURM_LOCALID"]),
+        "host": work["host"],
+        "port": work["port"],
+    }
+    reports = _Reports(folder / "report.json") if rank == 0 else None
+    _end_with_parent()
+    with listening(resumable=True) as stop:
+        job = Job(
+            recipe=work["recipe"],
+            inputs={name: Path(value) for name, value in work["inputs"].items()},
+            out=Path(work["out"]),
+            state=Path(work["state"]),
+            runtime={**work["runtime"], "ranks": place},
+            report=reports or (lambda what, done, total: None),
+            interrupted=lambda: stop() or (rank == 0 and (folder / "stop").exists()),
+        )
+        try:
+            extras = importlib.import_module(work["core"]).run(job)
+        except Interrupted as saved:
+            if rank == 0:
+                write_text(folder / "interrupted.txt", str(saved))
+            return SAVED
+        except StpError as error:
+            said = {"what": error.what, "expected": error.expected, "remedy": error.remedy}
+            write_text(folder / "error.json", json.dumps(said))
+            return 1
+    if rank == 0:
+        write_text(folder / "extras.json", json.dumps(extras))
+    return 0
+
+
+def _end_with_parent() -> None:
+    """Do not outlive the process that holds the lease, however it ends (Linux only)."""
+    pr_set_pdeathsig = 1  # sys/prctl.h
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+class _Reports:
+    """Writes reports to a file, a few times a second at most."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.written = 0.0
+        self.lock = threading.Lock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        with self.lock:
+            if time.monotonic() - self.written > 1:
+                self.written = time.monotonic()
+                write_text(self.path, json.dumps([what, done, total]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,159 @@
+"""Go on after a crash of Snakemake: unlock, but only a dead owner's lock, and run again."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from stp.core.errors import StpError
+from stp.plan.cells import Plan
+from stp.run.cluster import driver
+from stp.run.cluster.driver import Driver
+from stp.run.status import RUNNING, look
+from stp.run.workflow_files import RESULTS
+
+LOCKS = Path(".snakemake/locks")
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+
+
+def is_locked(checkout: Path) -> bool:
+    """Does a checkout hold a lock of Snakemake?"""
+    return any((checkout / LOCKS).glob("*.lock"))
+
+
+def last_driver(checkout: Path) -> Driver | None:
+    """The driver that holds the lock of a checkout, as far as it is known.
+
+    A lock that is younger than the last note belongs to a run that ended before it could note
+    itself: its owner is unknown.
+    """
+    noted = driver.noted(checkout / RESULTS)
+    if noted is not None and is_locked(checkout):
+        locked = max(path.stat().st_mtime for path in (checkout / LOCKS).glob("*.lock"))
+        if locked > (checkout / RESULTS / driver.FILE).stat().st_mtime:
+            return None
+    return noted
+
+
+def tell_of_dead_owner(checkout: Path) -> None:
+    """Name the way out where a killed run has left its lock.
+
+    Snakemake's own words about the lock are lost with `quiet: all` of profiles/local.
+    """
+    if is_locked(checkout):
+        owner = last_driver(checkout)
+        if owner is not None and owner.is_alive() is False:
+            print(
+                f"stp: {owner}, was killed and has left its lock; `stp resume` goes on from there",
+                file=sys.stderr,
+            )
+
+
+def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
+    """Refuse to take a checkout from a driver that lives, or may.
+
+    On this machine the processes tell. A driver on another machine is asked for through Slurm if
+    it was a job; otherwise a person has to know.
+
+    Args:
+        checkout: the working directory of the runs.
+        owner_is_dead: the person says that a driver on another machine has ended.
+
+    Raises:
+        StpError: it lives, or nobody can tell.
+    """
+    alive = driver.living(checkout)
+    if alive:
+        raise StpError(
+            f"Snakemake is still running in {checkout}: process {', '.join(map(str, alive))} on "
+            "this machine",
+            expected="a checkout whose driver has ended",
+            remedy="let it go on; or end it (kill -TERM once: it waits for its jobs) and try again",
+        )
+    if not is_locked(checkout):
+        return
+    owner = last_driver(checkout)
+    lives = None if owner is None else owner.is_alive()
+    if lives:
+        raise StpError(
+            f"Snakemake is still running in {checkout}: {owner}",
+            expected="a checkout whose driver has ended",
+            remedy="let it go on, or end it and try again",
+        )
+    if lives is None and not owner_is_dead:
+        who = f"by {owner}" if owner else "by a run that noted no owner"
+        raise StpError(
+            f"{checkout} is locked {who}; whether it still lives cannot be seen from here",
+            expected="a lock whose owner is known to be dead",
+            remedy=f"run `stp resume` on {owner.host if owner else 'the machine where it ran'}, "
+            "or, when you know that it has ended: stp resume --owner-is-dead",
+        )
+
+
+def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Find the arguments of Snakemake to go on with, and the variables it was started with.
+
+    Args:
+        checkout: the working directory of the runs.
+        given: arguments; none for those of the run that crashed.
+
+    Returns:
+        the arguments, and those variables STP_... of the crashed run that are not set now.
+
+    Raises:
+        StpError: nothing is given, and no run is known.
+    """
+    noted = driver.noted(checkout / RESULTS)
+    arguments = given or (noted.arguments if noted else [])
+    if not arguments:
+        raise StpError(
+            f"no run of {checkout} is known",
+            expected="the folder where the run was started, or Snakemake's arguments",
+            remedy="stp resume --profile slurm results/tables/short_term.csv",
+        )
+    before = noted.environment if noted else {}
+    return arguments, {k: v for k, v in before.items() if k not in os.environ}
+
+
+def living_jobs(plan: Plan) -> Iterator[str]:
+    """Name the jobs of the old driver that live on: new ones wait for them and adopt."""
+    for folder, step in look(plan).items():
+        if step.state == RUNNING:
+            artefact = plan.artefacts[folder]
+            yield f"{artefact.stage} of {artefact.label} {step.where}"
+
+
+def resume(given: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
+    """Be ``stp resume``: replaces this process by Snakemake.
+
+    Raises:
+        StpError: the driver lives, nothing is known to go on with, or Snakemake does not unlock.
+    """
+    checkout = Path.cwd()
+    refuse_if_alive(checkout, owner_is_dead)
+    arguments, variables = command(checkout, given)
+    for name, value in variables.items():
+        say(f"{name}={value}, as in the run before")
+    os.environ.update(variables)
+    noted = driver.noted(checkout / RESULTS)
+    if noted is not None and Path(noted.configfile).is_file():
+        jobs = list(living_jobs(Plan.load(Path(noted.configfile))))
+        if jobs:
+            say("still running; new jobs wait for these and take their results:")
+        for job in jobs:
+            say(f"  {job}")
+    if is_locked(checkout):
+        say("the owner of Snakemake's lock is dead: unlocking")
+        done = subprocess.run(
+            [*SNAKEMAKE, "--unlock", *arguments], capture_output=True, text=True, cwd=checkout
+        )
+        if done.returncode or is_locked(checkout):
+            raise StpError(
+                f"Snakemake does not unlock {checkout}: {(done.stderr or done.stdout).strip()}",
+                remedy="mend what it says and try again",
+            )
+    say(f"snakemake {' '.join(arguments)}")
+    sys.stdout.flush()
+    os.execv(sys.executable, [*SNAKEMAKE, *arguments])

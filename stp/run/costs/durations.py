@@ -1,0 +1,98 @@
+"""What earlier work took: how long still, and how fast is this machine?"""
+
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+MEASURED_SECONDS = 60.0
+"""Shorter work says more about starting than about speed."""
+
+Json = dict[str, Any]
+
+
+class Durations:
+    """Finished work of a store, appended by every verb.
+
+    Args:
+        path: a file of lines of JSON; small appended lines do not mix.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, kind: str, started: float, seconds: float, **speed: float) -> None:
+        """Record one finished piece of work.
+
+        Args:
+            kind: a stage, and a model if it has one.
+            started: Unix time.
+            seconds: that it took.
+            speed: where all of it was done at once: ``work`` (see stp.run.costs.work), ``gpus`` and
+                ``threads``.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps({"kind": kind, "started": started, "seconds": seconds, **speed})
+        with self.path.open("a") as file:
+            file.write(line + "\n")
+
+    def rows(self) -> list[Json]:
+        """Read all lines; torn and foreign ones are left out."""
+        try:
+            lines = self.path.read_text(errors="replace").splitlines()
+        except FileNotFoundError:
+            return []
+        rows = []
+        for line in lines:
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(row, dict) and {"kind", "started", "seconds"} <= set(row):
+                rows.append(row)
+        return rows
+
+    def rates(self) -> dict[tuple[str, int, int], tuple[float, int]]:
+        """Work per second, by kind, GPUs and CPU threads.
+
+        Returns:
+            the median, and of how many jobs; only of jobs longer than a minute.
+        """
+        found: dict[tuple[str, int, int], list[float]] = {}
+        for row in self.rows():
+            if row["seconds"] > MEASURED_SECONDS and row.get("work"):
+                key = row["kind"], row.get("gpus", 0), row.get("threads", 1)
+                found.setdefault(key, []).append(row["work"] / row["seconds"])
+        return {key: (median(rates), len(rates)) for key, rates in found.items()}
+
+    def left(self, waiting: Iterable[str], since: float) -> float | None:
+        """Estimate the seconds until all waiting work is done.
+
+        Each kind counts with its mean so far, or that of its stage, or that of all; what runs
+        at the same time is judged by how much work was done per second since the run began.
+
+        Args:
+            waiting: the kinds of all work that waits.
+            since: when the run began.
+
+        Returns:
+            None while nothing is known.
+        """
+        rows = self.rows()
+        here = [row for row in rows if row["started"] >= since]
+        if not here:
+            return None
+        took: dict[str, list[float]] = {}
+        for row in rows:
+            for name in (row["kind"], row["kind"].partition(" ")[0], ""):
+                took.setdefault(name, []).append(row["seconds"])
+        means = {name: sum(seconds) / len(seconds) for name, seconds in took.items()}
+
+        def expected(kind: str) -> float:
+            return means.get(kind) or means.get(kind.partition(" ")[0]) or means[""]
+
+        worked = sum(row["seconds"] for row in here)
+        parallel = max(1.0, worked / max(time.time() - since, 1e-3))
+        return sum(expected(kind) for kind in waiting) / parallel

@@ -1,0 +1,267 @@
+"""What jobs are expected to cost: time, GPUs, memory, storage, each with its assumption.
+
+Work (stp.run.costs.work) over a rate: what this store has measured for the same kind of work on as
+many GPUs and threads, or else the constants of config/costs.yaml. Nothing here can change a result.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.run.costs.durations import Durations
+from stp.run.costs.facts import Facts, Unknown
+from stp.run.costs.work import Work, Workload
+
+TORCH_STAGES = ("train", "predict")
+COPIES = 5
+"""Of the weights in training: weights, gradients, two moments of Adam, the best weights."""
+AIR = 1.25
+"""Room in a request: who vanishes near its limit counts as out of memory (stp.run.cluster.attempts)."""
+ROUND_MB = 100
+LEAST_MB = 1000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one job is expected to cost.
+
+    Attributes:
+        gpus: that it needs.
+        threads: CPU threads of each of its processes.
+        memory_mb: main memory to ask for, of all its processes and of Snakemake's.
+        seconds: wall time.
+        bytes: that it leaves in the store.
+        files: that it leaves in the store, at most.
+        basis: where the time comes from.
+    """
+
+    gpus: int
+    threads: int
+    memory_mb: int
+    seconds: float
+    bytes: int
+    files: int
+    basis: str
+
+
+class Start(Strict):
+    """Seconds of a job beside its work."""
+
+    fetch: float
+    prepare: float
+    train: float
+    predict: float
+    score: float
+    table: float
+    gpu: float
+
+
+class Rates(Strict):
+    """Work per second."""
+
+    gpu_gmacs: float
+    cpu_gmacs: float
+    read_mb: float
+    frames_mb: float
+    score_mvalues: float
+    prepare_mb: float
+    download_mb: float
+    generate_mb: float
+
+
+class Memory(Strict):
+    """Memory of a job in MB."""
+
+    snakemake: float
+    python: float
+    torch: float
+    gpu: float
+    fit: float
+    score: float
+    prepare: float
+    per_gmac: float
+    per_mb: float
+
+
+class Files(Strict):
+    """Files of an artefact at most."""
+
+    fetch: int
+    prepare: int
+    train: int
+    predict: int
+    score: int
+    table: int
+
+
+class Constants(Strict):
+    """config/costs.yaml."""
+
+    start_s: Start
+    rates: Rates
+    unknown: Unknown
+    memory_mb: Memory
+    files: Files
+
+
+WORDS = {
+    "gpu_gmacs": "networks on a GPU: multiply-adds at {rate:,.0f} G/s, assumed",
+    "cpu_gmacs": "networks on CPUs: multiply-adds at {rate:g} G/s and thread, assumed",
+    "frames_mb": "models without a network: frames at {rate:g} MB/s",
+    "score_mvalues": "scores: predicted values x conventions at {rate:g} M/s",
+    "prepare_mb": "preparation: raw and prepared bytes at {rate:g} MB/s and process, assumed",
+    "download_mb": "downloads: {rate:g} MB/s, assumed",
+    "generate_mb": "made-up data: {rate:g} MB/s",
+}
+PUBLISHED = "networks on a GPU: multiply-adds at each model's published forecasts per second"
+MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
+SCORING = (
+    "forecasts that are made faster than they are scored: predicted values x conventions at "
+    "{rate:g} M/s and thread"
+)
+READING = "networks that compute faster than frames are read: {rate:g} MB/s, assumed"
+
+
+class Costs:
+    """The costs of all jobs of a plan; fast, as answers are remembered.
+
+    Args:
+        plan: the plan.
+
+    Raises:
+        StpError: config/costs.yaml is missing or wrong.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        path = CONFIG_FOLDER / "costs.yaml"
+        self.constants = check(Constants, read_yaml(path), str(path))
+        memory = self.constants.memory_mb
+        facts = Facts(plan, self.constants.unknown)
+        self.workload = Workload(plan, facts, memory.per_gmac, memory.per_mb)
+        self._known: dict[str, Cost] = {}
+
+    @cached_property
+    def _measured(self) -> dict[tuple[str, int, int], tuple[float, int]]:
+        return Durations(self.plan.store / "state" / "durations.jsonl").rates()
+
+    def of(self, artefact: Artefact) -> Cost:
+        """What making an artefact costs."""
+        # Seeds cost alike; the folder of prepared data has none.
+        key = artefact.folder
+        if artefact.stage != "prepare":
+            key = key.rsplit("/", 2)[0]
+        if key not in self._known:
+            self._known[key] = self._of(artefact)
+        return self._known[key]
+
+    def of_raw(self, raw: Raw) -> Cost:
+        """What fetching raw bytes costs: storage in the raw folder, a lock in the store."""
+        if raw.lock not in self._known:
+            work = self.workload.of_raw(raw)
+            rate = getattr(self.constants.rates, work.rate)
+            self._known[raw.lock] = Cost(
+                gpus=0,
+                threads=1,
+                memory_mb=self._rounded(self.constants.memory_mb.python),
+                seconds=self.constants.start_s.fetch + work.amount / rate,
+                bytes=round(work.bytes),
+                files=self.constants.files.fetch,
+                basis="; ".join([WORDS[work.rate].format(rate=rate), *work.unknown]),
+            )
+        return self._known[raw.lock]
+
+    def of_table(self) -> Cost:
+        """What collecting or rendering one table costs."""
+        return Cost(
+            gpus=0,
+            threads=1,
+            memory_mb=self._rounded(self.constants.memory_mb.python),
+            seconds=self.constants.start_s.table,
+            bytes=0,
+            files=self.constants.files.table,
+            basis="tables: a few seconds",
+        )
+
+    def processors(self, artefact: Artefact) -> int:
+        """CPU threads of a job, of all its processes."""
+        return self._threads(artefact) * self.plan.ranks(artefact)
+
+    def _threads(self, artefact: Artefact) -> int:
+        return self.plan.threads(artefact)
+
+    def _of(self, artefact: Artefact) -> Cost:
+        work = self.workload.of(artefact)
+        seconds, basis = self._seconds(artefact, work)
+        return Cost(
+            gpus=self.plan.gpus(artefact),
+            threads=self._threads(artefact),
+            memory_mb=self._memory_mb(artefact, work),
+            seconds=seconds,
+            bytes=round(work.bytes),
+            files=self._files(artefact),
+            basis="; ".join([basis, *work.unknown]),
+        )
+
+    def _files(self, artefact: Artefact) -> int:
+        own: int = getattr(self.constants.files, artefact.stage)
+        return own + (self.constants.files.predict if artefact.is_rollout else 0)
+
+    def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, str]:
+        """Wall time of a job, and its basis."""
+        gpus, threads = self.plan.gpus(artefact), self.processors(artefact)
+        start: float = getattr(self.constants.start_s, artefact.stage)
+        start += self.constants.start_s.predict if artefact.is_rollout else 0
+        start += self.constants.start_s.gpu if gpus else 0
+        measured = self._measured.get((artefact.kind, gpus, threads))
+        if measured:
+            rate, jobs = measured
+            basis = MEASURED.format(kind=artefact.kind, jobs=jobs)
+            return start + work.amount / rate, basis
+        rate = getattr(self.constants.rates, work.rate)
+        basis = WORDS[work.rate].format(rate=rate)
+        if work.rate == "gpu_gmacs":
+            if work.published:
+                rate, basis = work.published, PUBLISHED
+            rate *= gpus
+        elif work.rate in ("cpu_gmacs", "prepare_mb"):
+            rate *= threads
+        computing = work.amount / rate
+        reading = work.reading_mb / self.constants.rates.read_mb
+        if reading > computing:  # frames are read ahead, so the slower of the two counts
+            basis = READING.format(rate=self.constants.rates.read_mb)
+        scoring = work.scored_mvalues / (self.constants.rates.score_mvalues * threads)
+        if scoring > max(computing, reading):  # the slower of the two counts here, too
+            basis = SCORING.format(rate=self.constants.rates.score_mvalues)
+        return start + max(computing, reading, scoring), basis
+
+    def _memory_mb(self, artefact: Artefact, work: Work) -> int:
+        """Memory of a job: of Snakemake, and of each process that computes."""
+        memory, gpus = self.constants.memory_mb, self.plan.gpus(artefact)
+        ranks = self.plan.ranks(artefact)
+        if artefact.stage not in TORCH_STAGES and not artefact.is_rollout:
+            own = memory.python
+            if artefact.stage == "prepare":
+                own = (own + min(memory.prepare, work.batch_mb)) * self._threads(artefact)
+            else:
+                own += memory.score + 20 * work.batch_mb
+            return self._rounded(own)
+        own = memory.torch + 2 * work.batch_mb / ranks
+        own += memory.gpu if gpus else work.activations_mb / ranks
+        if artefact.forecast is not None:
+            own += work.weights_mb
+            if artefact.is_rollout:  # a block for each thread, and its copies
+                own += memory.score + 20 * work.block_mb * self._threads(artefact)
+        elif artefact.recipe["fit"] == "sgd":
+            own += COPIES * work.weights_mb
+        else:
+            own += memory.fit
+        if ranks > 1:  # they compute, another process waits for them
+            own = memory.torch + own * ranks
+        return self._rounded(own)
+
+    def _rounded(self, own: float) -> int:
+        total = AIR * (self.constants.memory_mb.snakemake + own)
+        return max(LEAST_MB, ROUND_MB * math.ceil(total / ROUND_MB))

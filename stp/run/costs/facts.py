@@ -1,0 +1,125 @@
+"""Facts about clips, files and networks that only estimates use: from the configuration, completed
+with stated assumptions where it is silent.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.config import Dataset, Size, Strict
+
+SPLITS = ("train", "val", "test")
+MB = 1e6
+FLOAT = 4
+
+
+class Clips(Strict):
+    """Clips of each split."""
+
+    train: int
+    val: int
+    test: int
+
+
+class Unknown(Strict):
+    """What is taken where the configuration says nothing (config/costs.yaml)."""
+
+    clips: Clips
+    size: Size
+
+
+class Known(NamedTuple):
+    """A fact, and whether it had to be assumed."""
+
+    value: Any
+    assumed: tuple[str, ...] = ()
+
+
+class Facts:
+    """What is known about the datasets and models of a plan.
+
+    Args:
+        plan: the plan.
+        unknown: what to take where nothing is known.
+    """
+
+    def __init__(self, plan: Plan, unknown: Unknown) -> None:
+        self.plan, self.unknown = plan, unknown
+        self._clips: dict[str, Known] = {}
+        self._sizes: dict[tuple[str, str], Known] = {}
+
+    def clips(self, data: Artefact) -> Known:
+        """Clips of each split and subset of a prepared dataset: its reader's options, then its
+        facts. A subset that says nothing counts as large as the test split.
+        """
+        name = data.recipe["dataset"]
+        if name not in self._clips:
+            dataset = self.plan.config.datasets[name]
+            options, counts = data.recipe["options"], dataset.counts
+            given = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
+            found, assumed = {}, []
+            for split in SPLITS:
+                number = given.get(split)
+                number = getattr(counts, split) if number is None else number
+                if number is None:
+                    number = getattr(self.unknown.clips, split)
+                    assumed.append(f"{number:,} {split} clips of {name} assumed")
+                found[split] = number
+            for subset, about in dataset.subsets.items():
+                found[subset] = found["test"] if about.clips is None else about.clips
+            self._clips[name] = Known(found, tuple(assumed))
+        return self._clips[name]
+
+    def size(self, model: str, dataset: str) -> Known:
+        """What a network costs: the scale before the facts, the particular before the general."""
+        if (model, dataset) not in self._sizes:
+            known: dict[str, Any] = {}
+            for settings in (
+                self.plan.config.models[model],
+                self.plan.config.scale.models.get(model),
+            ):
+                if settings is None:
+                    continue
+                layers = [settings.size]
+                if dataset in settings.datasets:
+                    layers.append(settings.datasets[dataset].size)
+                for layer in layers:
+                    own = layer.model_dump(exclude_unset=True)
+                    if "gmacs" in own:  # of another width, so are its parts
+                        known.pop("once_gmacs", None)
+                    known |= own
+            known = {key: value for key, value in known.items() if value is not None}
+            default = self.unknown.size
+            assumed: tuple[str, ...] = ()
+            if "gmacs" not in known:
+                assumed = (f"{default.gmacs:g} G multiply-adds of {model} assumed",)
+            self._sizes[model, dataset] = Known(default.model_copy(update=known), assumed)
+        return self._sizes[model, dataset]
+
+    def raw_mb(self, raw: Raw) -> Known:
+        """Size of a release's raw files; unknown ones count as large as what they become."""
+        release = raw.declared
+        if release.files and all(file.bytes is not None for file in release.files):
+            return Known(sum(file.bytes or 0 for file in release.files) / MB)
+        if release.raw_gb is not None:
+            return Known(release.raw_gb * 1000)
+        prepared = self.prepared_mb(self.plan.data(raw.dataset))
+        if release.generator:
+            return Known(prepared)
+        return Known(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
+
+    def prepared_mb(self, data: Artefact) -> float:
+        """Size of prepared frames; without a count, as if no two windows shared any."""
+        dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
+        frames = dataset.counts.frames
+        if frames is not None:
+            return frames * stored_mb(dataset)
+        clips = self.clips(data).value
+        stored = [s for s in SPLITS if not (dataset.virtual_clips and s == "train")]
+        span = options.get("span") or dataset.context + dataset.horizon
+        return sum(clips[split] for split in stored) * span * stored_mb(dataset)
+
+
+def stored_mb(dataset: Dataset) -> float:
+    """Size of one prepared frame: a byte a value where the unit is that of video."""
+    return math.prod(dataset.shape) * (1 if dataset.units == "1" else FLOAT) / MB

@@ -1,0 +1,232 @@
+"""What a whole plan costs, per rule and in total, with the assumptions: for `stp plan`."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.config import Dimension
+from stp.run.costs.estimate import Cost, Costs
+from stp.run.workflow_files import RESULTS, manifest_path
+
+GENERAL = (
+    "time of a job: its start plus its work over a rate; training is 3 forecasts a clip and epoch",
+    "CPU hours: threads x time, also those of jobs on a GPU",
+    "storage: with raw bytes; prepared data as if no two windows shared frames, if not counted",
+    "files: at most",
+)
+
+
+class Entry(NamedTuple):
+    """One job of the plan.
+
+    Attributes:
+        rule: of the workflow; collect and render stand for all rules that end so.
+        what: it makes.
+        done: whether that is there.
+        has_code: whether it can be made, as far as code goes.
+        cost: of the job.
+        processors: CPU threads of all its processes.
+        output: the file that it declares.
+    """
+
+    rule: str
+    what: str
+    done: bool
+    has_code: bool
+    cost: Cost
+    processors: int
+    output: Path
+
+
+@dataclass
+class Line:
+    """The jobs of one rule.
+
+    Attributes:
+        jobs: their number.
+        done: how many of them are done.
+        longest_s: seconds of the longest.
+        bytes: that they leave.
+        files: that they leave, at most.
+    """
+
+    rule: str
+    jobs: int = 0
+    done: int = 0
+    gpu_hours: float = 0.0
+    cpu_hours: float = 0.0
+    longest_s: float = 0.0
+    bytes: int = 0
+    files: int = 0
+
+    def add(self, entry: Entry, counted: bool) -> None:
+        """Add a job, and what it costs if that is counted."""
+        self.jobs += 1
+        self.done += entry.done
+        if not counted:
+            return
+        hours = entry.cost.seconds / 3600
+        self.gpu_hours += hours * entry.cost.gpus
+        self.cpu_hours += hours * entry.processors
+        self.longest_s = max(self.longest_s, entry.cost.seconds)
+        self.bytes += entry.cost.bytes
+        self.files += entry.cost.files
+
+
+def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
+    """List all jobs of a plan, in the order in which they can run.
+
+    Args:
+        plan: the plan.
+        results: where its tables are made.
+    """
+    costs, found, coded = Costs(plan), [], _Coded()
+    raws = {
+        raw.lock: raw
+        for artefact in plan.artefacts.values()
+        for raw in artefact.inputs.values()
+        if isinstance(raw, Raw)
+    }
+    for raw in raws.values():
+        lock = plan.store / raw.lock
+        what = f"{raw.dataset} ({raw.release})"
+        found.append(Entry("fetch", what, lock.exists(), True, costs.of_raw(raw), 1, lock))
+    for artefact in plan.artefacts.values():
+        output = plan.store / artefact.receipt
+        found.append(
+            Entry(
+                artefact.rule,
+                artefact.label,
+                output.exists(),
+                coded(artefact),
+                costs.of(artefact),
+                costs.processors(artefact),
+                output,
+            )
+        )
+    scored = {entry.output: entry.done for entry in found}
+    for dimension in plan.config.scale.dimensions:
+        complete = all(scored[Path(receipt)] for receipt in plan.receipts(dimension))
+        rows = results / "collected" / f"{dimension}.parquet"
+        table = results / "tables" / f"{dimension}.csv"
+        for rule, output in (("collect", rows), ("render", table)):
+            done = complete and _is_newer(output, manifest_path(dimension, results))
+            found.append(Entry(rule, dimension, done, True, costs.of_table(), 1, output))
+    return sorted(found, key=lambda entry: _order(entry.rule))
+
+
+def lines(found: Iterable[Entry], everything: bool = False) -> list[Line]:
+    """Add up the jobs of each rule, and of all rules.
+
+    Args:
+        found: the jobs.
+        everything: whether costs are of all jobs, or of those that are still to do.
+
+    Returns:
+        a line for each rule, and ``total``.
+    """
+    by_rule: dict[str, Line] = {}
+    total = Line("total")
+    for entry in found:
+        for line in (by_rule.setdefault(entry.rule, Line(entry.rule)), total):
+            line.add(entry, everything or not entry.done)
+    return [*by_rule.values(), total]
+
+
+def assumptions(found: Iterable[Entry], everything: bool = False) -> list[str]:
+    """List what the costs rest on, each once."""
+    said = dict.fromkeys(GENERAL)
+    for entry in found:
+        if everything or not entry.done:
+            said |= dict.fromkeys(entry.cost.basis.split("; "))
+    return list(said)
+
+
+def as_json(found: list[Entry]) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "artefacts": [
+            {
+                "stage": entry.rule.partition("_")[0],
+                "rule": entry.rule,
+                "what": entry.what,
+                "done": entry.done,
+                "has_code": entry.has_code,
+                "receipt": str(entry.output),
+                "cost": asdict(entry.cost),
+            }
+            for entry in found
+        ],
+        "to_do": [asdict(line) for line in lines(found)],
+        "jobs": by_dimension(found),
+        "all": [asdict(line) for line in lines(found, everything=True)],
+        "assumptions": assumptions(found, everything=True),
+    }
+
+
+DIMENSIONS: tuple[str, ...] = get_args(Dimension)
+ATLAS = "atlas"
+"""All dimensions of Atlas have the same rules."""
+SHARED = "shared"
+"""Stands for a dimension: what all of them use."""
+
+
+def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
+    """Count the jobs of each stage by the dimension of the evaluation that they belong to.
+
+    Returns:
+        stage -> dimension, or ``shared`` -> number of jobs, done or not.
+    """
+    counted: dict[str, dict[str, int]] = {}
+    for entry in found:
+        stage, dimension = entry.rule, SHARED
+        if entry.rule in ("collect", "render"):
+            dimension = entry.what
+        elif entry.rule.startswith(("predict_", "score_")):
+            own = [name for name in (*DIMENSIONS, ATLAS) if entry.rule.endswith(f"_{name}")]
+            stage, dimension = entry.rule.removesuffix(f"_{own[0]}"), own[0]
+        of_stage = counted.setdefault(stage.replace("_", ", "), {})
+        of_stage[dimension] = of_stage.get(dimension, 0) + 1
+    return counted
+
+
+class _Coded:
+    """Has all code that an artefact needs been written? Remembers its answers."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, bool] = {}
+
+    def __call__(self, artefact: Artefact) -> bool:
+        if artefact.folder not in self.known:
+            self.known[artefact.folder] = "missing" not in artefact.code.modules.values() and all(
+                self(value) for value in artefact.inputs.values() if isinstance(value, Artefact)
+            )
+        return self.known[artefact.folder]
+
+
+def _is_newer(path: Path, than: Path) -> bool:
+    try:
+        return path.stat().st_mtime >= than.stat().st_mtime
+    except FileNotFoundError:
+        return False
+
+
+def _order(rule: str) -> int:
+    stages = ("fetch", "prepare", "train", "predict", "score", "collect", "render")
+    return stages.index(rule.partition("_")[0])
+
+
+def size(number: float) -> str:
+    """Format bytes as people say them: ``0 B``, ``1.4 GB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 999.5:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:,.3g} TB" if number < 1000 else f"{number:,.0f} TB"
+
+
+def hours(number: float) -> str:
+    """Format hours: ``0``, ``0.03``, ``1.5``, ``124,084``."""
+    return f"{number:,.0f}" if number >= 100 or number == 0 else f"{number:.2g}"

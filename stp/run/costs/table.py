@@ -1,0 +1,94 @@
+"""The costs of a plan on the screen."""
+
+from rich.console import Console
+from rich.table import Table
+
+from stp.core.units import duration
+from stp.run.costs.summary import (
+    DIMENSIONS,
+    SHARED,
+    Entry,
+    assumptions,
+    by_dimension,
+    hours,
+    lines,
+    size,
+)
+
+COLUMNS = (
+    "jobs", "done", "GPU hours", "CPU hours", "longest job", "storage", "files at most",
+)  # fmt: skip
+
+
+def show(console: Console, found: list[Entry], everything: bool) -> None:
+    """Print the costs of each rule, and below them what they rest on.
+
+    Args:
+        console: where to.
+        found: the jobs of the plan.
+        everything: costs of all jobs, or of those that are still to do.
+    """
+    table = Table(title="all jobs" if everything else "still to do")
+    table.add_column("rule")
+    for column in COLUMNS:
+        table.add_column(column, justify="right")
+    summed = lines(found, everything)
+    following = [line.rule for line in summed[1:]] + [""]
+    for line, after in zip(summed, following, strict=True):
+        table.add_row(
+            line.rule,
+            f"{line.jobs:,}",
+            f"{line.done:,}",
+            hours(line.gpu_hours),
+            hours(line.cpu_hours),
+            duration(line.longest_s) if line.longest_s else "-",
+            size(line.bytes),
+            f"{line.files:,}",
+            end_section=after == "total",
+        )
+    console.print(table)
+    console.print(jobs(found))
+    console.print("These are estimates. Assumptions:", highlight=False)
+    for text in assumptions(found, everything):
+        console.print(f"  - {text}", highlight=False)
+    without = sum(not entry.has_code for entry in found)
+    if without:
+        console.print(f"{without:,} jobs have no code yet (--list marks them).", highlight=False)
+
+
+def jobs(found: list[Entry]) -> Table:
+    """A table of the number of jobs of each stage, by the dimension that they belong to."""
+    counted = by_dimension(found)
+    used = [name for name in (SHARED, *DIMENSIONS) if any(name in row for row in counted.values())]
+    table = Table(title="jobs by stage and dimension, done or not")
+    table.add_column("stage")
+    for name in [*used, "total"]:
+        table.add_column(name, justify="right")
+    last = list(counted)[-1]
+    for stage, row in counted.items():
+        numbers = [f"{row[name]:,}" if name in row else "" for name in used]
+        table.add_row(stage, *numbers, f"{sum(row.values()):,}", end_section=stage == last)
+    sums = [sum(row.get(name, 0) for row in counted.values()) for name in used]
+    table.add_row("total", *(f"{number:,}" for number in [*sums, sum(sums)]))
+    return table
+
+
+def listing(found: list[Entry]) -> Table:
+    """A table of every job: what it makes, whether that is there, and what it costs."""
+    table = Table("rule", "what", "done", "GPUs", "memory", "time", "storage", "fingerprint")
+    table.title = f"{len(found)} jobs"
+    for entry in found:
+        absent = "-" if entry.has_code else "no code"
+        done = "yes" if entry.done else absent
+        fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
+        table.add_row(
+            entry.rule,
+            entry.what,
+            done,
+            str(entry.cost.gpus),
+            size(entry.cost.memory_mb * 1e6),
+            duration(entry.cost.seconds),
+            size(entry.cost.bytes),
+            fingerprint,
+        )
+    return table

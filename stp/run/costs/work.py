@@ -1,0 +1,233 @@
+"""How much work a job is, and how many bytes it needs and leaves: from its recipe and the facts
+beside it (clips of a dataset, size of a network), without torch and without a look at the data.
+
+A network's work counts in 10^9 multiply-adds, all other work in MB (10^6 bytes) or in 10^6 values.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stp.options.predict import PredictOptions
+from stp.options.train import TrainOptions
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.config import Size
+from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
+
+TRAINING = 3
+"""A training step costs three forecasts: forward, and twice as much backward."""
+
+# Facts are about Moving-MNIST, 10 -> 10 frames of 1 x 64 x 64. Fitted to the multiply-adds of
+# ConvLSTM and SimVPv2, counted for the shapes of all 14 datasets: within 7 %, but for SimVPv2 on
+# the 69 channels of WeatherBench (35 % high).
+REFERENCE_PIXELS = 64 * 64
+REFERENCE_STEPS = 19
+REFERENCE_CONTEXT = 10
+PER_CHANNEL = 0.005
+"""Only the first and the last layer see the channels of a frame; the others are far wider."""
+PASS_SHARE = 0.5
+"""Part of the work of a pass that does not depend on how many frames it is shown."""
+
+
+TRIAL_MB = 20.0
+"""One trial of a calibration takes as long as a pass over so many MB of frames, about 0.1 s."""
+PEOPLE_MB = 10.0
+"""Size of a table of people, about."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one job has to do.
+
+    Attributes:
+        rate: the rate of config/costs.yaml that its amount is measured by.
+        amount: in the unit of that rate.
+        reading_mb: stored frames that are read meanwhile.
+        bytes: that it leaves.
+        batch_mb: float32 frames that it holds in memory.
+        weights_mb: weights of its network.
+        activations_mb: kept for the backward pass on a CPU.
+        published: 10^9 multiply-adds per second that its network achieves on a GPU.
+        scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
+        block_mb: float32 frames that are scored at a time.
+        unknown: what had to be assumed.
+    """
+
+    rate: str
+    amount: float
+    reading_mb: float = 0.0
+    bytes: float = 0.0
+    batch_mb: float = 0.0
+    weights_mb: float = 0.0
+    activations_mb: float = 0.0
+    published: float | None = None
+    scored_mvalues: float = 0.0
+    block_mb: float = 0.0
+    unknown: tuple[str, ...] = ()
+
+
+class Workload:
+    """The work of all jobs of a plan.
+
+    Args:
+        plan: the plan.
+        facts: what is known about its datasets and models.
+        per_gmac: MB of activations per 10^9 multiply-adds, where a model does not say.
+        per_mb: MB of activations per MB of a clip, likewise.
+    """
+
+    def __init__(self, plan: Plan, facts: Facts, per_gmac: float, per_mb: float) -> None:
+        self.plan, self.facts = plan, facts
+        self.per_gmac, self.per_mb = per_gmac, per_mb
+
+    def of(self, artefact: Artefact) -> Work:
+        """The work of making an artefact."""
+        if artefact.is_of_people:
+            return self._people(artefact)
+        work: Work = getattr(self, f"_{artefact.stage}")(artefact)
+        return work
+
+    def of_raw(self, raw: Raw) -> Work:
+        """The work of fetching raw bytes; what is made up counts as what it becomes."""
+        raw_mb, unknown = self.facts.raw_mb(raw)
+        rate = "generate_mb" if raw.declared.generator else "download_mb"
+        return Work(rate, raw_mb, bytes=raw_mb * MB, unknown=unknown)
+
+    def _prepare(self, artefact: Artefact) -> Work:
+        raw = artefact.inputs["raw"]
+        assert isinstance(raw, Raw)
+        prepared = self.facts.prepared_mb(artefact)
+        raw_mb, unknown = self.facts.raw_mb(raw)
+        return Work(
+            "prepare_mb",
+            raw_mb + prepared,
+            bytes=prepared * MB,
+            batch_mb=raw_mb + prepared,
+            unknown=unknown + self.facts.clips(artefact).assumed,
+        )
+
+    def _people(self, artefact: Artefact) -> Work:
+        """Tracks are small, and predictors of people quick: seconds, whatever is done with them."""
+        trials = artefact.recipe.get("train", {}).get("trials", 0)
+        return Work(
+            "frames_mb",
+            TRIAL_MB * trials,
+            bytes=PEOPLE_MB * MB,
+            batch_mb=PEOPLE_MB,
+            unknown=("tracks of people: seconds, or minutes of calibration",),
+        )
+
+    def _train(self, artefact: Artefact) -> Work:
+        recipe, data = artefact.recipe, _data(artefact)
+        name, train = data.recipe["dataset"], recipe["train"]
+        counts, unknown = self.facts.clips(data)
+        clips = min(counts["train"], train.get("max_clips") or counts["train"])
+        clip_mb = _values(recipe, recipe["context"] + recipe["horizon"]) * FLOAT / MB
+        if recipe.get("weights") == "replace":
+            return Work("frames_mb", 0, bytes=0, unknown=unknown)
+        if recipe["fit"] != "sgd":  # one pass over the training clips
+            return Work("frames_mb", clips * clip_mb, bytes=clip_mb * MB, unknown=unknown)
+        size, assumed = self.facts.size(recipe["model"], name)
+        batch = min(train.get("batch_size", TrainOptions.batch_size), max(clips, 1))
+        epochs = train.get("epochs", TrainOptions.epochs)
+        if "iterations" in train:
+            epochs = train["iterations"] * batch / max(clips, 1)
+        seen = epochs * clips
+        validated = min(counts["val"], train.get("max_val_clips") or counts["val"])
+        validated *= epochs / train.get("validate_every", TrainOptions.validate_every)
+        gmacs = forecast_gmacs(size, recipe, recipe["horizon"])
+        activations = size.activations_mb
+        if activations is None:
+            activations = self.per_gmac * gmacs + self.per_mb * clip_mb
+        else:
+            activations *= gmacs / max(size.gmacs, 1e-9)
+        dataset = self.plan.config.datasets[name]
+        frames = (recipe["context"] + recipe["horizon"]) * (seen + validated)
+        return Work(
+            "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
+            gmacs * (TRAINING * seen + validated),
+            reading_mb=0.0 if dataset.virtual_clips else frames * stored_mb(dataset),
+            bytes=size.parameters * FLOAT,
+            batch_mb=batch * clip_mb,
+            weights_mb=size.parameters * FLOAT / MB,
+            activations_mb=batch * activations,
+            published=size.gpu_gmacs_per_s,
+            unknown=unknown + assumed,
+        )
+
+    def _predict(self, artefact: Artefact) -> Work:
+        recipe, data = artefact.forecast, _data(artefact)
+        assert recipe is not None
+        counts, unknown = self.facts.clips(data)
+        clips, leads = counts[recipe["split"]], recipe["lead_times"]
+        samples = recipe["predict"].get("samples", PredictOptions.samples)
+        clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
+        common: dict[str, Any] = {
+            "bytes": clips * samples * _values(recipe, leads) * FLOAT,
+            "batch_mb": recipe["predict"].get("batch_size", PredictOptions.batch_size) * clip_mb,
+        }
+        if self.plan.config.models[recipe["model"]].fit != "sgd":
+            return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)
+        model = artefact.inputs["model"]
+        assert isinstance(model, Artefact)
+        size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
+        once = size.once_gmacs / max(size.gmacs, 1e-9)
+        evaluations = once + (1 - once) * size.evaluations
+        return Work(
+            "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
+            clips * samples * forecast_gmacs(size, recipe, leads) * evaluations,
+            reading_mb=clips * clip_mb,
+            weights_mb=size.parameters * FLOAT / MB,
+            published=size.gpu_gmacs_per_s,
+            unknown=unknown + assumed,
+            **common,
+        )
+
+    def _score(self, artefact: Artefact) -> Work:
+        recipe, data = artefact.recipe, _data(artefact)
+        predicted = artefact.inputs.get("predictions")
+        forecast = predicted.forecast if isinstance(predicted, Artefact) else artefact.forecast
+        assert forecast is not None
+        counts, unknown = self.facts.clips(data)
+        clips, leads = counts[recipe["split"]], forecast["lead_times"]
+        samples = forecast["predict"].get("samples", PredictOptions.samples)
+        values = samples * _values(forecast, leads)
+        conventions = len(recipe["conventions"])
+        amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
+        written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
+        if artefact.is_rollout:
+            made = self._predict(artefact)
+            written += min(recipe.get("keep", 0), clips) * values * FLOAT
+            return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
+        return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
+
+
+def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:
+    """10^9 multiply-adds of one forecast, by one evaluation of the network.
+
+    Args:
+        size: of the network, for Moving-MNIST.
+        recipe: names shape and context.
+        leads: lead times of the forecast.
+    """
+    channels, height, width = recipe["shape"]
+    context = recipe["context"]
+    if size.steps == "pass":
+        frames = PASS_SHARE + (1 - PASS_SHARE) * context / REFERENCE_CONTEXT
+        frames *= math.ceil(leads / context)
+    else:
+        frames = (context + leads - 1) / REFERENCE_STEPS
+    pixels = height * width / REFERENCE_PIXELS
+    return float(size.gmacs or 0) * frames * pixels * (1 + PER_CHANNEL * (channels - 1))
+
+
+def _data(artefact: Artefact) -> Artefact:
+    data = artefact.inputs["data"]
+    assert isinstance(data, Artefact)
+    return data
+
+
+def _values(recipe: dict[str, Any], frames: int) -> int:
+    """Values of some frames."""
+    channels, height, width = recipe["shape"]
+    return int(frames * channels * height * width)

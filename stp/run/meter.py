@@ -1,0 +1,38 @@
+"""A line that tells how far long work is, for verbs that make no artefact."""
+
+import sys
+import time
+
+from stp.core.units import duration
+from stp.run.progress import LOG_SECONDS, TERMINAL_SECONDS
+
+
+class Meter:
+    """The callback of long work: prints every few seconds, rewriting its line on a terminal.
+
+    Args:
+        verb: what is being done.
+    """
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+        self.begun = self.shown = time.monotonic()
+        self.open_line = False
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """Tell how far the work is."""
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
+            return
+        self.shown = now
+        left = duration((now - self.begun) / done * (total - done)) if done else "?"
+        text = f"{self.verb}: {what} {done} of {total}, {left} left"
+        self.open_line = terminal
+        print(f"\r\033[K{text}" if terminal else text, end="" if terminal else "\n",
+              file=sys.stderr, flush=True)  # fmt: skip
+
+    def clear(self) -> None:
+        """Remove the line from a terminal."""
+        if self.open_line:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+            self.open_line = False

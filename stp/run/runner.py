@@ -1,0 +1,477 @@
+"""The shell around the core of every stage: checks, leases, publishing, records of failure.
+
+Cores are handed a plain job and are fingerprinted; nothing here is, because nothing here can
+influence what they compute.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+from stp.core import bytecode, provenance, store
+from stp.core.disk import disk_error, write_text
+from stp.core.errors import StpError
+from stp.core.fingerprint import definitions_of
+from stp.core.job import Interrupted, Job, Report
+from stp.plan.cells import Artefact, Plan, Raw
+from stp.run import progress as progress_lines
+from stp.run.cluster import attempts, launch, slurm
+from stp.run.cluster.signals import WARNING, Stop, listening
+from stp.run.cluster.site import Site
+
+CORES = {
+    "prepare": "stp.prepare.{reader}",
+    "train": "stp.train.run",
+    "predict": "stp.predict.run",
+    "score": "stp.score.run",
+}
+OF_PEOPLE = {
+    "train": "stp.train.calibrated",
+    "predict": "stp.predict.motion",
+    "score": "stp.score.motion",
+}
+"""Makes what is predicted of people, and not of frames."""
+ROLLOUT = "stp.score.rollout"
+IMPORTED = "stp.predict.imported"
+"""Makes scores of forecasts that are not stored."""
+FAILURE = "failure.json"
+REQUEUE_SECONDS = 300
+"""How long a job that was put back into the queue waits for its end."""
+
+
+def state_folder(plan: Plan, folder: str) -> Path:
+    """Where an artefact's resumable state and records of attempts live."""
+    return plan.store / "state" / folder
+
+
+def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any) -> Path:
+    """Make one artefact, unless it is there.
+
+    Args:
+        plan: the plan that it belongs to.
+        artefact: what to make.
+        log: a file for all progress lines and tracebacks.
+        runtime: settings without influence on the result, over those of the configuration.
+
+    Returns:
+        its folder in the store.
+
+    Raises:
+        StpError: an input is missing or damaged, the checkout changed meanwhile, the disk is full,
+            or whatever the core has to say.
+        Interrupted: a signal asked it to stop, and it has saved its state.
+    """
+    final = plan.store / artefact.folder
+    state = state_folder(plan, artefact.folder)
+    with open_log(log) as log_file:
+        lines = progress_lines.Progress(artefact.stage, artefact.label, plan, log_file, artefact)
+        if store.adopt(final):
+            lines.finish(adopted=True)
+            return final
+        resumable = artefact.is_resumable
+        stop = Stop()
+        try:
+            with (
+                listening(resumable) as stop,
+                warned_of_time_limit(resumable, stop),
+                store.lease(state, lines.say, stop),
+            ):
+                if store.adopt(final):  # whoever held the lease made it
+                    lines.finish(adopted=True)
+                    return final
+                with attempts.recorded(state, plan.gpus(artefact), lambda: stop.reason) as attempt:
+                    _make(plan, artefact, final, state, lines, runtime, attempt, stop)
+        except Interrupted as saved:
+            lines.say(f"{saved}, because of {stop.reason}")
+            go_on_later(state, stop, lines)
+            raise
+        except Exception as error:
+            if log_file is not None:
+                traceback.print_exc(file=log_file)
+            _record_failure(state, artefact, error, log)
+            if isinstance(error, OSError):
+                raise disk_error(error, f"{artefact.stage} {artefact.label}") from error
+            raise
+        shutil.rmtree(state, ignore_errors=True)
+        lines.finish()
+        return final
+
+
+def imported(core: str) -> ModuleType:
+    """Import a core, with torch: a million objects that live as long as the process. The garbage
+    collector looks at none of them, neither meanwhile nor when the process ends: a job starts in
+    three quarters of the time."""
+    if core in sys.modules:
+        return sys.modules[core]
+    gc.disable()
+    try:
+        return importlib.import_module(core)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _make(
+    plan: Plan,
+    artefact: Artefact,
+    final: Path,
+    state: Path,
+    lines: progress_lines.Progress,
+    runtime: dict[str, Any],
+    attempt: attempts.Attempt,
+    stop: Stop,
+) -> None:
+    lines.say("starts" + attempts.history(state))
+    keep_freed_memory()
+    inputs = {}
+    for name, value in artefact.inputs.items():
+        inputs[name] = plan.store / (value.lock if isinstance(value, Raw) else value.folder)
+        _check_input(plan, inputs[name], artefact)
+    started = time.time()
+    store.remove_leftovers(final)
+    temporary = store.temporary_folder(final)
+    try:
+        core = imported(core_name(artefact))
+        bytecode.refuse_stale(artefact.code.modules)
+        job = Job(
+            recipe=canonical_recipe(artefact),
+            inputs=inputs,
+            out=temporary,
+            state=state,
+            runtime={
+                **plan.config.scale.runtime,
+                **raw_roots(plan, artefact),
+                **weight_files(plan, artefact),
+                **runtime,
+            },
+            report=_both(lines.report, attempt.report),
+            interrupted=stop,
+        )
+        ranks = plan.ranks(artefact)
+        extras = launch.run(core.__name__, job, ranks) if ranks > 1 else core.run(job)
+        _refuse_if_changed(plan, artefact)
+        attempt.end(attempts.DONE)
+        receipt = {
+            "stage": artefact.stage,
+            "path": artefact.folder,
+            "fingerprint": artefact.fingerprint,
+            "label": artefact.label,
+            "recipe": artefact.recipe,
+            "inputs": {
+                name: value.lock if isinstance(value, Raw) else value.folder
+                for name, value in artefact.inputs.items()
+            },
+            "code": {
+                "fingerprint": artefact.code.fingerprint,
+                "modules": dict(artefact.code.modules),
+                "definitions": definitions_of(artefact.code.modules, plan.source),
+            },
+            "provenance": {
+                **provenance.describe_machine(),
+                "started": started,
+                "finished": time.time(),
+                "seconds": time.time() - started,
+            },
+            "extras": extras,
+            "attempts": attempts.read(state),
+        }
+        if not store.publish(temporary, final, receipt):
+            lines.say("somebody else was faster; theirs is kept")
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
+    """Ask a training to stop some time before Slurm would kill it.
+
+    Slurm's own warning (sbatch --signal) may come a minute early, before anybody listens, and
+    never again; its clock is asked as well.
+    """
+    job, over = slurm.job_id(), threading.Event()
+    if job is None or not resumable:
+        yield
+        return
+
+    def watch() -> None:
+        left = slurm.seconds_left(job)
+        while left is not None and not over.wait(max(0, left - Site.load().warning_seconds)):
+            left = slurm.seconds_left(job)  # it may have been given more time
+            if left is not None and left <= Site.load().warning_seconds:
+                stop.ask(WARNING)
+                return
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _both(first: Report, second: Report) -> Report:
+    def report(what: str, done: int, total: int) -> None:
+        first(what, done, total)
+        second(what, done, total)
+
+    return report
+
+
+def go_on_later(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
+    """Put the Slurm job of a training that saved its state back into the queue.
+
+    Only where its time is up or it has to make room: who cancels a job wants it to end. The
+    lease is free by now, so the restarted job need not wait for it. Snakemake sees one job that
+    waits and runs, and counts no retry.
+    """
+    job = slurm.job_id()
+    if job is None:
+        return
+    if stop.reason != WARNING.name and not slurm.is_preempted(job):
+        return
+    budget, used = Site.load().requeues, attempts.count(state, attempts.REQUEUED)
+    if used >= budget:
+        lines.say(f"its {budget} restarts are used up (requeues in the site file)")
+        return
+    attempts.amend(state, attempts.REQUEUED, f"{stop.reason}, restart {used + 1} of {budget}")
+    if slurm.requeue(job):
+        lines.say(f"goes on when Slurm starts job {job} again (restart {used + 1} of {budget})")
+        time.sleep(REQUEUE_SECONDS)  # Slurm ends this process sooner
+        return
+    attempts.amend(state, attempts.SAVED, f"{stop.reason}; Slurm refused to start it again")
+
+
+def keep_freed_memory() -> None:
+    """Let glibc keep memory that was freed, instead of handing it back and asking again.
+
+    Networks free and allocate the same large blocks in every step; each time the kernel clears
+    the pages. Keeping them makes a training step of SimVPv2 on a CPU 2.5 times as fast.
+    """
+    m_trim_threshold, m_mmap_max = -1, -4  # malloc.h
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(m_mmap_max, 0)
+        libc.mallopt(m_trim_threshold, 2**31 - 1)
+
+
+def core_name(artefact: Artefact) -> str:
+    """Name the module whose ``run(job)`` makes an artefact.
+
+    Raises:
+        StpError: the model or the reader has no code yet.
+    """
+    core = ROLLOUT if artefact.is_rollout else CORES[artefact.stage]
+    core = IMPORTED if "submission" in artefact.recipe else core
+    if artefact.is_of_people:
+        core = OF_PEOPLE.get(artefact.stage, core)
+    name = core.format(**artefact.recipe)
+    named = [name]
+    model = (artefact.forecast or artefact.recipe).get("model")
+    if model is not None:
+        package = "motion.predictors" if artefact.is_of_people else "models"
+        named.append(f"stp.{package}.{model}")
+    for module in named:
+        if artefact.code.modules.get(module) == "missing":
+            raise StpError(
+                f"{module.replace('.', '/')}.py does not exist",
+                expected=f"the code for {artefact.label}",
+                remedy="write it, or take the model or dataset out of the scale file",
+            )
+    return name
+
+
+def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
+    """What a core is handed: exactly what is hashed and recorded, keys in the receipt's order."""
+    recipe: dict[str, Any] = json.loads(json.dumps(artefact.recipe, sort_keys=True))
+    return recipe
+
+
+def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+    """Name the folders of raw files to a core that reads some, as settings of its job."""
+    for raw in artefact.inputs.values():
+        if isinstance(raw, Raw):
+            return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
+    return {}
+
+
+def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
+    """Name the files of the networks that scores look through, as settings of their job."""
+    if not artefact.is_perceptual:
+        return {}
+    return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
+
+
+def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
+    if path.suffix == ".json":
+        if not path.is_file():
+            raise StpError(
+                f"{path} is missing: the raw files were not fetched yet",
+                remedy="run `stp fetch` for this dataset",
+            )
+    elif store.is_dropped(path):
+        store.call_back(plan.store, str(path.relative_to(plan.store)))
+        raise StpError(
+            f"{artefact.stage} of {artefact.label} needs data that were deleted to make room",
+            expected=f"all files of {path}",
+            remedy="run snakemake again: it is made again first",
+        )
+    elif not store.is_complete(path):
+        raise StpError(
+            f"{path}, which {artefact.stage} of {artefact.label} needs, is missing or damaged",
+            expected="a folder with every file of its receipt",
+            remedy=f"run snakemake again; if it is damaged, delete it first: rm -r {path}",
+        )
+
+
+def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
+    """Refuse to publish what another code made than the path says.
+
+    Raises:
+        StpError: the checkout was edited since this job started.
+    """
+    now = Plan(plan.config, plan.source)
+    if artefact.folder in now.artefacts:
+        return
+    before = dict(artefact.code.modules)
+    parent = artefact.folder.rpartition("/")[0]
+    changed = sorted(
+        module
+        for folder, other in now.artefacts.items()
+        if folder.rpartition("/")[0] == parent
+        for module, value in other.code.modules.items()
+        if before.get(module) != value
+    )
+    raise StpError(
+        f"the code changed while {artefact.stage} of {artefact.label} was running: "
+        f"{', '.join(changed) or 'an input of it'}",
+        expected="the same code at the start and at the end of a job",
+        remedy="run snakemake again; work in another checkout while long jobs run",
+    )
+
+
+def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
+    """Find, download or generate the raw files of a release, and lock their bytes.
+
+    Returns:
+        the lock file.
+
+    Raises:
+        StpError: files are missing, or differ from what is declared or locked.
+    """
+    from stp.fetch.raw import fetch as fetch_files
+
+    lock = plan.store / raw.lock
+    with open_log(log) as log_file:
+        lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
+        lines.say("starts")
+        try:
+            fetch_files(**_release(plan, raw), report=lines.report, manners=_manners(plan))
+        except Exception as error:
+            if log_file is not None:
+                traceback.print_exc(file=log_file)
+            if isinstance(error, OSError):
+                raise disk_error(error, f"fetch {raw.dataset}") from error
+            raise
+        lines.finish()
+    return lock
+
+
+def check_raw(plan: Plan, raw: Raw) -> list[Any]:
+    """Report which raw files of a release are present, missing or damaged; all bytes are read.
+
+    Returns:
+        a `stp.fetch.table.FileState` for each.
+    """
+    from stp.fetch.raw import check
+
+    lines = progress_lines.Progress("check", f"{raw.dataset} ({raw.release})", plan, None)
+    try:
+        return check(**_release(plan, raw), report=lines.report)
+    finally:
+        if lines.open_line:  # of a terminal
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _manners(plan: Plan) -> Any:
+    """How politely files are downloaded: runtime.downloads is the connections to one host."""
+    from stp.fetch.download import Manners
+
+    connections = plan.config.scale.runtime.get("downloads", Manners.connections)
+    if not isinstance(connections, int) or connections < 1:
+        raise StpError(
+            f"runtime setting downloads is {connections!r}",
+            expected="the number of connections to one host, 1 or more",
+            remedy="change runtime.downloads in the scale file",
+        )
+    return Manners(connections=connections)
+
+
+def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
+    """The arguments that describe a release to stp.fetch.raw."""
+    return {
+        "release": raw.declared.model_dump(exclude_none=True),
+        "dataset": raw.dataset,
+        "name": raw.release,
+        "roots": plan.raw_roots(raw),
+        "lock": plan.store / raw.lock,
+    }
+
+
+@contextlib.contextmanager
+def open_log(path: Path | None) -> Iterator[IO[str] | None]:
+    if path is None:
+        yield None
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        yield file
+
+
+def _record_failure(
+    state: Path, artefact: Artefact, error: BaseException, log: Path | None
+) -> None:
+    """Leave a record that tables with gaps and people can read; never hide the error itself."""
+    record = {
+        "stage": artefact.stage,
+        "label": artefact.label,
+        "folder": artefact.folder,
+        "error": str(error) or type(error).__name__,
+        "log": str(log) if log else None,
+        "time": time.time(),
+    }
+    with contextlib.suppress(OSError):
+        write_text(state / FAILURE, json.dumps(record, indent=1))
+
+
+def restore_receipts(plan: Plan) -> int:
+    """Put back the receipts of finished artefacts that Snakemake has deleted.
+
+    It deletes all outputs of a submission of several jobs when one of them fails.
+
+    Returns:
+        how many there were.
+    """
+    missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
+    return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)
+
+
+def failures(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Read the failure records of all planned artefacts that are not there."""
+    found = {}
+    for artefact in plan.artefacts.values():
+        path = state_folder(plan, artefact.folder) / FAILURE
+        if (plan.store / artefact.receipt).exists():
+            continue
+        with contextlib.suppress(OSError, json.JSONDecodeError):
+            found[artefact.folder] = json.loads(path.read_text())
+    return found

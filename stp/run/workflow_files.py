@@ -1,0 +1,172 @@
+"""Small files that the Snakefile writes while it is read: idempotent, atomic, and cheap.
+
+Jobs on a cluster read the Snakefile again, several at a time, so what is written here is
+named by its content or written by the main process only.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from stp.core.disk import write_text_if_changed
+from stp.core.fingerprint import Sources, digest
+from stp.plan import config as configuration
+from stp.plan import profiled as networks
+from stp.plan.cells import Plan
+from stp.plan.manifests import Paper, as_text, manifest
+
+RESULTS = Path("results")
+FACTS = ("datasets", "models", "published")
+"""Folders of the configuration that tables of facts are made from."""
+
+
+def write_config(plan: Plan, results: Path = RESULTS) -> Path:
+    """Write the effective configuration, so that every verb makes the very same plan."""
+    content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
+    path = results / "plan" / f"config-{digest(content)}.json"
+    write_text_if_changed(path, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    return path
+
+
+def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
+    """Note which dimensions the targets of a run need, so that progress counts these.
+
+    A target names them: ``results/tables/short_term.csv``. Targets that name none need all.
+    """
+    words = [set(re.split(r"[/.]", target)) for target in targets]
+    named = [name for name in plan.config.scale.dimensions if any(name in word for word in words)]
+    every = not words or any(not word & set(named) for word in words)
+    text = json.dumps(None if every else named) + "\n"
+    write_text_if_changed(results / "plan" / "counted.json", text)
+
+
+def counted(results: Path = RESULTS) -> list[str] | None:
+    """The dimensions that the current run needs; None for all."""
+    try:
+        found: list[str] | None = json.loads((results / "plan" / "counted.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def write_data_list(plan: Plan, write: bool = True, results: Path = RESULTS) -> Path:
+    """Write which prepared data the scale has, where the text differs.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / "data.json"
+    if write:
+        receipts = [data.receipt for data in plan.prepared]
+        write_text_if_changed(path, json.dumps(receipts, indent=1) + "\n")
+    return path
+
+
+def manifest_path(dimension: str, results: Path = RESULTS) -> Path:
+    """Where the manifest of a dimension's tables lives."""
+    return results / "plan" / f"{dimension}.json"
+
+
+def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> dict[str, Path]:
+    """Write what each dimension's tables are made from, where the text differs.
+
+    Returns:
+        the path by dimension.
+    """
+    paths: dict[str, Path] = {}
+    paper = Paper(plan.config.scale.suite) if write else None
+    for dimension in plan.config.scale.dimensions:
+        paths[dimension] = manifest_path(dimension, results)
+        if write:
+            write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
+    return paths
+
+
+def whose_bytes(plan: Plan) -> dict[str, str]:
+    """Say whose bytes the numbers of each dimension are from, and of all together (``all``)."""
+    tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
+    for made in plan.cells:
+        tested[made.cell.dimension].add(made.cell.tested_on)
+    tested["all"] = set().union(*tested.values())
+    said = {}
+    for dimension, names in tested.items():
+        datasets = [plan.config.datasets[name] for name in names]
+        sources = sorted({one.releases[one.release].source for one in datasets})
+        said[dimension] = f"{' and '.join(sources)}, scale {plan.config.scale.scale}"
+    return said
+
+
+def write_profile_input(
+    model: str, dataset: str, write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the measurement of a network is made from, where the text differs.
+
+    The network is that of the paper, whatever the scale.
+
+    Returns:
+        the path.
+
+    Raises:
+        StpError: there is no such network or dataset.
+    """
+    path = results / "plan" / "profile" / f"{model}-{dataset}.json"
+    if write:
+        paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
+        write_text_if_changed(path, networks.made_from(paper, model, dataset))
+    return path
+
+
+def write_code_input(
+    name: str, roots: Iterable[str], write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what the code is that draws something, where it differs.
+
+    An edit of it draws these again, and makes no table again.
+
+    Args:
+        name: of the file.
+        roots: modules that draw.
+        write: whether this process is the one that writes.
+        results: where figures are made.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / f"{name}.json"
+    if write:
+        described = {"code": Sources().code_of(roots).fingerprint}
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path
+
+
+def write_table_input(
+    name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path = RESULTS
+) -> Path:
+    """Write what a table is made from that comes from configuration, where the text differs.
+
+    Args:
+        name: of the table.
+        roots: modules that make it.
+        plan: of the scale.
+        write: whether this process is the one that writes.
+        results: where tables are made.
+
+    Returns:
+        the path.
+    """
+    path = results / "plan" / f"{name}.json"
+    if write:
+        facts = hashlib.sha256()
+        for folder in FACTS:
+            for file in sorted((configuration.CONFIG_FOLDER / folder).iterdir()):
+                facts.update(f"{file.name}\n".encode() + file.read_bytes())
+        scale = plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
+        described = {
+            "code": plan.sources.code_of(roots, plan.config.equivalent).fingerprint,
+            "facts": facts.hexdigest(),
+            "scale": digest(scale),
+        }
+        write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return path

@@ -1,0 +1,1 @@
+"""People who walk: tracks, scenarios, densities, and models that predict them."""

@@ -1,0 +1,275 @@
+"""Where people may be, as densities: mixtures of Gaussians, and grids of probabilities.
+
+Both are for each person at each step, and are kept in a Parquet file beside the predictions, with a
+row for each person, step and, of mixtures, component.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.special import logsumexp
+
+from stp.core.errors import StpError
+from stp.tracks.scenarios import Scenarios
+
+MIXTURES, GRIDS = "mixtures.parquet", "grids.parquet"
+SUM_TOLERANCE = 1e-4
+"""How far weights and probabilities may be from a sum of 1."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Mixtures of Gaussians, one for each person and step.
+
+    Attributes:
+        weights: (S, N, T, M), of sum 1; NaN where nobody is.
+        means: (S, N, T, M, 2), metres.
+        covariances: (S, N, T, M, 2, 2), square metres.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+    def point(self) -> np.ndarray:
+        """The stated point: the mean of the heaviest component, (S, N, T, 2), metres."""
+        heaviest = self.weights.argmax(axis=-1)[..., None, None]
+        return np.asarray(np.take_along_axis(self.means, heaviest, axis=-2)[..., 0, :])
+
+    def log_density(self, truth: np.ndarray) -> np.ndarray:
+        """Logarithm of the density at some positions.
+
+        Args:
+            truth: (S, N, T, 2), metres.
+
+        Returns:
+            (S, N, T), nats (of a density per square metre); NaN where nobody is.
+        """
+        x, y = np.moveaxis(truth[..., None, :] - self.means, -1, 0)
+        xx, yy = self.covariances[..., 0, 0], self.covariances[..., 1, 1]
+        xy = self.covariances[..., 0, 1]
+        area = xx * yy - xy * xy
+        square = (yy * x * x - 2 * xy * x * y + xx * y * y) / area
+        with np.errstate(divide="ignore"):
+            weights = np.log(self.weights)
+        each = weights - 0.5 * square - 0.5 * np.log(area) - np.log(2 * np.pi)
+        return np.asarray(logsumexp(each, axis=-1))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Probabilities of the cells of a grid, one grid for each person and step.
+
+    Attributes:
+        origin: the corner of least x and y of each person's grid, (S, N, 2), metres.
+        resolution: side of a cell, metres.
+        probability: (S, N, T, W, H) for W cells along x and H along y, of sum 1; NaN where nobody
+            is.
+    """
+
+    origin: np.ndarray
+    resolution: float
+    probability: np.ndarray
+
+    def point(self) -> np.ndarray:
+        """The stated point: the centre of the likeliest cell, (S, N, T, 2), metres."""
+        width, height = self.probability.shape[-2:]
+        flat = self.probability.reshape(*self.probability.shape[:-2], width * height)
+        cell = np.stack(np.unravel_index(flat.argmax(axis=-1), (width, height)), axis=-1)
+        centre = self.origin[:, :, None] + (cell + 0.5) * self.resolution
+        return np.where(np.isfinite(flat[..., :1]), centre, np.nan)
+
+    def log_density(self, truth: np.ndarray) -> np.ndarray:
+        """Logarithm of the probability of the cell that holds a position, per square metre.
+
+        Args:
+            truth: (S, N, T, 2), metres.
+
+        Returns:
+            (S, N, T), nats; minus infinity outside of the grid; NaN where nobody is.
+        """
+        size = self.probability.shape[-2:]
+        cell = np.floor((truth - self.origin[:, :, None]) / self.resolution)
+        inside = ((cell >= 0) & (cell < size)).all(axis=-1)
+        i, j = np.moveaxis(np.where(inside[..., None], cell, 0).astype(np.int64), -1, 0)
+        places = np.indices(inside.shape)
+        found = self.probability[(*places, i, j)]
+        with np.errstate(divide="ignore"):
+            known = np.log(np.where(inside, found, 0)) - 2 * np.log(self.resolution)
+        return np.where(np.isfinite(truth).all(axis=-1), known, np.nan)
+
+
+Density = Mixture | Grid
+
+
+def stated(found: np.ndarray | Density) -> np.ndarray:
+    """Points or samples of whatever a predictor returns: (S, N, T, 2) or (K, S, N, T, 2)."""
+    return found if isinstance(found, np.ndarray) else found.point()
+
+
+# Files
+
+
+def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
+    """A density as rows, in the order of scenarios, people, steps and components.
+
+    Args:
+        density: of these scenarios.
+        scenarios: whose people are named.
+        first: number of the first scenario.
+    """
+    scene, place = np.nonzero(scenarios.present)
+    person = scenarios.person[scene, place]
+    if isinstance(density, Grid):
+        probability = density.probability[scene, place]
+        count, steps, width, height = probability.shape
+        rows = np.repeat(np.arange(count), steps)
+        origin = density.origin[scene, place][rows]
+        cells = pa.FixedSizeListArray.from_arrays(
+            pa.array(probability.reshape(-1), pa.float64()), width * height
+        )
+        found = pa.table(
+            {
+                "scenario": first + scene[rows],
+                "person": person[rows],
+                "lead": np.tile(np.arange(1, steps + 1), count),
+                "origin_x": origin[:, 0],
+                "origin_y": origin[:, 1],
+                "probability": cells,
+            }
+        )
+        about = {"width": str(width), "height": str(height), "resolution": repr(density.resolution)}
+        return found.replace_schema_metadata(about)
+    weights, means = density.weights[scene, place], density.means[scene, place]
+    covariances = density.covariances[scene, place]
+    count, steps, components = weights.shape
+    rows = np.repeat(np.arange(count), steps * components)
+    return pa.table(
+        {
+            "scenario": first + scene[rows],
+            "person": person[rows],
+            "lead": np.tile(np.repeat(np.arange(1, steps + 1), components), count),
+            "component": np.tile(np.arange(components), count * steps),
+            "weight": weights.reshape(-1),
+            "mean_x": means[..., 0].reshape(-1),
+            "mean_y": means[..., 1].reshape(-1),
+            "cov_xx": covariances[..., 0, 0].reshape(-1),
+            "cov_xy": covariances[..., 0, 1].reshape(-1),
+            "cov_yy": covariances[..., 1, 1].reshape(-1),
+        }
+    )
+
+
+def write(folder: Path, tables: list[pa.Table]) -> None:
+    """Write the densities of a folder of predictions; nothing if there is none."""
+    if tables:
+        name = MIXTURES if "weight" in tables[0].column_names else GRIDS
+        pq.write_table(pa.concat_tables(tables), folder / name, compression="zstd")
+
+
+def read(folder: Path, scenarios: Scenarios) -> Density | None:
+    """Read the density of all people of all scenarios.
+
+    Returns:
+        None where predictions are points or samples alone.
+
+    Raises:
+        StpError: a file is damaged, holds other people, or something that is no density.
+    """
+    for name, of_rows in ((MIXTURES, _mixture), (GRIDS, _grid)):
+        path = folder / name
+        if path.is_file():
+            try:
+                return of_rows(pq.read_table(path), scenarios)
+            except _WrongError as wrong:
+                raise StpError(
+                    f"{path}: {wrong}", expected=wrong.expected, remedy="predict this cell again"
+                ) from None
+            except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+                raise StpError(
+                    f"{path}: cannot be read ({error})",
+                    expected="densities of positions, as stp.tracks.densities writes them",
+                    remedy="predict this cell again",
+                ) from None
+    return None
+
+
+class _WrongError(Exception):
+    def __init__(self, what: str, expected: str) -> None:
+        super().__init__(what)
+        self.expected = expected
+
+
+def _mixture(rows: pa.Table, scenarios: Scenarios) -> Mixture:
+    components = int(np.max(rows["component"].to_numpy(), initial=0)) + 1
+    shape = _shape(rows, scenarios, component=components)
+    names = ("weight", "mean_x", "mean_y", "cov_xx", "cov_xy", "cov_yy")
+    weight, x, y, xx, xy, yy = (rows[name].to_numpy().reshape(shape) for name in names)
+    finite = all(np.isfinite(values).all() for values in (weight, x, y, xx, xy, yy))
+    if not finite or weight.min() < 0 or np.abs(weight.sum(axis=-1) - 1).max() > SUM_TOLERANCE:
+        raise _WrongError("weights of components that are no shares", "shares of sum 1")
+    if not ((xx > 0) & (xx * yy - xy * xy > 0)).all():
+        raise _WrongError(
+            "covariances without a density", "positive definite ones: metres, and some spread"
+        )
+    covariances = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
+    means = np.stack([x, y], axis=-1)
+    return Mixture(*(_placed(values, scenarios) for values in (weight, means, covariances)))
+
+
+def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
+    about = {key.decode(): value.decode() for key, value in (rows.schema.metadata or {}).items()}
+    width, height = int(about["width"]), int(about["height"])
+    resolution = float(about["resolution"])
+    shape = _shape(rows, scenarios)
+    cells = rows["probability"].combine_chunks().values.to_numpy().reshape(*shape, width, height)
+    total = cells.sum(axis=(-2, -1))
+    if not (np.isfinite(cells).all() and cells.min() >= 0 and resolution > 0) or (
+        np.abs(total - 1).max() > SUM_TOLERANCE
+    ):
+        raise _WrongError("cells that hold no probabilities", "probabilities of sum 1")
+    origin = np.stack([rows["origin_x"].to_numpy(), rows["origin_y"].to_numpy()], axis=-1)
+    origin = origin.reshape(*shape, 2)[:, 0]
+    return Grid(_placed(origin, scenarios), resolution, _placed(cells, scenarios))
+
+
+def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
+    """What names the rows of a file of predictions: scenario, person, lead and, perhaps, another.
+
+    Args:
+        scenarios: that were predicted.
+        inner: how many rows there are of each lead, by the name of their number, from 0.
+    """
+    scene, place = np.nonzero(scenarios.present)
+    steps, each = scenarios.future.shape[2], next(iter(inner.values()), 1)
+    arrays = [
+        np.repeat(scene, steps * each),
+        np.repeat(scenarios.person[scene, place], steps * each),
+        np.tile(np.repeat(np.arange(1, steps + 1), each), len(scene)),
+        *[np.tile(np.arange(each), len(scene) * steps) for _ in inner],
+    ]
+    return pd.MultiIndex.from_arrays(arrays, names=["scenario", "person", "lead", *inner])
+
+
+def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...]:
+    """Shape of a column: people, steps and, perhaps, components."""
+    wanted = keys(scenarios, **inner)
+    found = pd.MultiIndex.from_arrays([rows[name].to_numpy() for name in wanted.names])
+    if not found.equals(wanted):
+        raise _WrongError(
+            f"{len(found)} rows are not those of {int(scenarios.present.sum())} people and "
+            f"{scenarios.future.shape[2]} lead times",
+            "every person of every scenario of the data, in order",
+        )
+    return (int(scenarios.present.sum()), scenarios.future.shape[2], *inner.values())
+
+
+def _placed(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
+    """(people, ...) to (S, N, ...), NaN where nobody is."""
+    found = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
+    found[scenarios.present] = of_people
+    return found

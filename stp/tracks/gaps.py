@@ -1,0 +1,61 @@
+"""Fill gaps of tracks, as Atlas does."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from stp.tracks.tracks import Tracks
+
+LONGEST_GAP = 4.0
+"""Seconds; who is away for longer has left (Atlas, released code)."""
+
+
+def unlike(frames: np.ndarray) -> np.ndarray:
+    """Where a track goes on after another interval than its shortest.
+
+    The last interval is never looked at, and gaps there stay: so does the released code, whose
+    numbers depend on it.
+
+    Args:
+        frames: of one person, (n,), ascending.
+
+    Returns:
+        numbers of the detections before such intervals.
+    """
+    intervals = np.diff(frames)[:-1]
+    return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
+
+
+def filled(tracks: Tracks) -> Tracks:
+    """Fill gaps of up to `LONGEST_GAP` linearly (Atlas, released code).
+
+    Returns:
+        detections by person, in the order in which people come.
+    """
+    frames, people, positions = [], [], []
+    for person, rows in tracks.people().items():
+        frame, position = _filled(tracks.frame[rows], tracks.position[rows], tracks)
+        frames.append(frame)
+        people.append(np.full(len(frame), person))
+        positions.append(position)
+    return replace(
+        tracks,
+        frame=np.concatenate(frames),
+        person=np.concatenate(people),
+        position=np.concatenate(positions),
+    )
+
+
+def _filled(
+    frames: np.ndarray, positions: np.ndarray, tracks: Tracks
+) -> tuple[np.ndarray, np.ndarray]:
+    longest = np.floor(LONGEST_GAP / tracks.dt * tracks.step)
+    new = [frames]
+    for before in unlike(frames):
+        gap = frames[before + 1] - frames[before]
+        if gap <= longest:
+            count = int(gap / tracks.step + 1)
+            new.append(np.linspace(frames[before], frames[before + 1], count)[1:-1])
+    every = np.sort(np.concatenate(new))
+    made = [np.interp(every, frames, positions[:, axis]) for axis in (0, 1)]
+    return every, np.stack(made, axis=1)

@@ -1,0 +1,159 @@
+"""Scenarios that are made, not recorded: what predictors do in them is seen at a glance.
+
+Chasing, crossing and opposing are the three of Atlas (section V-A); groups that meet and people who
+walk around an obstacle are those of its Figures 2 and 3. Everybody walks on a smooth path that is
+given, so that what is shown is a situation and no model of walking.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.tracks.obstacles import Obstacles, discs
+from stp.tracks.tracks import Tracks
+
+DT, STEP = 0.1, 1  # as the released scenarios: 10 Hz
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A person's way: straight, with a step aside in the middle.
+
+    Attributes:
+        begin: metres.
+        velocity: metres per second.
+        aside: metres to the left of the way, at most.
+        when: seconds at which it is at its most.
+        lasting: seconds of its width (standard deviation).
+        stays: whether the person remains aside.
+    """
+
+    begin: tuple[float, float]
+    velocity: tuple[float, float]
+    aside: float = 0.0
+    when: float = 0.0
+    lasting: float = 1.0
+    stays: bool = False
+
+    def path(self, seconds: np.ndarray) -> np.ndarray:
+        """Positions at some times, (n, 2)."""
+        velocity = np.array(self.velocity)
+        speed = np.linalg.norm(velocity)
+        left = np.array([-velocity[1], velocity[0]]) / (speed if speed > 0 else 1)
+        passed = (seconds - self.when) / self.lasting
+        share = 1 / (1 + np.exp(-1.7 * passed)) if self.stays else np.exp(-0.5 * passed**2)
+        straight = np.array(self.begin) + seconds[:, None] * velocity
+        return np.asarray(straight + self.aside * share[:, None] * left)
+
+
+def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0) -> Tracks:
+    """Detections of people who all walk from the beginning to the end.
+
+    Args:
+        walks: a person each, numbered from 1.
+        seconds: how long.
+        noise: of positions, metres (standard deviation).
+        seed: of the noise.
+    """
+    count = round(seconds / DT) + 1
+    times = np.arange(count) * DT
+    paths = np.stack([walk.path(times) for walk in walks], axis=1)
+    paths = paths + np.random.default_rng(seed).normal(0, noise, paths.shape)
+    person = np.tile(np.arange(1, len(walks) + 1), count)
+    frame = np.repeat(np.arange(count, dtype=np.float64), len(walks))
+    return Tracks(frame, person, paths.reshape(-1, 2), STEP, DT)
+
+
+def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: float = 1.0) -> Tracks:
+    """Someone faster comes from behind, and overtakes on the left.
+
+    Args:
+        fast, slow: metres per second.
+        ahead: metres between the two at first.
+        aside: metres between their ways in the end.
+    """
+    meet = ahead / max(fast - slow, 1e-9)
+    walks = [
+        Walk((0, 0), (fast, 0), aside=aside, when=0.7 * meet, lasting=1.0, stays=True),
+        Walk((ahead, 0), (slow, 0)),
+    ]
+    return tracks(walks, seconds=9.0)
+
+
+def crossing(speed: float = 1.0, angle: float = 60.0, late: float = 0.3) -> Tracks:
+    """Two ways cross, and one person lets the other pass.
+
+    Args:
+        speed: metres per second.
+        angle: between the ways, degrees.
+        late: seconds between them where the ways cross.
+    """
+    half, middle = np.deg2rad(angle) / 2, 4.5
+    walks = []
+    for side, delay in ((1, 0.0), (-1, late)):
+        velocity = speed * np.array([np.cos(half), side * np.sin(half)])
+        begin = -(middle + delay) * velocity
+        walks.append(Walk(tuple(begin), tuple(velocity), aside=-0.2 * side, when=middle))
+    return tracks(walks, seconds=9.0)
+
+
+def opposing(
+    speed: float = 1.0, apart: float = 16.0, offset: float = 0.2, aside: float = 0.3
+) -> Tracks:
+    """Two walk towards each other, and each gives way to the right.
+
+    Args:
+        speed: metres per second.
+        apart: metres between them at first.
+        offset: metres between their ways.
+        aside: metres that each gives way.
+    """
+    meet = apart / (2 * speed)
+    walks = [
+        Walk((0, 0), (speed, 0), aside=-aside, when=meet),
+        Walk((apart, -offset), (-speed, 0), aside=-aside, when=meet),
+    ]
+    return tracks(walks, seconds=10.0)
+
+
+def groups_meeting(
+    size: int = 3, speed: float = 1.2, apart: float = 14.0, shoulder: float = 0.8
+) -> Tracks:
+    """Two groups walk abreast towards each other; each lets the other through.
+
+    Args:
+        size: people of each group.
+        speed: metres per second.
+        apart: metres between the groups at first.
+        shoulder: metres between neighbours.
+    """
+    meet = apart / (2 * speed)
+    places = (np.arange(size) - (size - 1) / 2) * shoulder
+    walks = [Walk((0, y), (speed, 0), aside=-shoulder / 4, when=meet) for y in places]
+    walks += [Walk((apart, y), (-speed, 0), aside=-shoulder / 4, when=meet) for y in places]
+    return tracks(walks, seconds=2 * meet)
+
+
+def around_an_obstacle(
+    people: int = 1, speed: float = 1.0, radius: float = 2.0
+) -> tuple[Tracks, Obstacles]:
+    """People walk around a disc in their way, one behind the other.
+
+    Args:
+        people: how many.
+        speed: metres per second.
+        radius: metres of the disc, which has its centre at (8, 5).
+
+    Returns:
+        the detections and the disc.
+    """
+    centre, behind = (8.0, 5.0), 1.5
+    walks = [
+        Walk(
+            (-behind * number, centre[1] - 0.3), (speed, 0), aside=-(radius + 0.4),
+            when=(centre[0] + behind * number) / speed, lasting=1.2 * radius / speed,
+        )
+        for number in range(people)
+    ]  # fmt: skip
+    lasting = (2 * centre[0] + behind * people) / speed
+    return tracks(walks, seconds=lasting), discs(np.array([centre]), np.array([radius]))

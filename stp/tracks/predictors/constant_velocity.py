@@ -1,0 +1,54 @@
+"""CVM: everybody goes on as before (Schöller et al. 2020; Atlas, section IV-A)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.tracks.densities import Mixture
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.scenarios import Scenarios
+from stp.tracks.velocity import Mode, filtered
+
+SEARCH: dict[str, tuple[float, float]] = {}
+"""Nothing is calibrated."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How people go on.
+
+    Attributes:
+        velocity: which velocity goes on, see `stp.tracks.velocity.weights`.
+        uncertainty: metres per second by which each step may differ, in each direction (standard
+            deviation); predictions then are Gaussians that grow: those of the random walk that the
+            released code draws samples from, with 0.3. None for points.
+    """
+
+    velocity: Mode = "gaussian"
+    uncertainty: float | None = None
+
+
+def predict(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
+) -> np.ndarray | Mixture:
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is; obstacles do not matter.
+
+    Jitter, of this shape, moves people at each step. Without it, and with an uncertainty, there is
+    one Gaussian for each step, whose variance grows by the same amount at each.
+    """
+    velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
+    ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt
+    path = scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead
+    if jitter is not None:
+        return np.asarray(path + jitter.cumsum(axis=2))
+    if parameters.uncertainty is None:
+        return np.asarray(path)
+    variance = np.arange(1, steps + 1) * (parameters.uncertainty * scenarios.dt) ** 2
+    there = np.where(scenarios.present, 1.0, np.nan)[:, :, None]
+    weights = np.broadcast_to(there, path.shape[:-1])[..., None]
+    covariances = (weights[..., 0] * variance)[..., None, None, None] * np.eye(2)
+    return Mixture(weights, path[..., None, :], covariances)

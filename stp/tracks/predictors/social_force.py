@@ -1,0 +1,83 @@
+"""Sof: social forces that fall off with distance (Helbing and Molnár 1995; Atlas, section IV-B)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.tracks import forces
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.scenarios import Scenarios
+
+SEARCH = {
+    "contact": (0.0, 1200.0),
+    "contact_obstacle": (0.0, 1500.0),
+    "strength": (1.0, 800.0),
+    "strength_obstacle": (1.0, 1000.0),
+    "range": (0.005, 10.0),
+    "range_obstacle": (0.005, 10.0),
+}
+"""What is calibrated, and from where to where (Atlas, released configuration)."""
+
+DISC_FACTOR = 1.5
+"""Of the force of discs, beyond that of a map's cells (released code)."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Forces between people, and between a person and the nearest obstacle.
+
+    Attributes:
+        strength, strength_obstacle: newtons, at contact (a, ao of the released code).
+        range, range_obstacle: metres in which it falls to 1/e (b, bo).
+        contact, contact_obstacle: newtons per metre of overlap (K, Ko).
+    """
+
+    strength: float = 13.4
+    range: float = 4.15
+    contact: float = 215.0
+    strength_obstacle: float = 518.0
+    range_obstacle: float = 0.12
+    contact_obstacle: float = 750.0
+    body: forces.Body = forces.BODY
+
+
+def predict(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Parameters,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
+) -> np.ndarray:
+    """Predict positions, (S, N, steps, 2), metres; NaN where nobody is.
+
+    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    """
+    pairs = forces.others(scenarios.present)[..., None]
+    own = parameters
+
+    def force(position: np.ndarray, velocity: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        heading = velocity / (forces.length(velocity) + 1e-6)
+        apart = position[:, :, None] - position[:, None]
+        distance = forces.length(apart)
+        away = apart / (distance + 1e-8)
+        social = forces.sight(heading[:, :, None], away, own.body) * own.strength
+        # The absolute value, as released: it is greatest at contact, and falls inside as well.
+        social = social * np.exp(-np.abs(own.body.apart - distance) / own.range)
+        touching = own.contact * np.maximum(0, own.body.apart - distance)
+        total = np.where(pairs, (social + touching) * away, 0).sum(axis=2)
+        return total if obstacles is None else total + from_obstacle(position, heading, obstacles)
+
+    def from_obstacle(
+        position: np.ndarray, heading: np.ndarray, obstacles: Obstacles
+    ) -> np.ndarray:
+        centre, radius = obstacles.nearest(position)
+        discs = obstacles.kind == "discs"
+        apart = own.body.radius + radius[..., None] if discs else own.body.apart
+        distance = forces.length(position - centre)
+        away = (position - centre) / distance
+        social = forces.sight(heading, away, own.body) * own.strength_obstacle
+        social = social * np.exp(-np.abs(apart - distance) / own.range_obstacle)
+        touching = own.contact_obstacle * np.maximum(0, apart - distance)
+        return np.asarray(((DISC_FACTOR if discs else 1) * social + touching) * away)
+
+    return forces.walk(scenarios, steps, force, own.body, jitter)

@@ -1,0 +1,178 @@
+"""Social GAN without pooling (Gupta et al. 2018: SGAN-20V), with its published weights.
+
+An LSTM reads displacements; its state and a noise vector that all people of a scenario share begin
+another LSTM, which writes displacements. Without pooling nobody sees anybody else.
+
+The weights that Atlas uses were trained on eight observed and twelve future positions of HOTEL and
+UCY: ETH was left out, which the paper calls "trained on ETH". They take any other lengths as well.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stp.core.errors import StpError
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.scenarios import Scenarios
+
+EMBEDDING, HIDDEN, MIXING, NOISE = 16, 32, 64, 8
+SEARCH: dict[str, tuple[float, float]] = {}
+"""Nothing is calibrated."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """There are none but its weights."""
+
+
+class Reader(nn.Module):
+    """Displacements (O, P, 2) to the state after the last, (P, HIDDEN)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = nn.LSTM(EMBEDDING, HIDDEN)
+        self.spatial_embedding = nn.Linear(2, EMBEDDING)
+
+    def forward(self, steps: Tensor) -> Tensor:
+        """See the class."""
+        _, (state, _) = self.encoder(self.spatial_embedding(steps))
+        return state[0]
+
+
+class Writer(nn.Module):
+    """A state and a first displacement to those that follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decoder = nn.LSTM(EMBEDDING, HIDDEN)
+        self.spatial_embedding = nn.Linear(2, EMBEDDING)
+        self.hidden2pos = nn.Linear(HIDDEN, 2)
+
+    def forward(self, state: Tensor, step: Tensor, count: int) -> Tensor:
+        """Write displacements.
+
+        Args:
+            state: (P, HIDDEN).
+            step: the last observed displacement, (P, 2).
+            count: displacements to write.
+
+        Returns:
+            (count, P, 2), metres.
+        """
+        memory = (state[None], torch.zeros_like(state)[None])
+        written = []
+        for _ in range(count):
+            out, memory = self.decoder(self.spatial_embedding(step)[None], memory)
+            step = self.hidden2pos(out[0])
+            written.append(step)
+        return torch.stack(written)
+
+
+class SocialGan(nn.Module):
+    """The generator; names of its parts are those of the published weights (16,634 numbers)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = Reader()
+        self.decoder = Writer()
+        self.mlp_decoder_context = nn.Sequential(
+            nn.Linear(HIDDEN, MIXING), nn.ReLU(), nn.Linear(MIXING, HIDDEN - NOISE), nn.ReLU()
+        )
+
+    def forward(self, steps: Tensor, noise: Tensor, count: int) -> Tensor:
+        """Predict displacements.
+
+        Args:
+            steps: observed ones, (O, P, 2), the first of which is 0; metres.
+            noise: (P, NOISE), equal for people of one scenario.
+            count: displacements to predict.
+
+        Returns:
+            (count, P, 2), metres.
+        """
+        state = torch.cat([self.mlp_decoder_context(self.encoder(steps)), noise], dim=1)
+        found: Tensor = self.decoder(state, steps[-1], count)
+        return found
+
+
+def load(path: Path, parameters: Parameters | None = None) -> SocialGan:
+    """Load published weights; nothing but numbers and texts is read from the file.
+
+    Args:
+        path: of the file.
+        parameters: there are none.
+
+    Raises:
+        StpError: the file cannot be read, or is another network.
+    """
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+        network = SocialGan()
+        network.load_state_dict(saved["g_state"])
+    except Exception as error:  # whatever torch says of a file that is damaged or another one
+        raise StpError(
+            f"{path}: no weights of Social GAN ({str(error).splitlines()[0]})",
+            expected="a checkpoint of SGAN-20V: without pooling, with 8 numbers of noise",
+            remedy="fetch it again",
+        ) from None
+    return network.eval()
+
+
+def predict(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: SocialGan,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
+) -> np.ndarray:
+    """Predict with noise of 0: what it takes to be the middle of what may happen.
+
+    Args:
+        scenarios: to predict.
+        steps: future positions.
+        parameters: the network, with its weights.
+        obstacles: do not matter.
+        jitter: (S, N, steps, 2), metres, which moves people at each step.
+
+    Returns:
+        (S, N, steps, 2), metres; NaN where nobody is.
+    """
+    path = _paths(scenarios, steps, parameters, np.zeros((1, len(scenarios), NOISE)))[0]
+    return path if jitter is None else path + jitter.cumsum(axis=2)
+
+
+def draw(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: SocialGan,
+    obstacles: Obstacles | None,
+    samples: int,
+    seed: int,
+) -> np.ndarray:
+    """Draw predictions, (samples, S, N, steps, 2), metres; NaN where nobody is.
+
+    The noise of a scenario depends on the seed, its start frame and the sample.
+    """
+    drawn = [
+        np.random.default_rng([seed, int(start) + 2**31]).normal(size=(samples, NOISE))
+        for start in scenarios.start
+    ]
+    return _paths(scenarios, steps, parameters, np.stack(drawn, axis=1))
+
+
+@torch.inference_mode()
+def _paths(scenarios: Scenarios, steps: int, network: SocialGan, noise: np.ndarray) -> np.ndarray:
+    """Predictions with given noise (K, S, NOISE)."""
+    there = np.nonzero(scenarios.present)
+    observed = scenarios.observed[there]
+    moved = np.diff(observed, axis=1, prepend=observed[:, :1])
+    given = torch.from_numpy(np.moveaxis(moved, 1, 0).astype(np.float32))
+    of_people = torch.from_numpy(noise[:, there[0]].astype(np.float32))
+    found = np.full((len(noise), *scenarios.person.shape, steps, 2), np.nan)
+    for sample in range(len(noise)):
+        path = network(given, of_people[sample], steps).numpy().astype(np.float64)
+        found[sample][there] = observed[:, -1:] + np.moveaxis(path, 0, 1).cumsum(axis=1)
+    return found

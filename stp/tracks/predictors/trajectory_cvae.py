@@ -1,0 +1,344 @@
+"""CVAE: a small relative of Trajectron++ (Salzmann et al. 2020) that is trained here.
+
+As there: a recurrent network reads where a person has been, neighbours within 3 m are pooled, a
+discrete latent says which of a few ways the person goes, and a decoder gives a Gaussian of the
+velocity at each step, which a single integrator turns into positions. So what is predicted is a
+mixture with one component for each value of the latent, in closed form. Other than there:
+everybody's x axis is the way that they walk, of which turning people by chance is an approximation;
+the decoder says how velocities differ from the filtered one that constant velocity goes on with,
+and is not fed with what it has drawn, without which positions would not be Gaussian.
+
+The loss is that of a conditional variational autoencoder, with a share of mutual information
+between the latent and what is observed; its expectation over the latent is exact.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from stp.core.errors import StpError
+from stp.core.options import require, whole
+from stp.tracks import noise
+from stp.tracks.densities import Mixture
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.scenarios import Scenarios
+from stp.tracks.velocity import filtered
+from stp.train import learning
+from stp.train.learning import Rows
+
+SEARCH: dict[str, tuple[float, float]] = {}
+"""Nothing is searched: it learns."""
+NARROWEST, WIDEST = 0.02, 2.0
+"""Metres per second: limits of the standard deviation of a velocity."""
+MOST_CORRELATED = 0.9
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Its size, and what it is made to learn.
+
+    Attributes:
+        hidden: numbers of a state.
+        latents: ways that somebody may go: components of the mixture.
+        radius: metres within which others matter.
+        information: weight of the mutual information between latent and observation.
+        mirrored: whether half of the people of each step are mirrored: not where they keep to one
+            side, if there are enough of them to learn it.
+    """
+
+    hidden: int = 32
+    latents: int = 25
+    radius: float = 3.0
+    information: float = 1.0
+    mirrored: bool = True
+
+    def __post_init__(self) -> None:
+        require(whole(self.hidden, 1, 512), "hidden", self.hidden, "a whole number, 1 to 512")
+        require(whole(self.latents, 1, 100), "latents", self.latents, "a whole number, 1 to 100")
+        require(self.radius >= 0, "radius", self.radius, "metres, from 0")
+        require(isinstance(self.mirrored, bool), "mirrored", self.mirrored, "true or false")
+        require(self.information >= 0, "information", self.information, "a number from 0")
+
+
+class Cvae(nn.Module):
+    """The network.
+
+    Args:
+        parameters: see there.
+        dt: seconds between two positions.
+    """
+
+    def __init__(self, parameters: Parameters, dt: float) -> None:
+        super().__init__()
+        size, self.latents, self.dt = parameters.hidden, parameters.latents, dt
+        self.history = nn.GRU(2, size, batch_first=True)
+        self.neighbour = nn.Sequential(nn.Linear(4, size), nn.ReLU(), nn.Linear(size, size))
+        self.future = nn.GRU(2, size, batch_first=True)
+        self.prior = _two_layers(2 * size + 2, size, self.latents)
+        self.posterior = _two_layers(3 * size + 2, size, self.latents)
+        self.begin = nn.Linear(2 * size + 2, size)
+        self.way = nn.Embedding(self.latents, size)
+        self.decoder = nn.GRU(1, size)
+        self.velocity = nn.Linear(size, 5)
+
+    def features(self, rows: Rows) -> Tensor:
+        """What is observed of each person, (P, F)."""
+        _, state = self.history(rows["velocities"])
+        others = torch.cat([rows["apart"], rows["relative"]], dim=-1)
+        near = torch.where(rows["near"][..., None], self.neighbour(others).relu(), 0)
+        pooled = near.amax(dim=1) if near.shape[1] else torch.zeros_like(state[0])
+        return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
+
+    def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+        """Velocities of all ways, beside the wanted one.
+
+        Returns:
+            means (P, Z, T, 2), metres per second, and covariances (P, Z, T, 3): of x, of both, of
+            y.
+        """
+        state = (self.begin(features)[:, None] + self.way.weight).tanh()
+        people, ways, size = state.shape
+        ticks = features.new_zeros((steps, people * ways, 1))  # it is told nothing but to go on
+        found, _ = self.decoder(ticks, state.reshape(1, people * ways, size))
+        found = self.velocity(found).reshape(steps, people, ways, 5).permute(1, 2, 0, 3)
+        spread = NARROWEST + (WIDEST - NARROWEST) * (found[..., 2:4] - 2).sigmoid()
+        between = MOST_CORRELATED * found[..., 4].tanh() * spread[..., 0] * spread[..., 1]
+        covariance = torch.stack([spread[..., 0] ** 2, between, spread[..., 1] ** 2], dim=-1)
+        return found[..., :2], covariance
+
+    def mixture(self, rows: Rows, steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What is predicted.
+
+        Returns:
+            log-probabilities of ways (P, Z), features (P, F), and of positions relative to the last
+            observed one means (P, Z, T, 2), metres, and covariances (P, Z, T, 3).
+        """
+        features = self.features(rows)
+        velocity, covariance = self.ways(features, steps)
+        velocity = velocity + rows["wanted"][:, None, None]
+        means = velocity.cumsum(dim=2) * self.dt
+        return (
+            self.prior(features).log_softmax(dim=-1),
+            features,
+            means,
+            covariance.cumsum(dim=2) * self.dt**2,
+        )
+
+
+def _two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
+
+
+def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
+    """Of Gaussians with covariances (xx, xy, yy) at positions: (..., 2), (..., 3), (..., 2)."""
+    x, y = (truth - means).unbind(dim=-1)
+    xx, xy, yy = covariances.unbind(dim=-1)
+    area = xx * yy - xy * xy
+    square = (yy * x * x - 2 * xy * x * y + xx * y * y) / area
+    return -0.5 * square - 0.5 * area.log() - float(np.log(2 * np.pi))
+
+
+class Objective:
+    """The evidence lower bound; see `stp.train.learning.Objective`.
+
+    Args:
+        parameters: radius, weight of the information, and whether people are mirrored.
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+
+    def rows(self, scenarios: Scenarios) -> Rows:
+        """See `learning.Objective`."""
+        return tensors(scenarios, self.parameters.radius)
+
+    def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
+        """Mirror half of the people: who gives way to the left might to the right."""
+        if not self.parameters.mirrored:
+            return rows
+        sides = torch.from_numpy(random.choice([-1.0, 1.0], len(rows["wanted"])).astype(np.float32))
+        by = torch.stack([torch.ones_like(sides), sides], dim=-1)
+        return {
+            name: value if name == "near" else value * (by if value.ndim == 2 else by[:, None])
+            for name, value in rows.items()
+        }
+
+    def loss(self, network: nn.Module, rows: Rows, tempered: float) -> Tensor:
+        """Negative evidence lower bound, mean over people and steps."""
+        assert isinstance(network, Cvae)
+        future = rows["future"]
+        prior, features, means, covariances = network.mixture(rows, future.shape[1])
+        each = log_density(means, covariances, future[:, None]).sum(dim=-1)  # (P, Z)
+        moved = future.diff(dim=1, prepend=torch.zeros_like(future[:, :1])) / network.dt
+        _, seen = network.future(moved - rows["wanted"][:, None])
+        posterior = network.posterior(torch.cat([features, seen[0]], dim=-1)).log_softmax(dim=-1)
+        share = posterior.exp()
+        reconstruction = (share * each).sum(dim=-1).mean()
+        divergence = (share * (posterior - prior)).sum(dim=-1).mean()
+        mean = share.mean(dim=0)
+        information = (share * posterior).sum(dim=-1).mean() - (mean * (mean + 1e-9).log()).sum()
+        bound = reconstruction - tempered * divergence + self.parameters.information * information
+        return -bound / future.shape[1]
+
+    def error(self, network: nn.Module, rows: Rows) -> Tensor:
+        """Negative log-probability of where people went, mean over people and steps, nats."""
+        assert isinstance(network, Cvae)
+        future = rows["future"]
+        ways, _, means, covariances = network.mixture(rows, future.shape[1])
+        each = ways[..., None] + log_density(means, covariances, future[:, None])
+        return -each.logsumexp(dim=1).mean()
+
+
+def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
+    """People as rows, relative to where they are and whither they walk.
+
+    Args:
+        scenarios: with S scenarios, N places and P people.
+        radius: metres.
+
+    Returns:
+        ``velocities`` (P, O - 1, 2), beside ``wanted`` (P, 2), the filtered one, metres per second;
+        ``future`` (P, T, 2), metres; of others ``apart`` (P, N, 2), metres, ``relative``
+        (P, N, 2), metres per second, and ``near`` (P, N), whether they are.
+    """
+    there = scenarios.present
+    velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt
+    wanted = filtered(scenarios.observed, scenarios.dt)
+    last = scenarios.observed[:, :, -1]
+    apart, relative = last[:, None] - last[:, :, None], wanted[:, None] - wanted[:, :, None]
+    own = np.eye(there.shape[1], dtype=bool)
+    near = there[:, None] & there[:, :, None] & ~own
+    with np.errstate(invalid="ignore"):
+        near &= np.linalg.norm(apart, axis=-1) <= radius
+    found = {
+        "velocities": velocities - wanted[:, :, None],
+        "wanted": wanted,
+        "future": scenarios.future - last[:, :, None],
+        "apart": np.where(near[..., None], apart, 0),
+        "relative": np.where(near[..., None], relative, 0),
+    }
+    frame = axes(wanted[there])
+    rows = {
+        name: torch.from_numpy(
+            np.einsum("pab,p...b->p...a", frame, value[there]).astype(np.float32)
+        )
+        for name, value in found.items()
+    }
+    return {**rows, "near": torch.from_numpy(near[there])}
+
+
+def axes(velocity: np.ndarray) -> np.ndarray:
+    """Unit vectors ahead and to the left of people with velocities (P, 2), as rows: (P, 2, 2)."""
+    angle = np.arctan2(velocity[:, 1], velocity[:, 0])
+    cosine, sine = np.cos(angle), np.sin(angle)
+    return np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1)
+
+
+def fit(
+    scenarios: Scenarios, parameters: Parameters, options: learning.FittingOptions, **about: Any
+) -> learning.Learned:
+    """Train on the calibration part; see `stp.train.learning.learn` for the rest."""
+    return learning.learn(
+        lambda: Cvae(parameters, scenarios.dt), Objective(parameters), scenarios, options, **about
+    )
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network and the parameters that it was trained with."""
+
+    network: Cvae
+    parameters: Parameters
+
+
+def load(path: Path, parameters: Parameters) -> Trained:
+    """Read what `fit` has made.
+
+    Raises:
+        StpError: the file cannot be read, or holds another network.
+    """
+    try:
+        saved: Mapping[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        network = Cvae(parameters, float(saved["dt"]))
+        network.load_state_dict(saved["weights"])
+    except Exception as error:  # whatever torch says of a file that is damaged or another one
+        raise StpError(
+            f"{path}: no weights of this network ({str(error).splitlines()[0]})",
+            expected="what its training has written, with the same options",
+            remedy="train it again",
+        ) from None
+    return Trained(network.eval(), parameters)
+
+
+@torch.inference_mode()
+def predict(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Trained,
+    obstacles: Obstacles | None = None,
+    jitter: np.ndarray | None = None,
+) -> Mixture:
+    """Predict a mixture with a component for each way; see `stp.tracks.predictors`.
+
+    Obstacles do not matter, nor does jitter: its samples are its own (`draw`).
+    """
+    rows = tensors(scenarios, parameters.parameters.radius)
+    ways, _, means, covariances = parameters.network.mixture(rows, steps)
+    there, last, frame = scenarios.present, scenarios.observed[:, :, -1], _frame(scenarios)
+    shape = (*there.shape, steps, ways.shape[1])
+    weights, centres = np.full(shape, np.nan), np.full((*shape, 2), np.nan)
+    spread = np.full((*shape, 2, 2), np.nan)
+    share = ways.double().softmax(dim=-1).numpy()
+    weights[there] = np.broadcast_to(share[:, None], weights[there].shape)
+    relative = np.einsum("pab,pzta->ptzb", frame, means.double().numpy())
+    centres[there] = relative + last[there][:, None, None]
+    xx, xy, yy = np.moveaxis(covariances.double().numpy(), -1, 0)
+    own = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
+    spread[there] = np.einsum("pab,pztac,pcd->ptzbd", frame, own, frame)
+    return Mixture(weights, centres, spread)
+
+
+def _frame(scenarios: Scenarios) -> np.ndarray:
+    """The axes of all people, (P, 2, 2)."""
+    return axes(filtered(scenarios.observed, scenarios.dt)[scenarios.present])
+
+
+@torch.inference_mode()
+def draw(
+    scenarios: Scenarios,
+    steps: int,
+    parameters: Trained,
+    obstacles: Obstacles | None,
+    samples: int,
+    seed: int,
+) -> np.ndarray:
+    """Draw a way for each sample and person, and its velocities: (samples, S, N, steps, 2), metres.
+
+    The numbers of a person depend on the seed, the scenario's start frame and who it is.
+    """
+    rows = tensors(scenarios, parameters.parameters.radius)
+    network, there = parameters.network, scenarios.present
+    features = network.features(rows)
+    velocity, covariance = (found.double().numpy() for found in network.ways(features, steps))
+    velocity = velocity + rows["wanted"].double().numpy()[:, None, None]
+    share = network.prior(features).double().softmax(dim=-1).numpy()
+    chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[there]
+    way = (chance[..., None] > share.cumsum(axis=-1)[:, None, :-1]).sum(axis=-1)  # (P, K)
+    person = np.arange(len(way))[:, None]
+    mean, (xx, xy, yy) = velocity[person, way], np.moveaxis(covariance[person, way], -1, 0)
+    a, b = np.moveaxis(
+        noise.normal(scenarios, (samples, steps, 2), seed, noise.STEPS)[there], -1, 0
+    )
+    x = np.sqrt(xx) * a  # Cholesky's factor of two rows
+    y = xy / np.sqrt(xx) * a + np.sqrt(yy - xy * xy / xx) * b
+    moved = (mean + np.stack([x, y], axis=-1)).cumsum(axis=2) * network.dt
+    found = np.full((samples, *there.shape, steps, 2), np.nan)
+    last = scenarios.observed[:, :, -1][there]
+    moved = np.einsum("pab,pkta->kptb", _frame(scenarios), moved)
+    found[:, there] = moved + last[:, None]
+    return found

@@ -1,0 +1,198 @@
+"""Prepared tracks: what `stp.prepare.tracks` writes, and calibration and prediction read."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.core.errors import StpError
+from stp.tracks import tables
+from stp.tracks.obstacles import Obstacles
+from stp.tracks.scenarios import Protocol, Scenarios, extract
+from stp.tracks.surface import Surface
+from stp.tracks.tracks import Tracks, released_clock
+
+TRACKS, OBSTACLES = "tracks.parquet", "obstacles.parquet"
+GOALS, SURFACE = "goals.parquet", "surface.parquet"
+T = TypeVar("T")
+PROTOCOLS: tuple[Protocol, ...] = ("atlas-paper", "strict", "strict-relaxed")
+"""Names of subsets: how scenarios are cut is the protocol of a test, and of a calibration."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A dataset of tracks.
+
+    Attributes:
+        tracks: all detections.
+        obstacles: of the place, or None.
+        about: what was said when it was prepared.
+        goals: where people go, (G, 2), metres, or None. No predictor uses them under
+            ``atlas-paper``: in the released code they have no effect.
+        surface: a semantic grid of the place, or None.
+    """
+
+    tracks: Tracks
+    obstacles: Obstacles | None
+    about: dict[str, Any]
+    goals: np.ndarray | None = None
+    surface: Surface | None = None
+
+    @property
+    def step(self) -> int:
+        """Frames between two positions of a scenario."""
+        return int(self.tracks.step * self.about.get("decimate", 1))
+
+    def scenarios(
+        self,
+        part: str,
+        protocol: str,
+        observe: int,
+        predict: int,
+        *,
+        noise: float = 0.0,
+        seed: int = 0,
+        fewest: int | None = None,
+    ) -> Scenarios:
+        """Cut scenarios from a part of the dataset.
+
+        Args:
+            part: ``calibration``: the first detections; ``test``: the others.
+            protocol: one of `PROTOCOLS`.
+            observe, predict: numbers of positions.
+            noise: metres, see `stp.tracks.scenarios.extract`.
+            seed: of the noise.
+            fewest: people that a scenario has at least; those of the dataset unless given.
+
+        Raises:
+            StpError: there is no such part or protocol, or no scenario at all.
+        """
+        found = extract(
+            self.part(part, protocol),
+            observe=observe,
+            predict=predict,
+            noise=noise,
+            seed=seed,
+            **self.rules(protocol, fewest),
+        )
+        if not len(found):
+            raise StpError(
+                f"{self.about['dataset']}: none of {found.looked_at} moments is a scenario of "
+                f"{observe} observed and {predict} future positions",
+                expected="moments in which all people seen are there throughout",
+                remedy="observe or predict fewer positions, or demand fewer people",
+            )
+        return found
+
+    def part(self, part: str, protocol: str) -> Tracks:
+        """Detections for calibration or test, with recordings behind each other as the protocol
+        has them.
+
+        Raises:
+            StpError: there is no such part or protocol.
+        """
+        share = self.about["calibration"]
+        parts = {"calibration": (0.0, share), "test": (share, 1.0)}
+        if part not in parts or protocol not in PROTOCOLS:
+            raise StpError(
+                f"no scenarios of {part!r} by {protocol!r}",
+                expected=f"{' or '.join(parts)}, by {' or '.join(PROTOCOLS)}",
+                remedy="name a protocol as the subset",
+            )
+        tracks = self.tracks
+        if protocol == "atlas-paper":
+            tracks = released_clock(tracks, self.about.get("recordings", [len(tracks)]))
+        chosen = tracks.part(*parts[part])
+        if not len(chosen):
+            raise StpError(
+                f"{self.about['dataset']}: no detections are for {part}",
+                expected=f"a share of them; that for calibration is {share:g}",
+                remedy="calibrate on another dataset, or set `calibration` in its configuration",
+            )
+        return chosen
+
+    def rules(self, protocol: str, fewest: int | None = None) -> dict[str, Any]:
+        """How `stp.tracks.scenarios.extract` cuts scenarios of this dataset."""
+        return {
+            "protocol": protocol,
+            "smooth": self.about["smooth"],
+            "fewest": self.about["fewest"] if fewest is None else fewest,
+            "name": self.about["dataset"],
+            "decimate": self.about.get("decimate", 1),
+        }
+
+
+def write(
+    folder: Path,
+    tracks: Tracks,
+    obstacles: Obstacles | None,
+    about: dict[str, Any],
+    goals: np.ndarray | None = None,
+    surface: Surface | None = None,
+) -> None:
+    """Write a prepared dataset; the arguments are those of `Place`."""
+    tables.write_tracks(folder / TRACKS, tracks, about)
+    if obstacles is not None:
+        x, y = obstacles.position.T
+        table = pa.table({"x": x, "y": y, "radius": obstacles.radius})
+        _write(folder / OBSTACLES, table, {"kind": obstacles.kind})
+    if goals is not None:
+        _write(folder / GOALS, pa.table({"x": goals[:, 0], "y": goals[:, 1]}), {})
+    if surface is not None:
+        x, y = surface.position.T
+        names = json.dumps(surface.names, sort_keys=True)
+        table = pa.table({"x": x, "y": y, "class": surface.kind})
+        _write(folder / SURFACE, table, {"size": str(surface.size), "names": names})
+
+
+def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
+    pq.write_table(table.replace_schema_metadata(about), path, compression="zstd")
+
+
+def read(folder: Path) -> Place:
+    """Read a prepared dataset.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    tracks, about = tables.read_tracks(folder / TRACKS)
+    return Place(
+        tracks,
+        _read(folder / OBSTACLES, _obstacles, "obstacles: x, y and radius"),
+        about,
+        _read(folder / GOALS, _positions, "goals: x and y"),
+        _read(folder / SURFACE, _surface, "a semantic grid: x, y and class"),
+    )
+
+
+def _read(path: Path, made: Callable[[pa.Table], T], expected: str) -> T | None:
+    if not path.is_file():
+        return None
+    try:
+        return made(pq.read_table(path))
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected=expected,
+            remedy="prepare the dataset again",
+        ) from None
+
+
+def _positions(table: pa.Table) -> np.ndarray:
+    return np.column_stack([table["x"].to_numpy(), table["y"].to_numpy()])
+
+
+def _obstacles(table: pa.Table) -> Obstacles:
+    kind = (table.schema.metadata or {})[b"kind"].decode()
+    return Obstacles(kind, _positions(table), table["radius"].to_numpy())
+
+
+def _surface(table: pa.Table) -> Surface:
+    about = table.schema.metadata or {}
+    names = {int(kind): name for kind, name in json.loads(about[b"names"]).items()}
+    return Surface(_positions(table), table["class"].to_numpy(), float(about[b"size"]), names)

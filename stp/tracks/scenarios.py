@@ -1,0 +1,313 @@
+"""Scenarios: moments in which everybody present was seen long enough, and their future too.
+
+Three protocols cut them from tracks:
+
+``atlas-paper``
+    as the released code of Atlas: gaps are filled and tracks smoothed as a whole before they are
+    cut, so that the last observed positions hold some of the future, and the truth is smoothed.
+``strict``
+    nothing of the future is in what a predictor is given: gaps of the observation are filled, and
+    it is smoothed, from observed positions alone; the truth is as it was detected, with its gaps
+    filled.
+``strict-relaxed``
+    as ``strict``, but for crowds, in which somebody always comes or goes.
+
+The first two demand the same of a scenario (Atlas, section III, and its released code): whoever is
+there during the observation is there in all of it, and in all of the future; else there is no
+scenario. The third one gives a predictor all people who are there in all of the observation, looks
+at the predictions of those who are there in all of the future too, and counts those who are there
+in a part of the observation only, of whom no predictor is told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+from zlib import crc32
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.tracks.gaps import LONGEST_GAP, filled
+from stp.tracks.smoothing import box, whole_tracks
+from stp.tracks.tracks import Tracks
+
+Protocol = Literal["atlas-paper", "strict", "strict-relaxed"]
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """Scenarios of one dataset, filled up to the most people in any of them.
+
+    Attributes:
+        start: first observed frame of each, (S,).
+        person: int64 (S, N); -1 where nobody is.
+        observed: float64 (S, N, O, 2), metres; NaN where nobody is.
+        future: float64 (S, N, T, 2), metres; NaN where nobody is, and under ``strict-relaxed``
+            of those who are not there in all of it.
+        episode: int64 (S,): scenarios that overlap with each other share a number.
+        dt: seconds between two positions.
+        looked_at: start frames that were tried.
+        left_out: int64 (S,): people who are there in a part of the observation only; None where
+            there is no scenario with such people.
+    """
+
+    start: np.ndarray
+    person: np.ndarray
+    observed: np.ndarray
+    future: np.ndarray
+    episode: np.ndarray
+    dt: float
+    looked_at: int
+    left_out: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def present(self) -> np.ndarray:
+        """Whether there is somebody, (S, N)."""
+        return self.person >= 0
+
+    @property
+    def followed(self) -> np.ndarray:
+        """Whether there is somebody whose future is known, (S, N)."""
+        return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
+
+    def batches(self, size: int) -> Iterator["Scenarios"]:
+        """The scenarios in pieces of at most ``size``, without places that nobody fills."""
+        for begin in range(0, len(self), size):
+            yield self.chosen(slice(begin, begin + size))
+
+    def chosen(self, rows: slice | np.ndarray) -> "Scenarios":
+        """Some of the scenarios, without places that none of them fills."""
+        people = int(self.present[rows].sum(axis=1).max(initial=0))
+        return replace(
+            self,
+            start=self.start[rows],
+            person=self.person[rows, :people],
+            observed=self.observed[rows, :people],
+            future=self.future[rows, :people],
+            episode=self.episode[rows],
+            left_out=None if self.left_out is None else self.left_out[rows],
+        )
+
+
+def extract(
+    tracks: Tracks,
+    *,
+    observe: int,
+    predict: int,
+    protocol: Protocol,
+    smooth: int = 5,
+    fewest: int = 2,
+    noise: float = 0.0,
+    seed: int = 0,
+    name: str = "",
+    decimate: int = 1,
+) -> Scenarios:
+    """Cut scenarios from tracks.
+
+    Args:
+        tracks: of the part of a dataset that is looked at.
+        observe: observed positions, O.
+        predict: future positions, T.
+        protocol: see above.
+        smooth: width of the box filter, in samples; 0 for none.
+        fewest: people that a scenario has at least; under ``strict-relaxed``, whose future is
+            known.
+        noise: standard deviation in metres that is added to observed positions. Under
+            ``atlas-paper`` it is divided by the annotations per second, as in the released code.
+        seed: of the noise; that of a scenario depends on this, on ``name``, its start frame and
+            ``noise`` alone.
+        name: of the dataset.
+        decimate: keep every so many annotations. Moments are those of all of them, as in the
+            released code.
+
+    Raises:
+        StpError: there are no tracks, or a length is not positive.
+    """
+    if observe < 2 or predict < 1:
+        raise StpError(
+            f"{observe} observed and {predict} future positions",
+            expected="at least 2 observed ones, which give a velocity, and 1 future one",
+        )
+    if not len(tracks):
+        raise StpError("no detections to cut scenarios from", expected="at least one")
+    first, last = int(tracks.frame.min()), int(tracks.frame.max())
+    if decimate > 1:
+        tracks = tracks.decimated(decimate)
+    released = protocol == "atlas-paper"
+    if released:
+        tracks = whole_tracks(filled(tracks), smooth)
+    starts = np.arange(first, last, tracks.step)
+    demands = _Demands(observe, predict, protocol, fewest)
+    people = list(tracks.people().items())
+    come = np.array([tracks.frame[rows[0]] for _, rows in people])
+    leave = np.array([tracks.frame[rows[-1]] for _, rows in people])
+    span = (observe + predict) * tracks.step
+    blocks = []
+    for begin in range(0, max(1, len(starts)), BLOCK):
+        frame = first + begin * tracks.step
+        there = np.flatnonzero((come < frame + BLOCK * tracks.step + span) & (leave >= frame))
+        those = [people[number] for number in there]
+        blocks.append(_cut(tracks, those, starts[begin : begin + BLOCK], demands))
+    start, person, positions, left_out = _joined(blocks)
+    observed, future = positions[:, :, :observe], positions[:, :, observe:]
+    if not released:
+        observed = box(observed, smooth)
+    if noise:
+        sigma = noise * tracks.dt if released else noise
+        key = [seed, crc32(name.encode()), round(noise * 1e6)]
+        observed = observed + _noise(start, observed.shape[1:], sigma, key)
+    episode = np.cumsum(np.diff(start, prepend=start[:1]) >= span)
+    return Scenarios(
+        start, person, observed, future, episode, tracks.dt, looked_at=len(starts),
+        left_out=left_out if protocol == "strict-relaxed" else None,
+    )  # fmt: skip
+
+
+BLOCK = 2048
+"""Moments that are looked at together: of a day in a shopping mall, nobody sees more than a few."""
+
+
+@dataclass(frozen=True)
+class _Demands:
+    """What a scenario has; see `extract`."""
+
+    observe: int
+    predict: int
+    protocol: Protocol
+    fewest: int
+
+
+_Cut = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Start frames (S,), people (S, N), positions (S, N, O + T, 2), and how many are left out (S,)."""
+
+
+def _cut(
+    tracks: Tracks, people: list[tuple[int, np.ndarray]], starts: np.ndarray, demands: _Demands
+) -> _Cut:
+    """The scenarios that begin at some moments.
+
+    Args:
+        tracks: all.
+        people: number and rows of each who may be there.
+        starts: first frames.
+        demands: of a scenario.
+    """
+    observe, length = demands.observe, demands.observe + demands.predict
+    released = demands.protocol == "atlas-paper"
+    pieces = [_Piece(tracks, rows, starts, observe, demands.predict) for _, rows in people]
+    parts = [piece.detected() if released else piece.filled() for piece in pieces]
+    table = np.array(parts, bool).reshape(len(pieces), 2, len(starts))
+    seen, followed = table[:, 0], table[:, 1]
+    counts = np.array([piece.seen for piece in pieces]).reshape(seen.shape)
+    partly = (counts > 0) & ~seen
+    good = (seen & followed).sum(axis=0) >= demands.fewest
+    if demands.protocol != "strict-relaxed":
+        good &= ~(partly | (seen & ~followed)).any(axis=0)
+    kept = np.flatnonzero(good)
+    most = int(seen[:, kept].sum(axis=0).max(initial=0))
+    person = np.full((len(kept), most), -1, np.int64)
+    positions = np.full((len(kept), most, length, 2), np.nan)
+    cut = _detected if released else _resampled
+    column = seen[:, kept].cumsum(axis=0) - 1
+    for number, piece in enumerate(pieces):
+        place = np.flatnonzero(seen[number, kept])
+        where = place, column[number, place]
+        person[where] = people[number][0]
+        cuts = cut(piece, kept[place])
+        cuts[~followed[number, kept[place]], observe:] = np.nan
+        positions[where] = cuts
+    return starts[kept], person, positions, partly[:, kept].sum(axis=0)
+
+
+def _joined(blocks: list[_Cut]) -> _Cut:
+    """Blocks behind each other, filled up to the most people in any of them."""
+    most = max(person.shape[1] for _, person, _, _ in blocks)
+    start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
+    for number, of_block in enumerate(person):
+        empty = ((0, 0), (0, most - of_block.shape[1]))
+        person[number] = np.pad(of_block, empty, constant_values=-1)
+        positions[number] = np.pad(
+            positions[number], (*empty, (0, 0), (0, 0)), constant_values=np.nan
+        )
+    return (
+        np.concatenate(start),
+        np.concatenate(person),
+        np.concatenate(positions),
+        np.concatenate(left_out),
+    )
+
+
+class _Piece:
+    """The detections of one person, and how many of them are in each window.
+
+    Args:
+        tracks: all.
+        rows: of the person, ascending in time.
+        starts: first frames of windows.
+        observe, predict: lengths of their two parts.
+    """
+
+    def __init__(
+        self, tracks: Tracks, rows: np.ndarray, starts: np.ndarray, observe: int, predict: int
+    ) -> None:
+        self.frame, self.position = tracks.frame[rows], tracks.position[rows]
+        self.starts, self.step = starts, tracks.step
+        self.observe, self.predict = observe, predict
+        self.longest = LONGEST_GAP / tracks.dt
+        middle = starts + observe * tracks.step
+        self.first = np.searchsorted(self.frame, starts)
+        self.middle = np.searchsorted(self.frame, middle)
+        end = np.searchsorted(self.frame, middle + predict * tracks.step)
+        self.seen, self.follow = self.middle - self.first, end - self.middle
+
+    def detected(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether there are as many detections as positions, (starts,): observed and future."""
+        return self.seen >= self.observe, self.follow >= self.predict
+
+    def filled(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether the person is there in all of each window, (starts,): observation and future.
+
+        Gaps may be filled. What a predictor is given begins and ends with detections, so that no
+        future fills it; the truth may begin within a gap, after the last observed position.
+        """
+        begin = self.frame[np.minimum(self.first, len(self.frame) - 1)]
+        wide = np.cumsum(np.diff(self.frame, prepend=self.frame[0]) > self.longest * self.step)
+
+        def at(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Whether there is a detection in these frames, and how many wide gaps before it."""
+            row = np.minimum(np.searchsorted(self.frame, frames), len(self.frame) - 1)
+            return self.frame[row] == frames, wide[row]
+
+        now, wide_now = at(begin + (self.observe - 1) * self.step)
+        last, wide_last = at(begin + (self.observe + self.predict - 1) * self.step)
+        from_the_first = (self.seen > 0) & (begin < self.starts + self.step)
+        wide_first = wide[np.minimum(self.first, len(wide) - 1)]
+        return from_the_first & now & (wide_first == wide_now), last & (wide_now == wide_last)
+
+
+def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+    """Positions (M, O + T, 2) as they are, whatever exactly their frames are."""
+    observed = piece.first[moments, None] + np.arange(piece.observe)
+    future = piece.middle[moments, None] + np.arange(piece.predict)
+    return np.asarray(piece.position[np.concatenate([observed, future], axis=1)])
+
+
+def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+    """Positions (M, O + T, 2) at equal intervals from the first one in the window, gaps filled
+    linearly."""
+    begin = piece.frame[piece.first[moments]]
+    times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)
+    made = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]
+    return np.stack(made, axis=-1)
+
+
+def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, key: list[int]) -> np.ndarray:
+    """Normal noise whose numbers depend on key and start frame, not on what else there is."""
+    drawn = [
+        np.random.default_rng([*key, int(start) + 2**31]).normal(0, sigma, shape)
+        for start in starts
+    ]
+    return np.stack(drawn) if drawn else np.empty((0, *shape))

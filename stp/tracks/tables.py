@@ -1,0 +1,151 @@
+"""Tracks, scenarios and errors as Parquet tables.
+
+A row of errors is one person in one scenario at one step: any horizon, and means over people or
+over scenarios, are SQL.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.core.errors import StpError
+from stp.tracks.scenarios import Protocol, Scenarios
+from stp.tracks.tracks import Tracks
+
+ABOUT = b"stp.tracks"
+PREDICTIONS, SCENARIOS, RUNTIME = "predictions.parquet", "scenarios.parquet", "runtime.parquet"
+CUT = ("split", "context", "lead_times", "observe", "people")
+"""What predictions say of how their scenarios were cut, as their recipe does."""
+
+ERRORS = pa.schema(
+    [
+        ("scenario", pa.int64()),
+        ("start_frame", pa.int64()),
+        ("episode", pa.int64()),
+        ("person", pa.int64()),
+        ("lead", pa.int64()),
+        ("lead_seconds", pa.float64()),
+        ("sample", pa.int64()),
+        ("error", pa.float64()),
+    ]
+)
+"""Scenarios, episodes and samples count from 0, leads from 1; errors are metres."""
+
+
+def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
+    """Write detections: frame, person, x and y in metres, in their order.
+
+    Args:
+        path: of the file.
+        tracks: what to write.
+        about: what else there is to say of them: source, release, checksums.
+    """
+    table = pa.table(
+        {
+            "frame": tracks.frame,
+            "person": tracks.person,
+            "x": tracks.position[:, 0],
+            "y": tracks.position[:, 1],
+        }
+    )
+    described = {**(about or {}), "step": tracks.step, "dt": tracks.dt}
+    table = table.replace_schema_metadata({ABOUT: json.dumps(described, sort_keys=True)})
+    pq.write_table(table, path, compression="zstd")
+
+
+def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
+    """Read what `write_tracks` has written, and what it says of them.
+
+    Raises:
+        StpError: the file is missing or damaged.
+    """
+    try:
+        table = pq.read_table(path)
+        about = json.loads((table.schema.metadata or {})[ABOUT])
+        x, y = (table[name].to_numpy() for name in ("x", "y"))
+        frame, person = table["frame"].to_numpy(), table["person"].to_numpy()
+        tracks = Tracks(frame, person, np.column_stack([x, y]), about["step"], about["dt"])
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="tracks: frame, person, x and y, with step and dt",
+            remedy="prepare the dataset again",
+        ) from None
+    return tracks, about
+
+
+def scenario_table(scenarios: Scenarios, step: int, protocol: Protocol, fewest: int) -> pa.Table:
+    """Who is in each scenario, from when to when, and by which rule.
+
+    Args:
+        scenarios: what was cut.
+        step: frames between two positions.
+        protocol: of cutting.
+        fewest: people that a scenario had to have.
+
+    Returns:
+        a row for each scenario and person.
+    """
+    scene, place = np.nonzero(scenarios.present)
+    start = scenarios.start[scene]
+    observed, future = scenarios.observed.shape[2], scenarios.future.shape[2]
+    rule = f"{protocol}: all people seen are there throughout, {fewest} at least"
+    if protocol == "strict-relaxed":
+        rule = f"{protocol}: at least {fewest} people are there throughout"
+    return pa.table(
+        {
+            "scenario": scene,
+            "episode": scenarios.episode[scene],
+            "person": scenarios.person[scene, place],
+            "start_frame": start,
+            "cut_frame": start + observed * step,
+            "end_frame": start + (observed + future) * step,
+            "evaluated": scenarios.followed[scene, place],
+            "rule": pa.array([rule] * len(scene), pa.string()),
+        }
+    )
+
+
+def error_table(
+    scenarios: Scenarios, errors: np.ndarray, cell: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """Errors as rows.
+
+    Args:
+        scenarios: that were predicted.
+        errors: (K, S, N, T) or (S, N, T), metres.
+        cell: keys that every row begins with.
+
+    Returns:
+        the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and
+        sample, in this order.
+    """
+    each = errors if errors.ndim == 4 else errors[None]
+    ordered = np.moveaxis(each, 0, -1)  # (S, N, T, K): people of a scenario lie together
+    scene, place, lead, sample = np.nonzero(np.isfinite(ordered))
+    columns = {
+        "scenario": scene,
+        "start_frame": scenarios.start[scene],
+        "episode": scenarios.episode[scene],
+        "person": scenarios.person[scene, place],
+        "lead": lead + 1,
+        "lead_seconds": (lead + 1) * scenarios.dt,
+        "sample": sample,
+        "error": ordered[scene, place, lead, sample],
+    }
+    found = pa.table(columns, ERRORS)
+    for number, (name, value) in enumerate((cell or {}).items()):
+        found = found.add_column(number, name, _same(value, len(found)))
+    return found
+
+
+def _same(value: Any, rows: int) -> pa.Array:
+    """A column of one text, kept once, or of one number."""
+    if not isinstance(value, str):
+        return pa.repeat(pa.scalar(value, pa.int64()), rows)
+    return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), [value])

@@ -1,0 +1,294 @@
+"""Tracks: who was detected where and when.
+
+A dataset of human motion is a table of detections. Frames are those of the recording, and are never
+renumbered; ``step`` says how many of them lie between two annotations, ``dt`` how many seconds.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stp.core.errors import StpError
+
+APART = 60.0
+"""Seconds between two recordings of a dataset."""
+RELEASED_APART = 1.01
+"""Times the last frame before: where a recording begins in the released code of Atlas."""
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Detections, in the order of their file.
+
+    Attributes:
+        frame: float64 (R,): whole numbers; float because filled gaps may lie between, and because
+            of `released_clock`.
+        person: int64 (R,).
+        position: float64 (R, 2), metres.
+        step: frames between two annotations.
+        dt: seconds between two annotations.
+    """
+
+    frame: np.ndarray
+    person: np.ndarray
+    position: np.ndarray
+    step: int
+    dt: float
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def rows(self, chosen: np.ndarray | slice) -> "Tracks":
+        """Some of the detections, in their order."""
+        return replace(
+            self,
+            frame=self.frame[chosen],
+            person=self.person[chosen],
+            position=self.position[chosen],
+        )
+
+    def part(self, begin: float, end: float) -> "Tracks":
+        """The detections between two shares of the rows, as Atlas splits calibration and test.
+
+        A track that straddles a cut is cut: it is rows that are counted, not people or seconds.
+
+        Args:
+            begin, end: shares, from 0 to 1.
+        """
+        return self.rows(slice(int(len(self) * begin), int(len(self) * end)))
+
+    def people(self) -> dict[int, np.ndarray]:
+        """Row numbers of each person by time; people in the order in which they come."""
+        order = np.lexsort((self.frame, self.person))
+        names, first = np.unique(self.person[order], return_index=True)
+        rows = np.split(order, first[1:])
+        appear = sorted(range(len(names)), key=lambda i: int(rows[i].min()))
+        return {int(names[i]): rows[i] for i in appear}
+
+    def decimated(self, rate: int) -> "Tracks":
+        """Keep every ``rate``-th annotation, counted from the first frame, without a filter.
+
+        Of a frame, the whole number below it counts, as in the released code of Atlas.
+        """
+        kept = self.step * rate
+        ahead = self.frame.astype(np.int64) - int(self.frame.min())
+        return replace(self.rows(ahead % kept == 0), step=kept, dt=self.dt * rate)
+
+
+def joined(parts: Sequence[Tracks]) -> Tracks:
+    """Put recordings behind each other, far enough apart that none meets another.
+
+    The next one is `APART` later, in whole frames; see `released_clock` for what Atlas does.
+
+    Raises:
+        StpError: they have different rates.
+    """
+    if len({(part.step, part.dt) for part in parts}) != 1:
+        rates = ", ".join(f"{1 / part.dt:g} Hz every {part.step} frames" for part in parts)
+        raise StpError(
+            f"recordings of several rates: {rates}",
+            expected="the same rate in all files of a dataset",
+            remedy="declare them as datasets of their own",
+        )
+    shifted, behind = [], 0
+    for part in parts:
+        shifted.append(replace(part, frame=part.frame + behind))
+        behind = _after(shifted[-1])
+    return replace(
+        parts[0],
+        frame=np.concatenate([part.frame for part in shifted]),
+        person=np.concatenate([part.person for part in shifted]),
+        position=np.concatenate([part.position for part in shifted]),
+    )
+
+
+def _after(tracks: Tracks) -> int:
+    """Where the frames of the next recording begin."""
+    return int(tracks.frame.max()) + math.ceil(APART / tracks.dt * tracks.step)
+
+
+def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
+    """Move recordings to where the released code of Atlas has them.
+
+    There, the next one begins at 1.01 times the last frame of the one before. That is no whole
+    number, so that intervals which are equal may differ in their last digit, which interrupts
+    filling and smoothing; and it is so close behind short recordings that a person of the same
+    number is led from one into the other.
+
+    Args:
+        tracks: made by `joined`.
+        recordings: detections of each, in their order.
+    """
+    moved: list[np.ndarray] = []
+    here, there = 0, 0.0
+    for rows in np.split(np.arange(len(tracks)), np.cumsum(recordings)[:-1]):
+        part = tracks.rows(rows)
+        moved.append(part.frame - here + there)
+        here, there = _after(part), RELEASED_APART * int(moved[-1].max())
+    return replace(tracks, frame=np.concatenate(moved))
+
+
+FASTEST = 10.0
+"""Metres per second that no walking person reaches: more is a teleport."""
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """Where people move faster than anybody can.
+
+    Attributes:
+        person: int64 (J,).
+        before, after: frames between which it happens, (J,).
+        speed: metres per second, (J,).
+    """
+
+    person: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    speed: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.person)
+
+    def of(self, person: int) -> "Jumps":
+        """Those of one person."""
+        own = self.person == person
+        return Jumps(self.person[own], self.before[own], self.after[own], self.speed[own])
+
+    def __str__(self) -> str:
+        where = int(np.argmax(self.speed))
+        return (
+            f"person {self.person[where]} moves at {self.speed[where]:.1f} m/s from frame "
+            f"{self.before[where]:g} to {self.after[where]:g}"
+        )
+
+
+def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
+    """Find teleports, between detections of a person that follow each other.
+
+    Args:
+        tracks: without a person who is twice in a frame.
+        fastest: metres per second that are believed.
+    """
+    order = np.lexsort((tracks.frame, tracks.person))
+    person, frame = tracks.person[order], tracks.frame[order]
+    same = np.diff(person) == 0
+    seconds = np.diff(frame) / tracks.step * tracks.dt
+    way = np.linalg.norm(np.diff(tracks.position[order], axis=0), axis=1)
+    speed = np.divide(way, seconds, out=np.zeros_like(way), where=same & (seconds > 0))
+    found = np.flatnonzero(speed > fastest)
+    return Jumps(person[found], frame[found], frame[found + 1], speed[found])
+
+
+def without(tracks: Tracks, people: np.ndarray) -> Tracks:
+    """The detections of everybody else."""
+    return tracks.rows(~np.isin(tracks.person, people))
+
+
+def check(tracks: Tracks, name: str) -> None:
+    """Refuse detections that no predictor can use, and teleports.
+
+    Raises:
+        StpError: as `check_detections` and `check_speed` say.
+    """
+    check_detections(tracks, name)
+    check_speed(tracks, name)
+
+
+def check_detections(tracks: Tracks, name: str) -> None:
+    """Refuse detections that no predictor can use.
+
+    Args:
+        name: of the file or dataset, for people.
+
+    Raises:
+        StpError: there are none, numbers are not finite, frames are not whole or have another rate,
+            or a person is at two places in one frame.
+    """
+    if not len(tracks):
+        raise StpError(
+            f"{name}: no detections", expected="at least one row", remedy="fetch the file again"
+        )
+    _check_numbers(tracks, name)
+    _check_clock(tracks, name)
+
+
+def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
+    """Refuse teleports.
+
+    Args:
+        tracks: at the rate at which they are used: a hundred times a second, each slip of a marker
+            would be one.
+        name: of the file or dataset, for people.
+        fastest: metres per second that are believed.
+
+    Raises:
+        StpError: a person moves faster.
+    """
+    found = jumps(tracks, fastest)
+    if len(found):
+        more = f", the fastest of {len(found)} jumps" if len(found) > 1 else ""
+        raise StpError(
+            f"{name}: {found}{more}; {len(np.unique(found.person))} of "
+            f"{len(np.unique(tracks.person))} people do such a thing",
+            expected=f"at most {fastest:g} m/s, in metres",
+            remedy="check units and rate, give the two pieces different names, or leave such people"
+            " out with `teleports: exclude`, which counts them",
+        )
+
+
+def _check_numbers(tracks: Tracks, name: str) -> None:
+    finite = np.isfinite(tracks.position).all(axis=1) & np.isfinite(tracks.frame)
+    bad = np.flatnonzero(~finite)
+    if len(bad):
+        raise StpError(
+            f"{name}: row {bad[0] + 1} (frame {tracks.frame[bad[0]]:g}, person "
+            f"{tracks.person[bad[0]]}) has no finite position, and so have {len(bad) - 1} more",
+            expected="metres",
+            remedy="leave such rows out: gaps are filled when scenarios are made",
+        )
+    bad = np.flatnonzero(tracks.frame % 1)
+    if len(bad):
+        raise StpError(
+            f"{name}: row {bad[0] + 1} is of frame {tracks.frame[bad[0]]:g}",
+            expected="frames that are whole numbers",
+            remedy="where there are seconds, declare the column as `time`",
+        )
+
+
+def _check_clock(tracks: Tracks, name: str) -> None:
+    """Refuse people who are twice in a frame, and other rates than the declared one."""
+    order = np.lexsort((tracks.frame, tracks.person))
+    person, frame = tracks.person[order], tracks.frame[order]
+    same = np.diff(person) == 0
+    passed = np.diff(frame)
+    twice = np.flatnonzero(same & (passed == 0))
+    if len(twice):
+        more = f", and so are {len(twice) - 1} more" if len(twice) > 1 else ""
+        raise StpError(
+            f"{name}: person {person[twice[0]]} is twice in frame {frame[twice[0]]:g}{more}",
+            expected="one detection of each person and frame",
+            remedy="keep one of them, or give the two people different names",
+        )
+    intervals, counts = np.unique(passed[same], return_counts=True)
+    if not len(intervals):
+        return
+    usual = intervals[np.argmax(counts)]
+    odd = np.flatnonzero(same & (passed % tracks.step != 0))
+    if len(odd):
+        first = odd[0]
+        raise StpError(
+            f"{name}: mixed rates: {len(odd)} of {counts.sum()} intervals are no multiple of "
+            f"{tracks.step} frames, the first of person {person[first]} from frame "
+            f"{frame[first]:g} to {frame[first + 1]:g}; most are of {usual:g}",
+            expected=f"annotations every {tracks.step} frames, {1 / tracks.dt:g} a second",
+            remedy="declare the step of this file, or its two rates as two datasets",
+        )
+    if usual != tracks.step:
+        raise StpError(
+            f"{name}: most people are annotated every {usual:g} frames",
+            expected=f"every {tracks.step} frames, {1 / tracks.dt:g} times a second",
+            remedy=f"set `step: {usual:g}`, with the seconds (dt) of that many frames",
+        )

@@ -1,0 +1,74 @@
+"""The page of all datasets is what the configuration says now."""
+
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.inspect.page import page
+from stp.plan import config
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "datasets.md"
+
+
+def load():
+    return config.load(ROOT / "config" / "paper.yaml")
+
+
+def masked(path):
+    return re.sub("[0-9]+", "#", path)
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text() == page(load()), "run: stp data --page docs/datasets.md"
+
+
+def test_every_dataset_has_a_line_and_a_section():
+    text = page(load())
+    headings = re.findall(r"(?m)^## (.+)$", text)
+    assert sorted(headings) == sorted(dataset.title for dataset in load().datasets.values())
+    for name, dataset in load().datasets.items():
+        assert f"(`{name}`)" in text
+        for choice in dataset.conventions:
+            assert f"- {choice}: " in text
+        for problem in dataset.problems:
+            assert f"- {problem}" in text
+        for release in dataset.releases.values():
+            for file in release.files:
+                alike = [f.path for f in release.files if masked(f.path) == masked(file.path)]
+                assert f"`{file.path}`" in text or f"`{alike[0]}` to `{alike[-1]}`" in text
+                assert all(line in text for line in file.instructions.strip().splitlines())
+
+
+def test_links_of_the_overview_lead_to_sections():
+    text = page(load())
+    links = re.findall(r"\]\(#([^)]+)\)", text)
+    anchors = {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        for title in re.findall(r"(?m)^## (.+)$", text)
+    }
+    assert len(links) == len(load().datasets) and set(links) == anchors
+
+
+def test_tables_have_as_many_cells_as_their_heads():
+    width = 0
+    for line in page(load()).splitlines():
+        if not line.startswith("|"):
+            width = 0
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line))
+        assert width in (0, cells), line
+        width = cells
+
+
+def test_what_a_generator_makes_is_told_in_its_own_words():
+    text = page(load())
+    assert "> Stand-in for the KTH action videos" in text
+
+
+def test_the_verb_writes_the_page(tmp_path):
+    out = tmp_path / "datasets.md"
+    done = CliRunner().invoke(app, ["data", "--page", str(out)], catch_exceptions=False)
+    assert done.exit_code == 0 and out.read_text() == page(load())

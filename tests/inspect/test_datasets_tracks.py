@@ -1,0 +1,105 @@
+"""`stp data` and `stp show` on tracks of people: counts and reasons, prepared or not."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stp.cli import app
+from stp.inspect.report import as_json, describe, lines, prepared_text
+from stp.plan.cells import Plan
+from stp.run import runner
+
+SCALE = {
+    "scale": "small", "suite": "atlas", "dimensions": {}, "prepared": ["hall"],
+    "datasets": {"hall": {
+        "title": "Hall", "kind": "tracks", "context": 4, "horizon": 4, "reader": "tracks",
+        "prepare": {
+            "columns": {"frame": "frame", "person": "id", "x": "x", "y": "y"}, "dt": 0.4,
+            "goals": "goals.txt", "calibration": 0.5, "teleports": "exclude",
+        },
+        "release": "own",
+        "releases": {"own": {"source": "own", "files": [
+            {"path": "hall.csv"}, {"path": "goals.txt"}
+        ]}},
+    }},
+}  # fmt: skip
+
+
+@pytest.fixture
+def scale(tmp_path, monkeypatch) -> Path:
+    """A scale file: two people for 40 steps, then two for 20, one of whom jumps."""
+    for name in ("store", "raw"):
+        monkeypatch.setenv(f"STP_{name.upper()}_DIR", str(tmp_path / name))
+    monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
+    (tmp_path / "raw").mkdir()
+    rows = [(n, p, 0.4 * n, p) for n in range(40) for p in (1, 2)]
+    rows += [
+        (n, p, 0.4 * n + 40 * (p == 5) * (n > 70), p) for n in range(60, 80) for p in (3, 4, 5)
+    ]
+    np.savetxt(
+        tmp_path / "raw" / "hall.csv", sorted(rows), fmt="%g", delimiter=",",
+        header="frame,id,x,y", comments="",
+    )  # fmt: skip
+    (tmp_path / "raw" / "goals.txt").write_text("1 2\n0 152397.12\n")
+    (tmp_path / "scale.yaml").write_text(yaml.safe_dump(SCALE))
+    return tmp_path / "scale.yaml"
+
+
+def prepare(scale: Path) -> Plan:
+    plan = Plan.load(scale)
+    runner.fetch(plan, plan.raw("hall"))
+    for artefact in plan.prepared:
+        runner.make(plan, artefact)
+    return plan
+
+
+def run(*words: str) -> tuple[int, str]:
+    found = CliRunner().invoke(app, list(words), env={"COLUMNS": "160"})
+    return found.exit_code, found.output
+
+
+def test_before_it_is_prepared(scale):
+    code, text = run("data", "hall", "--configfile", str(scale))
+    assert code == 0 and "known when it is prepared" in text and "stp prepare hall" in text
+    failed = CliRunner().invoke(app, ["show", "hall", "--configfile", str(scale)])
+    assert failed.exit_code == 1 and "hall is not prepared" in str(failed.exception)
+
+
+def test_what_is_in_it_and_what_is_left_out(scale, tmp_path, monkeypatch):
+    plan = prepare(scale)
+    monkeypatch.chdir(tmp_path)
+    code, text = run("show", "hall", "--configfile", str(scale))
+    assert code == 0
+    for said in (
+        "hall, own data (release own): 120 detections of 4 people in 32 s",
+        "0 obstacles, which 0 detections are on; 1 goals",
+        "left out: a person, for a teleport (hall.csv: person 5 moves at 101.0 m/s from frame 70",
+        "left out: 1 goal more than a kilometre from everybody: (0, 152397)",
+        "calibration and test follow each other in the same recordings: 2 (50.0 %) people are in",
+    ):
+        assert said in text
+    code, text = run("data", "hall", "--configfile", str(scale), "--json")
+    told = json.loads(text)
+    by_split = {row["split"]: row["prepared"] for row in told["counts"]}
+    # 60 rows are for calibration: 30 steps of two people; then 10 steps, and 20 steps of two others
+    assert by_split["strict-train"] == 30 - 8 + 1
+    assert by_split["strict"] == (10 - 8 + 1) + (20 - 8 + 1)
+    for about in told["tracks"]["hall"]["scenarios"]["atlas-paper"].values():
+        assert about["scenarios"] + sum(about["left_out"].values()) == about["moments"]
+    counts, leaks = describe(plan, ["hall"], leakage=True)
+    written = "\n".join(lines(plan, counts, leaks, 150))
+    assert "1 episode, " in written or "2 episodes, " in written
+    assert as_json(plan, counts, leaks)["leakage"]["hall"]["reason"].startswith("calibration and")
+    assert "people" in prepared_text(plan) and "4 -> 4" in prepared_text(plan)
+
+
+def test_the_place_is_drawn_as_well(scale, tmp_path, monkeypatch):
+    prepare(scale)
+    monkeypatch.chdir(tmp_path)
+    code, text = run("show", "hall", "--configfile", str(scale))
+    assert code == 0 and text.rstrip().endswith("results/show/hall.png")
+    assert (tmp_path / "results/show/hall.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,168 @@
+"""Files of detections and maps: read, and refused where they are damaged."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from stp.core.errors import StpError
+from stp.prepare import track_maps as maps
+from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
+from stp.tracks.scenarios import extract
+
+
+def test_trajnetpp_leaves_out_what_is_no_detection(tmp_path):
+    path = tmp_path / "eth.ndjson"
+    lines = [
+        {"scene": {"id": 0, "p": 1, "s": 1, "e": 2, "fps": 2.5}},
+        {"track": {"f": 803, "p": 1, "x": 11.07, "y": 4.06}},
+        {"track": {"f": 809, "p": 1, "x": 12, "y": 4, "prediction_number": 0, "scene_id": 0}},
+        {"track": {"f": 809, "p": 2, "x": -0.5, "y": 5}},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    tracks = trajnetpp.read(path, step=6, dt=0.4)
+    assert tracks.frame.tolist() == [803, 809]
+    assert tracks.person.tolist() == [1, 2]
+    assert tracks.position.tolist() == [[11.07, 4.06], [-0.5, 5]]
+
+
+@pytest.mark.parametrize("line", ["{", '{"track": {"f": 1, "p": 2, "x": 3}}', "[1, 2]"])
+def test_a_damaged_line_is_named(tmp_path, line):
+    path = tmp_path / "eth.ndjson"
+    path.write_text('{"track": {"f": 1, "p": 1, "x": 0, "y": 0}}\n' + line)
+    with pytest.raises(StpError, match=r"eth\.ndjson: line 2 cannot be read"):
+        trajnetpp.read(path, step=6, dt=0.4)
+    with pytest.raises(StpError, match=r"none\.ndjson: cannot be read"):
+        trajnetpp.read(tmp_path / "none.ndjson", step=6, dt=0.4)
+
+
+def test_ewap_and_the_file_of_four_columns_that_is_another_dataset(tmp_path):
+    path = tmp_path / "obsmat.txt"
+    np.savetxt(path, [[780, 1, 8.5, 0, 3.6, 1.7, 0, 0.2], [786, 1, 9.1, 0, 3.7, 1.6, 0, 0.1]])
+    tracks = ewap.read(path, step=6, dt=0.4)
+    assert tracks.position.tolist() == [[8.5, 3.6], [9.1, 3.7]]
+    np.savetxt(path, [[0, 1, 8.5, 3.6]])
+    with pytest.raises(StpError, match="4 columns"):
+        ewap.read(path, step=6, dt=0.4)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_own_detections_with_named_columns(tmp_path, suffix):
+    path = tmp_path / f"hall{suffix}"
+    table = pd.DataFrame({"t": [0, 0, 1], "who": [4, 7, 4], "x_mm": [1000, 0, 1100], "y_mm": 500})
+    if suffix == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        table.to_parquet(path)
+    columns = detections.Columns(frame="t", person="who", x="x_mm", y="y_mm")
+    tracks = detections.read(path, columns, metres=0.001, step=1, dt=0.04)
+    assert tracks.position.tolist() == [[1, 0.5], [0, 0.5], [1.1, 0.5]]
+    wrong = detections.Columns(frame="t", person="whom", x="x_mm", y="y_mm")
+    with pytest.raises(StpError, match=r"no column whom(.|\n)*who"):
+        detections.read(path, wrong, metres=0.001, step=1, dt=0.04)
+
+
+def test_a_word_among_numbers_is_named(tmp_path):
+    path = tmp_path / "hall.csv"
+    path.write_text("t,who,x,y\n0,1,2,3\n1,1,far,3\n")
+    columns = detections.Columns(frame="t", person="who", x="x", y="y")
+    with pytest.raises(StpError, match="line 3 holds what is no finite number"):
+        detections.read(path, columns, metres=1, step=1, dt=0.04)
+
+
+def test_atc_in_millimetres_and_with_a_clock_of_each_person(tmp_path):
+    """Two walk at 1 m/s; one is seen at full, one at half tenths of a second."""
+    path = tmp_path / "atc-20121024.csv"
+    rows = [
+        (1351039200 + t, who, 1000 * t, 2000.0 * who, 1700, 1000, 0.1, 0.2)
+        for who, shift in ((9, 0.0), (10, 0.05))
+        for t in np.arange(40) / 10 + shift
+    ]
+    np.savetxt(path, rows, delimiter=",", fmt="%.3f")
+    tracks = detections.read(path, detections.ATC, metres=0.001, step=1, dt=0.4)
+    seconds = 0.4 * tracks.frame
+    np.testing.assert_allclose(tracks.position[:, 0], seconds, atol=1e-5)
+    assert set(tracks.person) == {9, 10}
+    assert len(extract(tracks, observe=2, predict=3, protocol="strict")) > 0
+
+
+def test_a_clock_bridges_no_pause():
+    time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
+    position = np.column_stack([time, time])
+    tracks = detections.on_one_clock(time, np.ones(len(time), int), position, 0.4)
+    assert not ((tracks.frame > 9) & (tracks.frame < 25)).any()
+
+
+def test_helmets_of_thor(tmp_path):
+    """Two helmets of two markers each: a person is where the seen ones are, on the mean."""
+    path = tmp_path / "Exp_1_run_1.tsv"
+    names = ["Frame", "Time"]
+    names += [f"Helmet_{n} - {m} {axis}" for n in (2, 5) for m in (1, 2) for axis in "XYZ"]
+    rows = [
+        [1, 0.0, 1000, 2000, 1700, 1200, 2000, 1700, 0, 0, 0, 0, 0, 0],
+        [2, 0.01, 0, 0, 0, 1300, 2000, 1700, -500, 0, 1700, -500, 100, 1700],
+    ]
+    head = [f"LINE_{i}\t1" for i in range(10)]
+    lines = [*head, "\t".join(names), *("\t".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    tracks = qualisys.read(path)
+    assert tracks.person.tolist() == [2, 2, 5]
+    np.testing.assert_allclose(tracks.position, [[1.1, 2], [1.3, 2], [-0.5, 0.05]])
+    path.write_text("\n".join([*head, "Frame\tTime", "1\t0"]) + "\n")
+    with pytest.raises(StpError, match="no columns Frame and Helmet"):
+        qualisys.read(path)
+
+
+def test_a_picture_with_a_homography(tmp_path):
+    grey = np.zeros((4, 5), np.uint8)
+    grey[1, 3], grey[2, 0] = 255, 254
+    Image.fromarray(grey).save(tmp_path / "map.png")
+    np.savetxt(tmp_path / "H.txt", [[0.1, 0, -1], [0, 0.2, 2], [0, 0, 1]])
+    found = maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
+    np.testing.assert_allclose(found.position, [[-0.9, 2.6]])
+    np.savetxt(tmp_path / "H.txt", [[1, 2]])
+    with pytest.raises(StpError, match=r"H.txt: 1 x 2 numbers"):
+        maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
+
+
+def test_a_semantic_grid(tmp_path):
+    about = {"origin_x": -11, "origin_y": -10, "theta": 0, "h": 2, "w": 2, "resolution": 0.1}
+    surfaces = [{"x": x, "y": y, "surf_class": int(x == y)} for x in (0, 1) for y in (0, 1)]
+    lines = [{"map": about}, *({"surface": surface} for surface in surfaces)]
+    path = tmp_path / "thor.ndjson"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    np.testing.assert_allclose(maps.read_grid(path).position, [[-11, -10], [-10.9, -9.9]])
+    path.write_text("\n".join(map(json.dumps, lines[:-1])))
+    with pytest.raises(StpError, match=r"3 cells(.|\n)*4 of them"):
+        maps.read_grid(path)
+
+
+def test_discs(tmp_path):
+    path = tmp_path / "obstacles.txt"
+    path.write_text("8 5 2\n1 1 0.5\n")
+    found = maps.read_discs(path)
+    assert found.kind == "discs" and found.radius.tolist() == [2, 0.5]
+    centre, radius = found.nearest(np.array([[7.0, 5.0], [np.nan, np.nan]]))
+    assert centre[0].tolist() == [8, 5] and radius[0] == 2 and np.isnan(radius[1])
+
+
+@pytest.mark.sample_bytes
+def test_the_real_fragments_of_thor(raw_mirror: Path):
+    folder = raw_mirror / "atlas"
+    path = folder / "cliff_lhmp/dataset/thor1/exp-1-run-2.csv"
+    tracks = detections.read(path, detections.THOR, metres=1, step=1, dt=0.4)
+    assert len(extract(tracks, observe=4, predict=4, protocol="strict", fewest=1)) > 0
+    grid = maps.read_grid(folder / "atlas_dataset/thor_data/thor_Ex_1-f_s.ndjson")
+    assert len(grid.position) == 38_846
+
+
+@pytest.mark.sample_bytes
+@pytest.mark.parametrize(("name", "scenarios"), [("chasing", 4), ("crossing", 5), ("opposing", 6)])
+def test_the_released_simulated_scenarios(raw_mirror: Path, name, scenarios):
+    path = raw_mirror / f"atlas/atlas_dataset/simulated/{name}.ndjson"
+    tracks = trajnetpp.read(path, step=1, dt=0.1).decimated(4)
+    found = extract(tracks, observe=8, predict=12, protocol="atlas-paper", smooth=0)
+    assert len(found) == scenarios

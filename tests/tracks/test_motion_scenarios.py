@@ -1,0 +1,154 @@
+"""Scenarios under both protocols: who is in them, and what of the future they let through."""
+
+import numpy as np
+import pytest
+from crowds import line, tracks
+
+from stp.core.errors import StpError
+from stp.tracks import scenarios
+from stp.tracks.predictors import constant_velocity, karamouzas, social_force, zanlungo
+from stp.tracks.prepared import PROTOCOLS
+from stp.tracks.scenarios import extract
+from stp.tracks.tracks import check, joined
+
+MODELS = (constant_velocity, social_force, karamouzas, zanlungo)
+BOTH = pytest.mark.parametrize("protocol", ["atlas-paper", "strict"])
+
+
+@BOTH
+def test_everybody_seen_must_be_there_from_first_to_last(protocol):
+    """Two walk for 20 steps; a third is there for 12 of them, and comes in step 4."""
+    here = tracks((1, 0, line(20)), (2, 0, line(20) + 3), (3, 24, line(12) - 3))
+    found = extract(here, observe=4, predict=4, protocol=protocol, smooth=0)
+    # Step 0: the third is not seen yet. Then he is seen for too short a time, up to step 4: he is
+    # there for 8 steps until his last beginning at step 8, after which his future is too short;
+    # when he has left, from step 16, the others' futures end.
+    assert (found.start / 6).tolist() == [0, 4, 5, 6, 7, 8]
+    assert found.present.sum(axis=1).tolist() == [2, 3, 3, 3, 3, 3]
+    assert found.person[0].tolist() == [1, 2, -1]
+    np.testing.assert_array_equal(found.observed[0, 0], line(20)[:4])
+    np.testing.assert_array_equal(found.future[0, 1], line(20)[4:8] + 3)
+    assert np.isnan(found.observed[0, 2]).all()
+
+
+@BOTH
+def test_gaps_are_filled_and_long_ones_are_not(protocol):
+    path = line(40)
+    path[5:8] = np.nan  # 4 steps of 0.4 s: 1.6 s
+    path[25:36] = np.nan  # 12 steps: 4.8 s
+    found = extract(
+        tracks((1, 0, path), (2, 0, line(40) + 2)), observe=4, predict=4, protocol=protocol,
+        smooth=0,
+    )  # fmt: skip
+    starts = (found.start / 6).tolist()
+    assert 8 in starts and 17 in starts and 18 not in starts
+    at = starts.index(8)
+    np.testing.assert_allclose(found.observed[at, 0], line(40)[8:12])
+    # Filled within the observation, from both sides of the gap:
+    assert (4 in starts) == (protocol == "atlas-paper")  # ends in step 7, within the gap
+    # The truth may begin in a gap, after the last observed position.
+    np.testing.assert_allclose(found.future[starts.index(1), 0], line(40)[5:9])
+
+
+def test_overlapping_scenarios_are_one_episode():
+    here = tracks((1, 0, line(12)), (2, 0, line(12) + 1), (3, 600, line(9)), (4, 600, line(9) + 1))
+    found = extract(here, observe=4, predict=4, protocol="strict")
+    assert found.episode.tolist() == [0] * 5 + [1] * 2
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__.rpartition(".")[2])
+def test_no_future_reaches_a_prediction_under_strict(model):
+    """Whatever happens after the last observed position, predictions are the same."""
+    before = [line(6, wobble=1), np.add(line(6, (-0.4, 0.1), wobble=2), [4, 0.5])]
+    predictions = []
+    for shift in (0.0, 3.0):
+        paths = [
+            np.concatenate([path, path[-1] + line(10, (0.3, 0.1 + shift))[1:]]) for path in before
+        ]
+        # One who is not seen in the step after the last observed one: the gap is filled.
+        paths[0][6] = np.nan
+        found = extract(
+            tracks((1, 0, paths[0]), (2, 0, paths[1])), observe=6, predict=8, protocol="strict"
+        )
+        assert found.start[0] == 0
+        predictions.append(model.predict(found, 8, model.Parameters())[0])
+    np.testing.assert_array_equal(*predictions)
+
+
+def test_how_much_future_the_papers_smoothing_lets_through():
+    """A person's future moved by 1 m moves what is seen by 0.4 m: two of five samples."""
+    seen = []
+    for shift in (0.0, 1.0):
+        path = line(20)
+        path[6:, 0] += shift
+        here = tracks((1, 0, path), (2, 0, line(20) + 3))
+        seen.append(extract(here, observe=6, predict=10, protocol="atlas-paper").observed[0])
+    assert np.abs(seen[1] - seen[0]).max() == pytest.approx(0.4)
+
+
+@BOTH
+def test_noise_is_repeated_and_does_not_touch_the_truth(protocol):
+    here = tracks((1, 0, line(60)), (2, 0, line(60) + 3))
+    about = {"observe": 4, "predict": 4, "protocol": protocol, "smooth": 0}
+    plain = extract(here, **about)
+    noisy, again = (extract(here, noise=0.2, seed=3, **about) for _ in range(2))
+    np.testing.assert_array_equal(noisy.observed, again.observed)
+    np.testing.assert_array_equal(noisy.future, plain.future)
+    sigma = np.std(noisy.observed - plain.observed)
+    assert sigma == pytest.approx(0.2 * (0.4 if protocol == "atlas-paper" else 1), rel=0.1)
+
+
+def test_recordings_behind_each_other_never_meet():
+    one = tracks((1, 0, line(10)), (2, 0, line(10) + 1))
+    both = joined([one, one])
+    found = extract(both, observe=4, predict=4, protocol="strict")
+    assert len(found) == 2 * len(extract(one, observe=4, predict=4, protocol="strict"))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_day_is_cut_in_blocks_of_moments_as_in_one(protocol, monkeypatch):
+    """People come and go: most are in few of the blocks, and blocks have different crowds."""
+    draw = np.random.default_rng(0)
+    people = []
+    for person in range(40):
+        path = line(int(draw.integers(5, 30)), (0.3, 0.1), wobble=person)
+        path[draw.random(len(path)) < 0.05] = np.nan
+        people.append((person, 6 * int(draw.integers(0, 300)), path))
+    here = tracks(*people)
+    about = {"observe": 3, "predict": 4, "protocol": protocol, "fewest": 1, "noise": 0.1}
+    whole = extract(here, **about)
+    monkeypatch.setattr(scenarios, "BLOCK", 7)
+    for name, blocks in vars(extract(here, **about)).items():
+        np.testing.assert_array_equal(blocks, getattr(whole, name), err_msg=name)
+    assert len(whole) > 20 and whole.present.sum(axis=1).max() > whole.present.sum(axis=1).min()
+
+
+def test_decimation_keeps_every_so_manieth_step():
+    here = tracks((1, 3, line(10)), (2, 9, line(9)))
+    fewer = here.decimated(4)
+    assert fewer.frame.tolist() == [3, 27, 27, 51, 51]
+    assert (fewer.step, fewer.dt) == (24, 1.6)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        (np.array([[0, 0], [np.inf, 1.0]]), "no finite position"),
+        (np.array([[0, 0], [30.0, 0]]), "75.0 m/s"),
+    ],
+)
+def test_detections_that_cannot_be_are_refused(path, says):
+    here = tracks((7, 0, np.where(np.isinf(path), 0, path)))
+    here.position[:] = path
+    with pytest.raises(StpError, match=says):
+        check(here, "eth.ndjson")
+
+
+def test_a_person_at_two_places_and_several_rates_are_refused():
+    here = tracks((7, 0, line(3)), (7, 6, line(1)))
+    with pytest.raises(StpError, match="person 7 is twice in frame 6"):
+        check(here, "eth.ndjson")
+    with pytest.raises(StpError, match="several rates"):
+        joined([tracks((1, 0, line(3))), tracks((1, 0, line(3)), step=10)])
+    with pytest.raises(StpError, match="0 observed"):
+        extract(here, observe=0, predict=3, protocol="strict")
