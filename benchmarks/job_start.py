@@ -22,7 +22,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PLAN = "import sys; from pathlib import Path; from stp.plan.cells import Plan; Plan.load(Path(sys.argv[1]))"
+PLAN = (
+    "import sys; from pathlib import Path; from stp.plan.cells import Plan; "
+    "Plan.load(Path(sys.argv[1]))"
+)
 IMPORT = (
     "from stp.run import runner; runner.imported('stp.predict.run'); "
     "from stp.models.compute import settle; settle('cpu', 1, 'float32').__enter__()"

@@ -345,7 +345,7 @@ def _of_part(
 
 
 def _is_part(row: dict[str, Any], part: Part | Series) -> bool:
-    """Is this the row of a series that stands for the part? As `stp.render.tables.rows.overall` has it."""
+    """Is this the row of a series that stands for the part? As in `stp.render.tables.rows`."""
     if isinstance(part, Series):
         return all(row[name] == value for name, value in part._asdict().items())
     if isinstance(part, float):

@@ -23,7 +23,7 @@ from stp.core.errors import StpError
 
 PACKAGE = "stp"
 DIGITS = 16
-SOURCE_FOLDER = Path(__file__).parent.parent
+SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
 Json = dict[str, Any]
 

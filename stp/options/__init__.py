@@ -1,1 +1,1 @@
-"""What recipes of the stages may say: dataclasses without torch, for the plan and for the stages."""
+"""What recipes of the stages may say: dataclasses, for the plan and the stages; no torch."""

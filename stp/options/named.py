@@ -75,7 +75,7 @@ def modules(train: Mapping[str, Any]) -> list[str]:
 @functools.cache
 def names(kind: str) -> list[str]:
     """List the modules of a kind."""
-    folder = Path(__file__).parent / kind
+    folder = Path(__file__).parents[1] / "train" / kind
     return sorted(path.stem for path in folder.glob("[a-z]*.py"))
 
 

@@ -1,1 +1,1 @@
-"""What exists, what each thing is made from, and where it lives: from configuration, without torch."""
+"""What exists, what it is made from, and where it lives: from configuration, without torch."""

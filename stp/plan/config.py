@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from stp.core.errors import StpError, nearest
 
-CONFIG_FOLDER = Path(__file__).parent.parent / "config"
+CONFIG_FOLDER = Path(__file__).parents[2] / "config"
 Json = dict[str, Any]
 Dimension = Literal[
     "short_term",

@@ -7,17 +7,13 @@ metrics that need them have no value, and tables say why.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field, model_validator
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError
 from stp.core.file_identity import KEYS, require
-from stp.core.job import Report, silent
 from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
-
-if TYPE_CHECKING:
-    from stp.fetch.download import Manners
 
 DECLARED = CONFIG_FOLDER / "weights.yaml"
 FOLDER = Path("results/weights")
@@ -154,50 +150,6 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
             else:
                 result.append(State(name, "verified", file, file.note, sha256))
     return result
-
-
-def fetch(
-    folder: Path,
-    networks: Mapping[str, Network],
-    names: Iterable[str] = (),
-    *,
-    manners: "Manners | None" = None,
-    report: Report = silent,
-) -> list[Path]:
-    """Download weights that are absent, and verify them.
-
-    Args:
-        names: of networks; all that can be downloaded unless given.
-
-    Returns:
-        the new files.
-
-    Raises:
-        StpError: a name is not known, there is nothing to download for it, or a download failed.
-    """
-    from stp.fetch.download import Manners  # every plan looks for weights; few fetch them
-    from stp.fetch.parallel import Wanted, download_all
-
-    names = list(names)
-    for name in names:
-        if name not in networks:
-            raise StpError(f"unknown network {name!r}", remedy=nearest(name, networks))
-    there, wanted = present(folder, networks), []
-    for name in names or networks:
-        if name in there:
-            continue
-        file = next((file for file in networks[name].files if file.is_fetched), None)
-        if file is not None:
-            target = folder / file.file
-            wanted.append(Wanted(file.file, target, file.model_dump(exclude_none=True)))
-        elif name in names:
-            raise StpError(
-                f"the weights of {networks[name].title} cannot be downloaded",
-                expected="a file with url and sha256 in config/weights.yaml",
-                remedy=how(folder, networks[name]),
-            )
-    download_all(wanted, manners or Manners(), report)
-    return [one.target for one in wanted]
 
 
 def lines(states: Iterable[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:

@@ -1,7 +1,7 @@
 """Forecasts: a few samples of every evaluation, with the truth and what all models predict.
 
-Samples are chosen by the rules of `stp.render.pictures.sample_choice`, never by hand. Predictions that are
-not kept, or damaged, leave a gap that says so: numbers of the report do not depend on them.
+Samples are chosen by the rules of `stp.render.pictures.sample_choice`, never by hand. Predictions
+that are not kept, or damaged, leave a gap that says so: the numbers do not depend on them.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Trajectories: a few scenarios of each dataset of people, with what all models predict.
 
-Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, never by hand. Positions are whole
-centimetres, which is less than a person's width by far; errors were computed before they were
+Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, never by hand. Positions are
+whole centimetres, which is less than a person's width by far; errors were computed before they were
 rounded. The page reads a test when it is shown.
 """
 

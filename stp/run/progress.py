@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from stp.core import store
+from stp.core.units import duration
 from stp.plan.cells import Artefact, Plan
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
@@ -19,16 +20,6 @@ TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
 COUNT_SECONDS = 300.0
 """While it works, a job looks at all receipts only this often: on a cluster hundreds do."""
-
-
-def duration(seconds: float) -> str:
-    """Format seconds as people say them: ``42 s``, ``3:07 min``, ``5:20 h``."""
-    seconds = round(seconds)
-    if seconds < 60:
-        return f"{seconds} s"
-    if seconds < 3600:
-        return f"{seconds // 60}:{seconds % 60:02d} min"
-    return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"
 
 
 class Progress:

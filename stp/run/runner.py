@@ -278,7 +278,7 @@ def core_name(artefact: Artefact) -> str:
     named = [name]
     model = (artefact.forecast or artefact.recipe).get("model")
     if model is not None:
-        package = "motion.predictors" if artefact.is_of_people else "models"
+        package = "tracks.predictors" if artefact.is_of_people else "models"
         named.append(f"stp.{package}.{model}")
     for module in named:
         if artefact.code.modules.get(module) == "missing":
@@ -368,14 +368,14 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
     Raises:
         StpError: files are missing, or differ from what is declared or locked.
     """
-    from stp.fetch.raw import fetch as fetch_files
-
     lock = plan.store / raw.lock
     with open_log(log) as log_file:
         lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
         lines.say("starts")
         try:
-            fetch_files(**_release(plan, raw), report=lines.report, manners=_manners(plan))
+            _fetching("raw").fetch(
+                **_release(plan, raw), report=lines.report, manners=_manners(plan)
+            )
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
@@ -392,28 +392,31 @@ def check_raw(plan: Plan, raw: Raw) -> list[Any]:
     Returns:
         a `stp.fetch.table.FileState` for each.
     """
-    from stp.fetch.raw import check
-
     lines = progress_lines.Progress("check", f"{raw.dataset} ({raw.release})", plan, None)
     try:
-        return check(**_release(plan, raw), report=lines.report)
+        return list(_fetching("raw").check(**_release(plan, raw), report=lines.report))
     finally:
         if lines.open_line:  # of a terminal
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+def _fetching(module: str) -> ModuleType:
+    """Import a module of `stp.fetch`: by name, as the cores of all stages."""
+    return importlib.import_module(f"stp.fetch.{module}")
+
+
 def _manners(plan: Plan) -> Any:
     """How politely files are downloaded: runtime.downloads is the connections to one host."""
-    from stp.fetch.download import Manners
+    manners = _fetching("download").Manners
 
-    connections = plan.config.scale.runtime.get("downloads", Manners.connections)
+    connections = plan.config.scale.runtime.get("downloads", manners.connections)
     if not isinstance(connections, int) or connections < 1:
         raise StpError(
             f"runtime setting downloads is {connections!r}",
             expected="the number of connections to one host, 1 or more",
             remedy="change runtime.downloads in the scale file",
         )
-    return Manners(connections=connections)
+    return manners(connections=connections)
 
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:

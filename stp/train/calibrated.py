@@ -73,13 +73,16 @@ def _search(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) ->
 
 
 def _learn(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> dict[str, Any]:
-    import torch  # calibrations do without
+    import torch  # a search does without
+
+    from stp.train import learning
 
     recipe = job.recipe
     parameters = build(module.Parameters, recipe["options"], f"options of {recipe['model']}")
-    learned = module.fit(
+    learned = learning.learn(
+        lambda: module.network(parameters, scenarios.dt),
+        module.Objective(parameters),
         scenarios,
-        parameters,
         FittingOptions.from_recipe(recipe["train"]),
         seed=recipe["seed"] or 0,
         recipe=recipe,

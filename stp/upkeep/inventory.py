@@ -65,12 +65,3 @@ def size_of(folder: Path) -> tuple[int, int]:
 def changed_at(folder: Path) -> float:
     """When anything in a folder changed last, as Unix time."""
     return max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])
-
-
-def size_text(size: float) -> str:
-    """Write a size as people say it: ``512 B``, ``3.4 MB``."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

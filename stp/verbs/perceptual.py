@@ -72,7 +72,9 @@ def weights(
     wanted = {name: known[name] for name in names or known}
     place = folder or files.FOLDER
     if fetch:
-        for path in files.fetch(place, wanted, names or [], report=_show):
+        from stp.fetch import weights as downloads
+
+        for path in downloads.fetch(place, wanted, names or [], report=_show):
             print(f"fetched {path}", file=sys.stderr)
         _over()
     found = files.states(place, wanted, read=check)

@@ -13,9 +13,10 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.file_identity import identify, require
 from stp.fetch.download import Manners
+from stp.fetch.weights import fetch
 from stp.metrics.networks.state import read_verified
 from stp.plan import weights
-from stp.plan.weights import DECLARED, Network, declared, fetch, locate, present, states
+from stp.plan.weights import DECLARED, Network, declared, locate, present, states
 
 CONTENT = b"some weights"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -40,7 +40,12 @@ def crossing(scenes: int, seed: int) -> Scenarios:
 
 def fit(folder: Path, people: Scenarios, seed: int = 0, **more) -> learning.Learned:
     about = {"seed": seed, "recipe": {"seed": seed}, "folder": folder}
-    return trajectory_cvae.fit(people, OWN, OPTIONS, **{**about, **more})
+    return learning.learn(
+        lambda: trajectory_cvae.network(OWN, people.dt),
+        trajectory_cvae.Objective(OWN),
+        people,
+        **{**about, "options": OPTIONS, **more},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +113,8 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(tmp_path):
 
     def run(folder: str, stop_at: int | None = None) -> learning.Learned:
         asked: list[int] = []
-        return trajectory_cvae.fit(
-            people, OWN, options, seed=1, recipe={}, folder=tmp_path / folder,
+        return fit(
+            tmp_path / folder, people, seed=1, recipe={}, options=options,
             interrupted=lambda: asked.append(0) or len(asked) == stop_at,
         )  # fmt: skip
 
@@ -119,7 +124,7 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(tmp_path):
     later = run("twice")
     assert later.history == whole.history and later.told == whole.told
     assert all(torch.equal(later.weights[name], value) for name, value in whole.weights.items())
-    other = trajectory_cvae.fit(people, OWN, options, seed=2, recipe={}, folder=tmp_path / "other")
+    other = fit(tmp_path / "other", people, seed=2, recipe={}, options=options)
     assert other.history != whole.history
 
 

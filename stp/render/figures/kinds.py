@@ -82,7 +82,8 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
         manifest: of the dimension.
         results: the folder with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: what was tested, see `stp.plan.setting.case_name`; for kinds that have one figure for each.
+        case: what was tested, see `stp.plan.setting.case_name`; for kinds with one figure for
+            each.
 
     Raises:
         StpError: there is no such kind or case, something is missing or damaged, or the kind has

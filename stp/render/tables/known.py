@@ -1,9 +1,9 @@
 """The tables there are, and one of them to look at: ``stp table``.
 
 The tables of the dimensions, the findings and the effects of conventions are made from the results
-store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`), so that they can be narrowed
-and are never older than the store. What other tables say comes from configuration, measurements and
-raters; they are read from the files that a run has made.
+store, as their files are (`stp.render.tables.paper_table`, `stp.render.tables.findings`), so that
+they can be narrowed and are never older than the store. What other tables say comes from
+configuration, measurements and raters; they are read from the files that a run has made.
 """
 
 from collections.abc import Iterable
@@ -198,7 +198,7 @@ def of_store(name: str, database: Path) -> Grid:
     """A table of `OF_STORE`.
 
     Raises:
-        StpError: see `stp.render.tables.findings.judge`, `stp.render.tables.convention_effects.read`.
+        StpError: see `findings.judge` and `convention_effects.read` of this package.
     """
     if name == EFFECTS:
         from stp.render.tables import convention_effects

@@ -123,7 +123,7 @@ def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]
 
 def _environment() -> dict[str, str]:
     """The environment of a process: this package, whatever the working directory."""
-    package = str(Path(__file__).parents[2])
+    package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 

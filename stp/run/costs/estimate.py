@@ -17,8 +17,8 @@ from stp.run.costs.work import Work, Workload
 TORCH_STAGES = ("train", "predict")
 COPIES = 5
 """Of the weights in training: weights, gradients, two moments of Adam, the best weights."""
-AIR = 1.25
-"""Room in a request: who vanishes near its limit counts as out of memory (stp.run.cluster.attempts)."""
+MEMORY_HEADROOM = 1.25
+"""Headroom of a memory request: a job that vanishes near its limit counts as out of memory."""
 ROUND_MB = 100
 LEAST_MB = 1000
 
@@ -263,5 +263,5 @@ class Costs:
         return self._rounded(own)
 
     def _rounded(self, own: float) -> int:
-        total = AIR * (self.constants.memory_mb.snakemake + own)
+        total = MEMORY_HEADROOM * (self.constants.memory_mb.snakemake + own)
         return max(LEAST_MB, ROUND_MB * math.ceil(total / ROUND_MB))

@@ -24,11 +24,11 @@ It may also have
 
 ``draw(scenarios, steps, parameters, obstacles, samples, seed)``
     its own samples, (K, S, N, T, 2), instead of jittered ones;
-``fit(scenarios, parameters, options, ...)``
-    a training by gradient descent instead of a search; see `stp.train.learning`;
+``network(parameters, dt)`` and ``Objective(parameters)``
+    a network and its loss, trained by gradient descent (`stp.train.learning`) instead of a search;
 ``load(path, parameters)``
-    reads weights, those that ``fit`` has made or that somebody has released; what it returns is
-    what ``predict`` and ``draw`` are given as ``parameters``.
+    reads weights, those that a training has stored or that somebody has released; what it returns
+    is what ``predict`` and ``draw`` are given as ``parameters``.
 
 Nothing else has to be changed: `stp.train.calibrated` finds its parameters, `stp.predict.motion`
 writes what it says, and `stp.score.motion` scores it.

@@ -28,9 +28,9 @@ from stp.tracks.densities import Mixture
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.velocity import filtered
-from stp.train import learning
-from stp.train.learning import Rows
 
+Rows = Mapping[str, Tensor]
+"""Tensors whose first axis is people."""
 SEARCH: dict[str, tuple[float, float]] = {}
 """Nothing is searched: it learns."""
 NARROWEST, WIDEST = 0.02, 2.0
@@ -154,7 +154,7 @@ class Objective:
         self.parameters = parameters
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """See `learning.Objective`."""
+        """See `stp.train.learning.Objective`."""
         return tensors(scenarios, self.parameters.radius)
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
@@ -239,13 +239,9 @@ def axes(velocity: np.ndarray) -> np.ndarray:
     return np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1)
 
 
-def fit(
-    scenarios: Scenarios, parameters: Parameters, options: learning.FittingOptions, **about: Any
-) -> learning.Learned:
-    """Train on the calibration part; see `stp.train.learning.learn` for the rest."""
-    return learning.learn(
-        lambda: Cvae(parameters, scenarios.dt), Objective(parameters), scenarios, options, **about
-    )
+def network(parameters: Parameters, dt: float) -> Cvae:
+    """Build the network with random weights, for positions that are ``dt`` seconds apart."""
+    return Cvae(parameters, dt)
 
 
 @dataclass(frozen=True)
@@ -257,7 +253,7 @@ class Trained:
 
 
 def load(path: Path, parameters: Parameters) -> Trained:
-    """Read what `fit` has made.
+    """Read what a training has stored.
 
     Raises:
         StpError: the file cannot be read, or holds another network.

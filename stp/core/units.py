@@ -1,0 +1,20 @@
+"""Durations and sizes as text, in one form everywhere."""
+
+
+def duration(seconds: float) -> str:
+    """Write a duration: ``42 s``, ``3:07 min``, ``5:20 h``."""
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60}:{seconds % 60:02d} min"
+    return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"
+
+
+def size_text(size: float) -> str:
+    """Write a number of bytes: ``512 B``, ``3.4 MB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

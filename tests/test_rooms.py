@@ -1,0 +1,89 @@
+"""The package's folders are rooms in an order: a room imports only rooms named above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = """
+core kinds options plan page data tracks models metrics features run fetch prepare train predict score
+collect render report export human_study external search profiling upkeep inspect verbs
+""".split()  # fmt: skip
+"""docs/development.md says what each is for."""
+DOORS = {"stp", "stp.cli", "stp.__main__"}
+"""Modules outside all rooms: what a command starts with."""
+LONGEST = 520
+LONG_FOR_A_REASON = {
+    "stp/models/earthformer.py": "a model is one file",
+    "stp/models/mcvd.py": "a model is one file",
+    "stp/collect/views.py": "one SQL statement after another",
+    "stp/collect/layout.py": "one column after another",
+}
+
+
+def modules() -> dict[str, Path]:
+    """All modules of the package and of `stp` alone, by dotted name."""
+    found = {}
+    for path in (ROOT / "stp").rglob("*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of the package that a file imports, anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {
+                full if (full := f"{node.module}.{alias.name}") in MODULES else node.module
+                for alias in node.names
+            }
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names & set(MODULES)
+
+
+IMPORTS = {name: imported(path) - {name} for name, path in MODULES.items()}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1]
+
+
+def test_every_module_lies_in_a_room():
+    assert {room(name) for name in set(MODULES) - DOORS} <= set(ROOMS)
+
+
+def test_a_room_imports_only_rooms_above_it():
+    below = {
+        f"{name} imports {other}"
+        for name in set(MODULES) - DOORS
+        for other in IMPORTS[name] - DOORS
+        if ROOMS.index(room(other)) > ROOMS.index(room(name))
+    }
+    assert not below
+
+
+def test_modules_form_no_cycle():
+    left = {name: set(others) for name, others in IMPORTS.items()}
+    while free := {name for name, others in left.items() if not others & set(left)}:
+        left = {name: others for name, others in left.items() if name not in free}
+    assert not left
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "stp").rglob("*.py")), ids=lambda p: p.stem)
+def test_a_long_file_has_a_reason(path: Path):
+    name = path.relative_to(ROOT).as_posix()
+    assert len(path.read_text().splitlines()) <= LONGEST or name in LONG_FOR_A_REASON
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_each_room_says_what_it_is_for(name: str):
+    folder = ROOT / "stp" / name
+    if folder.is_dir():
+        assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
