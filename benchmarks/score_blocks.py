@@ -1,6 +1,6 @@
 """Which work shall scoring do at the same time: blocks of samples, or conventions of one block?
 
-A cell of video and one of weather, made up, with the conventions of config/evaluation, scored in
+A cell of video and one of weather, made up, with the conventions of config/suites, scored in
 one pass from memory: by one thread; by threads that share the conventions of each block (and wait
 for the slowest of them); by threads that take a block each; and by dask, a task for each block.
 Ways take turns; of each the fastest turn counts, since other processes only slow down. Sums over
@@ -30,7 +30,7 @@ from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
-from stp.plan.config import CONFIG_FOLDER, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.output import write_coordinate
 from stp.score import conventions

@@ -13,6 +13,7 @@ from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.setting import setting_name, setting_of
+from stp.plan.strict import merge
 from stp.run import workflow_files
 
 ROOT = Path(__file__).parent.parent
@@ -23,7 +24,7 @@ def demo(**changes):
     """The short-term part of the demo."""
     scale = yaml.safe_load(DEMO.read_text())
     scale["dimensions"] = {"short_term": scale["dimensions"]["short_term"]}
-    return config.merge(scale, changes)
+    return merge(scale, changes)
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +225,7 @@ def test_forecasts_that_are_too_large_are_scored_while_they_are_made(paper):
 
 
 def test_their_job_asks_for_what_forecasts_need():
-    scale = config.merge(
+    scale = merge(
         rolled(keep=3), {"runtime": {"gpus": 4}, "predict": {"threads": 5}, "train": {"threads": 7}}
     )
     plan = Plan(config.load(scale))
@@ -366,11 +367,11 @@ def test_settings_are_sorted_in_their_name():
 
 def test_unknown_conventions_are_refused(monkeypatch):
     loaded = config.load(DEMO)
-    rows = loaded.evaluation.model_copy(
-        update={"columns": {**loaded.evaluation.columns, "video": {"SSIM": "ssim.rnge2"}}}
+    rows = loaded.suite.model_copy(
+        update={"columns": {**loaded.suite.columns, "video": {"SSIM": "ssim.rnge2"}}}
     )
     with pytest.raises(StpError, match=r"unknown convention of ssim(.|\n)*range2"):
-        Plan(loaded.model_copy(update={"evaluation": rows}))
+        Plan(loaded.model_copy(update={"suite": rows}))
 
 
 def test_find_tells_a_stale_path_from_an_unknown_one():
@@ -469,13 +470,13 @@ def test_comments_docstrings_and_messages_reach_nothing(checkout):
 
 def test_a_learning_rate_reaches_one_models_training_on_all_datasets():
     scale = demo()
-    scale = config.merge(scale, {"models": {"convlstm": {"train": {"lr": 0.0123}}}})
+    scale = merge(scale, {"models": {"convlstm": {"train": {"lr": 0.0123}}}})
     assert changed(ROOT, scale) >= everywhere("train", ["convlstm"], ["enso"])
     assert not {entry for entry in changed(ROOT, scale) if "simvpv2" in entry[1]}
 
 
 def test_threads_of_prediction_reach_predictions_but_runtime_settings_reach_nothing():
-    scale = config.merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
+    scale = merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
     assert changed(ROOT, scale) == set()
 
 

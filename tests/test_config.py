@@ -8,13 +8,15 @@ import yaml
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.recipes import Recipes
+from stp.plan.scale import Paths, folders
+from stp.plan.strict import CONFIG_FOLDER, merge
 
-DEMO = config.CONFIG_FOLDER / "demo.yaml"
+DEMO = CONFIG_FOLDER / "demo.yaml"
 SCALES = ["demo", "sample", "paper"]
 
 
 def demo(**changes):
-    return config.merge(yaml.safe_load(DEMO.read_text()), changes)
+    return merge(yaml.safe_load(DEMO.read_text()), changes)
 
 
 def long_term(**case):
@@ -24,7 +26,7 @@ def long_term(**case):
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_every_scale_loads(scale):
-    loaded = config.load(config.CONFIG_FOLDER / f"{scale}.yaml")
+    loaded = config.load(CONFIG_FOLDER / f"{scale}.yaml")
     assert loaded.scale.scale == scale
 
 
@@ -119,7 +121,7 @@ def test_a_missing_or_broken_file_is_named(tmp_path):
 
 def test_merge_is_deep_for_mappings_and_replaces_the_rest():
     base = {"a": {"x": 1, "y": [1, 2]}, "b": 1}
-    assert config.merge(base, {"a": {"y": [3]}}, {"b": {"c": 2}}) == {
+    assert merge(base, {"a": {"y": [3]}}, {"b": {"c": 2}}) == {
         "a": {"x": 1, "y": [3]},
         "b": {"c": 2},
     }
@@ -130,7 +132,7 @@ def test_the_environment_wins_over_the_configured_folders(monkeypatch, tmp_path)
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
     monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
     monkeypatch.delenv("STP_RAW_DIR", raising=False)
-    found = config.folders(config.Paths(store="elsewhere", raw="raw"))
+    found = folders(Paths(store="elsewhere", raw="raw"))
     assert found["store"] == tmp_path / "store"
     assert found["raw"] == Path.cwd() / "raw"
     assert found["mirror"] is None
@@ -138,9 +140,9 @@ def test_the_environment_wins_over_the_configured_folders(monkeypatch, tmp_path)
 
 def test_every_table_row_of_the_evaluation_exists():
     loaded = config.load(DEMO)
-    for row in loaded.evaluation.datasets.values():
-        assert row in loaded.evaluation.columns
-        assert row in loaded.evaluation.also
+    for row in loaded.suite.datasets.values():
+        assert row in loaded.suite.columns
+        assert row in loaded.suite.also
 
 
 def test_a_column_names_its_threshold_as_a_number():

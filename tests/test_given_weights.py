@@ -15,6 +15,7 @@ from stp.core.errors import StpError
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge
 from stp.run import runner
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
@@ -30,7 +31,7 @@ def plan(**weights) -> Plan:
     """The tiny plan, whose ConvLSTM is given weights."""
     scale = yaml.safe_load(TINY.read_text())
     entry = {"convlstm": {"weights": weights}} if weights else {}
-    return Plan(config.load(config.merge(scale, {"models": entry})))
+    return Plan(config.load(merge(scale, {"models": entry})))
 
 
 def trained(of: Plan, dataset: str = "enso"):
@@ -112,7 +113,7 @@ def test_weights_of_one_dataset_win_over_those_of_all():
     general = {"file": "a.pt", "sha256": "1" * 64, "use": "replace"}
     own = {**general, "sha256": "2" * 64}
     entry = {"convlstm": {"weights": general, "datasets": {"enso": {"weights": own}}}}
-    made = Plan(config.load(config.merge(scale, {"models": entry})))
+    made = Plan(config.load(merge(scale, {"models": entry})))
     assert made.recipes.weights("convlstm", "enso").sha256 == "2" * 64
     assert made.recipes.weights("convlstm", "moving_mnist").sha256 == "1" * 64
     assert made.recipes.weights("simvpv2", "enso") is None
@@ -138,4 +139,4 @@ def test_a_model_without_weights_cannot_be_given_any():
     entry = {"climatology": {"weights": weights}}
     scale["dimensions"]["short_term"]["models"] = ["climatology"]
     with pytest.raises(StpError, match=r"climatology on [a-z_]+ is given weights, but has none"):
-        Plan(config.load(config.merge(scale, {"models": entry})))
+        Plan(config.load(merge(scale, {"models": entry})))

@@ -10,6 +10,7 @@ import yaml
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import Paper, as_text, manifest
+from stp.plan.strict import merge
 
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
@@ -23,7 +24,7 @@ def paper() -> Plan:
 
 def overridden(**changes) -> Plan:
     """The paper's scale file with overrides, as `snakemake --config` gives."""
-    return Plan.load(config.merge(yaml.safe_load(PAPER.read_text()), changes))
+    return Plan.load(merge(yaml.safe_load(PAPER.read_text()), changes))
 
 
 def entries(plan: Plan) -> dict[tuple[str, str], dict]:

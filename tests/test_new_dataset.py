@@ -17,6 +17,7 @@ from stp.inspect.new_dataset import guess_axes, inspect, new_dataset
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
+from stp.plan.strict import CONFIG_FOLDER
 from stp.run import runner
 
 
@@ -103,7 +104,7 @@ def facts(tmp_path, monkeypatch) -> Path:
     for name, folder in (("STP_STORE_DIR", "store"), ("STP_RAW_DIR", "raw")):
         monkeypatch.setenv(name, str(tmp_path / folder))
     monkeypatch.delenv("STP_RAW_MIRROR", raising=False)
-    shutil.copytree(config.CONFIG_FOLDER, tmp_path / "config")
+    shutil.copytree(CONFIG_FOLDER, tmp_path / "config")
     (tmp_path / "data").mkdir()
     return tmp_path / "config"
 

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 import pytest
-from stp.core.units import duration
 
+from stp.core.units import duration
 from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
 from stp.run.progress import Progress

@@ -17,6 +17,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
 
 ROOT = Path(__file__).parent.parent
@@ -119,10 +120,10 @@ def test_a_checkout_edited_during_a_job_is_refused(prepared, tmp_path):
 
 def test_a_model_without_code_says_so(prepared, tmp_path):
     folder = tmp_path / "config"
-    shutil.copytree(config.CONFIG_FOLDER, folder)
+    shutil.copytree(CONFIG_FOLDER, folder)
     shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
-    scale = config.merge(
-        config.read_yaml(TINY),
+    scale = merge(
+        read_yaml(TINY),
         {"dimensions": {"short_term": {"models": ["unwritten"], "datasets": ["enso"]}}},
     )
     plan = Plan(config.load(scale, folder))
@@ -245,9 +246,7 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
     made = cell(prepared, "convlstm").model
-    scale = config.merge(
-        config.read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}}
-    )
+    scale = merge(read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}})
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]
     slow = subprocess.Popen([*command, "--configfile", tmp_path / "slow.yaml"])

@@ -27,7 +27,7 @@ from stp.export.card import card
 from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
 from stp.export.contents import Contents
 from stp.options.score import CELL_KEYS
-from stp.plan.config import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER
 
 CELL_COLUMNS = (
     *CELL_KEYS,

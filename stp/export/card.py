@@ -9,7 +9,7 @@ from stp.export.lineage import commits, environments
 from stp.export.references import text
 from stp.page.digits import digits
 from stp.page.shares import shares
-from stp.plan.config import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER
 
 FITS = {
     "none": "nothing is learnt",

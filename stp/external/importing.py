@@ -35,7 +35,9 @@ from stp.external.submitted import (
 from stp.external.windows import DESCRIPTION, blocks, clips_of, prepared_data
 from stp.plan import config as configuration
 from stp.plan.cells import EXTERNAL, Plan
-from stp.plan.config import Config, Model, Submission, check
+from stp.plan.config import Config
+from stp.plan.model import Model, Submission
+from stp.plan.strict import check
 from stp.predict.windows import shown
 
 NAME = re.compile("[a-z][a-z0-9_]*")

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from stp.core.errors import StpError
 from stp.human_study.key import LETTERS
-from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 
 FILE = CONFIG_FOLDER / "human_study.yaml"
 

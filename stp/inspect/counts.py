@@ -11,7 +11,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
-from stp.plan.config import Dataset
+from stp.plan.dataset import Dataset
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.planned import Lists, Planned
 

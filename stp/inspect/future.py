@@ -12,7 +12,7 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
-from stp.plan.config import check_known
+from stp.plan.strict import check_known
 from stp.tracks import leak, predictors, prepared
 from stp.tracks.leak import Effect, Leak, Predict
 from stp.tracks.prepared import Place

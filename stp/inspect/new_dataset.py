@@ -21,7 +21,7 @@ from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import new_tracks as inspect_tracks
-from stp.plan import config as configuration
+from stp.plan.scale import Paths, folders
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.options import Found
@@ -172,8 +172,8 @@ def _root(path: Path) -> Path:
 
 
 def _raw_folders() -> list[Path]:
-    folders = configuration.folders(configuration.Paths())
-    return [folder for key in ("raw", "mirror") if (folder := folders[key]) is not None]
+    found = folders(Paths())
+    return [folder for key in ("raw", "mirror") if (folder := found[key]) is not None]
 
 
 def _patterns(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,8 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import SOURCE_FOLDER
 from stp.core.units import size_text
 from stp.page.plain_table import number
-from stp.plan.config import Config, Dataset, RawFile, Release
+from stp.plan.config import Config
+from stp.plan.dataset import Dataset, RawFile, Release
 from stp.prepare.output import SPLITS
 
 DOMAINS = {

@@ -12,7 +12,7 @@ from stp.inspect.counts import Known, Row, look, rows
 from stp.inspect.leakage import Shared, report
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Artefact, Plan
-from stp.plan.config import check_known
+from stp.plan.strict import check_known
 
 STRICT = "strict"
 NOT_PREPARED = "known when it is prepared"

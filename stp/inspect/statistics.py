@@ -14,7 +14,8 @@ from stp.page.grid import Grid, Item, Section
 from stp.page.plain_table import number
 from stp.plan import config as configuration
 from stp.plan.cells import Plan
-from stp.plan.config import CONFIG_FOLDER, Config
+from stp.plan.config import Config
+from stp.plan.strict import CONFIG_FOLDER
 from stp.prepare.output import SPLITS
 
 FILE = CONFIG_FOLDER / "published" / "datasets.csv"

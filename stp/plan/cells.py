@@ -19,10 +19,14 @@ from stp.options.predict import PredictOptions
 from stp.options.predict_tracks import MotionOptions
 from stp.options.train import TrainOptions
 from stp.plan import config as configuration
+from stp.plan import scale
 from stp.plan import weights as network_weights
-from stp.plan.config import Config, Json, Release, Submission
+from stp.plan.config import Config
+from stp.plan.dataset import Release
+from stp.plan.model import Submission
 from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.plan.strict import Json
 
 ROOTS: dict[str, tuple[str, ...]] = {
     "generate": ("stp.fetch.generators.{generator}",),
@@ -328,7 +332,7 @@ class Plan:
         self.config = config
         self.source = source
         self.sources = Sources(source)
-        folders = configuration.folders(config.scale.paths)
+        folders = scale.folders(config.scale.paths)
         assert folders["store"] and folders["raw"]
         self.store: Path = folders["store"]
         self.raw_folder: Path = folders["raw"]

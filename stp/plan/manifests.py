@@ -10,9 +10,11 @@ from collections.abc import Iterator
 
 from stp.plan import config as configuration
 from stp.plan.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
-from stp.plan.config import Dataset, Json, Model
+from stp.plan.dataset import Dataset
+from stp.plan.model import Model
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of, split_threshold
+from stp.plan.strict import Json
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -72,7 +74,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
         **_of_people(plan, dimension, datasets),
         "reproduction": {
             name: table.model_dump(mode="json")
-            for name, table in plan.config.evaluation.reproduction.items()
+            for name, table in plan.config.suite.reproduction.items()
             if dimension == "short_term"
         },
         "names": {
@@ -111,7 +113,7 @@ def _of_people(plan: Plan, dimension: str, datasets: list[str]) -> Json:
             options = plan.recipes.prepare(name)["options"]
             step = options["dt"] if options.get("dt") else 1 / options["fps"]
             steps[name] = round(step * options.get("decimate", 1), 6)
-    evaluation = plan.config.evaluation
+    evaluation = plan.config.suite
     deviations = [
         one.model_dump(mode="json", exclude={"dimensions"})
         for one in evaluation.deviations

@@ -5,8 +5,9 @@ from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
-from stp.plan.config import Config, Json, check_known
+from stp.plan.config import Config
 from stp.plan.recipes import Recipes
+from stp.plan.strict import Json, check_known
 
 NETWORK_KEYS = ("model", "options", "shape", "context", "horizon")
 CODE = ("stp.profiling.measure", "stp.profiling.table19", "stp.models.{model}")

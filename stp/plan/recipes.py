@@ -13,18 +13,13 @@ from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.options.predict import PredictOptions
 from stp.options.predict_tracks import MotionOptions
 from stp.options.train import TrainOptions
-from stp.plan.config import (
-    Case,
-    Config,
-    Dataset,
-    Json,
-    Metric,
-    Submission,
-    Weights,
-    check_known,
-    merge,
-)
+from stp.plan.config import Config
+from stp.plan.dataset import Dataset
+from stp.plan.metric import Metric
+from stp.plan.model import Submission, Weights
+from stp.plan.scale import Case
 from stp.plan.setting import setting_name, setting_of, split_threshold
+from stp.plan.strict import Json, check_known, merge
 
 
 class Recipes:
@@ -289,16 +284,16 @@ class Recipes:
         """
         if (dataset, samples > 1) in self._conventions:
             return self._conventions[dataset, samples > 1]
-        row = self.config.evaluation.datasets.get(dataset, "")
+        row = self.config.suite.datasets.get(dataset, "")
         where = (
-            f"config/evaluation/{self.config.scale.suite}.yaml"
+            f"config/suites/{self.config.scale.suite}.yaml"
             if row
             else f"config/datasets/{dataset}.yaml: metrics"
         )
         wanted = [
             *(_convention(shown, where) for shown in self.columns(dataset).values()),
-            *self.config.evaluation.also.get(row, ()),
-            *(self.config.evaluation.ensembles.get(row, ()) if samples > 1 else ()),
+            *self.config.suite.also.get(row, ()),
+            *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
             *(self.sampled_columns(dataset).values() if samples > 1 else ()),
         ]
         for convention in wanted:
@@ -314,15 +309,15 @@ class Recipes:
 
         On your own data they are called alike.
         """
-        row = self.config.evaluation.datasets.get(dataset)
+        row = self.config.suite.datasets.get(dataset)
         if row is None:
             return {name: name for name in self.config.datasets[dataset].metrics}
-        return self.config.evaluation.columns[row]
+        return self.config.suite.columns[row]
 
     def sampled_columns(self, dataset: str) -> dict[str, str]:
         """Further columns of models that draw several forecasts -> convention."""
-        row = self.config.evaluation.datasets.get(dataset, "")
-        return self.config.evaluation.sampled.get(row, {})
+        row = self.config.suite.datasets.get(dataset, "")
+        return self.config.suite.sampled.get(row, {})
 
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from stp.core.errors import StpError
-from stp.plan.config import CONFIG_FOLDER, Config, Json, Strict, check, check_known, read_yaml
+from stp.plan.config import Config
 from stp.plan.profiled import network, networks
+from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
 from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size

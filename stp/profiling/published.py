@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.plan.config import CONFIG_FOLDER, Config
+from stp.plan.config import Config
+from stp.plan.strict import CONFIG_FOLDER
 
 FILE = CONFIG_FOLDER / "published" / "predbench.csv"
 TABLE = "T19_complexity"

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from stp.core.disk import beside, write_text, writing
 from stp.core.errors import StpError
 from stp.plan.cells import Artefact, Plan
-from stp.plan.config import Json
+from stp.plan.strict import Json
 from stp.search.drawing import draw
 from stp.search.space import path_of, with_values, word
 from stp.search.study import Study

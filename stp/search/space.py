@@ -9,8 +9,8 @@ from pydantic import Field
 
 from stp.core.errors import StpError
 from stp.options.train import TrainOptions
-from stp.plan.config import CONFIG_FOLDER, Json, Strict, check, read_yaml
 from stp.plan.recipes import check_options
+from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, read_yaml
 
 GIVEN = ("epochs", "iterations", "validate_every", "max_clips", "max_val_clips", "threads")
 """Keys of ``train`` that say how long a training is and what it is judged by: the same for all."""

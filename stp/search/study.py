@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 from stp.core import store
 from stp.core.job import Interrupted, never
 from stp.core.journal import JOURNAL, mend
-from stp.plan.config import Json
+from stp.plan.strict import Json
 from stp.search.space import Parameter, Space, word
 
 NAME = "search"

@@ -10,7 +10,7 @@ from stp.core.disk import write_text_if_changed
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.plan.cells import Artefact, Plan, Raw
-from stp.plan.config import Json
+from stp.plan.strict import Json
 from stp.run.cluster.resources import JobResources
 from stp.run.costs.estimate import Costs
 from stp.run.workflow_files import RESULTS

@@ -17,7 +17,7 @@ from stp.core.job import Report, silent
 from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
 from stp.plan.cells import Plan
-from stp.plan.config import CONFIG_FOLDER, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.run.meter import Meter
 from stp.upkeep.claims import Claim, made_from, read_claims
 from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, states

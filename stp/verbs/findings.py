@@ -42,7 +42,7 @@ def findings(
     """Judge the paper's findings by the results at hand and by its published numbers."""
     from stp.collect.everything import build_database
     from stp.collect.query import written
-    from stp.plan.config import CONFIG_FOLDER
+    from stp.plan.strict import CONFIG_FOLDER
     from stp.render.tables import findings as render
 
     folder = CONFIG_FOLDER / "findings"

@@ -189,9 +189,10 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
     from stp.core.errors import StpError, nearest
     from stp.core.exits import NothingFoundError
     from stp.plan import config
+    from stp.plan.strict import CONFIG_FOLDER
 
     of_results = _meanings(what, database)
-    datasets = {path.stem for path in (config.CONFIG_FOLDER / "datasets").glob("*.yaml")}
+    datasets = {path.stem for path in (CONFIG_FOLDER / "datasets").glob("*.yaml")}
     if what not in datasets and not of_results:  # it may be one that the scale file brings
         datasets = set(config.load(configfile).datasets)
         if what not in datasets:
@@ -256,7 +257,7 @@ def _draw(
     Of tracks of people, what is in them is written as well.
     """
     from stp.inspect.tracks import facts, is_of_people, lines
-    from stp.plan.config import check_known
+    from stp.plan.strict import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)

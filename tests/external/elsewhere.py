@@ -13,6 +13,7 @@ from stp.external.importing import Imported, Statement, import_predictions, with
 from stp.external.windows import export
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge
 from stp.run import runner
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +115,7 @@ class World:
 
     def config(self, **changes: Any) -> config.Config:
         """The configuration; changes are laid over the scale."""
-        return config.load(config.merge(SCALE, changes), self.facts)
+        return config.load(merge(SCALE, changes), self.facts)
 
     def plan(self, *models: str, **changes: Any) -> Plan:
         """The plan, with models beside persistence in the short-term table."""

@@ -16,6 +16,7 @@ from stp.fetch.raw import check, fetch
 from stp.fetch.table import FileState, is_complete, lines
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge, read_yaml
 from stp.run import runner
 
 ROOT = Path(__file__).parents[2]
@@ -283,7 +284,7 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
 
     def connections(**runtime: object) -> int:
-        scale = config.merge(config.read_yaml(TINY), {"runtime": runtime})
+        scale = merge(read_yaml(TINY), {"runtime": runtime})
         return runner._manners(Plan(config.load(scale))).connections
 
     assert 2 <= connections() <= 4

@@ -10,6 +10,7 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.fetch.raw import run_generator
 from stp.plan import config
+from stp.plan.strict import merge
 from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_survey import survey
@@ -45,7 +46,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
     dataset = datasets()[name]
     release = dataset.releases["synthetic"]
     run_generator(release.generator, release.options, tmp_path / "raw")
-    given = config.merge(dataset.prepare, release.prepare)
+    given = merge(dataset.prepare, release.prepare)
     options = build(TracksOptions, given, name)
     parts = [_read(tmp_path / "raw" / file, options) for file in options.files]
     for part, file in zip(parts, options.files, strict=True):

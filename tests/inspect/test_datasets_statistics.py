@@ -9,7 +9,7 @@ from latex import complaints, needs_latex
 from stp.core.errors import StpError
 from stp.inspect import statistics
 from stp.plan import config
-from stp.plan.config import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER
 
 
 @pytest.fixture

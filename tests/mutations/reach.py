@@ -15,8 +15,10 @@ import yaml
 from stp.core.fingerprint import digest
 from stp.plan import config
 from stp.plan.cells import Made, Plan
-from stp.plan.config import Case, Config, Model, Submission
+from stp.plan.config import Config
+from stp.plan.model import Model, Submission
 from stp.plan.recipes import Recipes
+from stp.plan.scale import Case
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

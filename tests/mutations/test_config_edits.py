@@ -24,6 +24,7 @@ from stp.core.fingerprint import digest
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
+from stp.plan.strict import merge
 
 FILE = read("config_edits.yaml")
 PATHS = ("data", "model", "predictions", "scores")
@@ -86,7 +87,7 @@ def _edited(value: Any, at: list[Any], edit: dict[str, Any]) -> Any:
     if "remove" in edit:
         assert edit["remove"] in value
         return [item for item in value if item != edit["remove"]]
-    return [*value, edit["add"]] if isinstance(value, list) else config.merge(value, edit["add"])
+    return [*value, edit["add"]] if isinstance(value, list) else merge(value, edit["add"])
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,7 @@ def test_an_edit_of_the_configuration_reaches_what_is_expected(settings: Setting
 def test_a_comment_and_another_order_of_keys_reach_nothing(settings: Settings):
     for path in settings.folder.rglob("*.yaml"):
         content = yaml.safe_load(path.read_text())
-        if path.parent.name != "evaluation":  # the order of columns is that of the table
+        if path.parent.name != "suites":  # the order of columns is that of the table
             path.write_text("# another comment\n" + yaml.safe_dump(content, sort_keys=True))
     after = settings.look()
     assert differences(changed(settings.before.paths, after.paths), set()) == ""

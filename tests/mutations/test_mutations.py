@@ -27,6 +27,7 @@ from reach import (
 from stp.core.fingerprint import Sources, source_hash
 from stp.plan import config
 from stp.plan.cells import ROOTS, Plan
+from stp.plan.strict import CONFIG_FOLDER
 from stp.run.runner import CORES, IMPORTED, ROLLOUT
 
 FILE = read("expectations.yaml")
@@ -140,7 +141,7 @@ def test_code_that_generates_raw_files_reaches_nothing_where_official_files_are_
 
 def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp_path: Path):
     folder = tmp_path / "config"
-    shutil.copytree(config.CONFIG_FOLDER, folder)
+    shutil.copytree(CONFIG_FOLDER, folder)
     shutil.copy(folder / "models" / "tau.yaml", folder / "models" / "unwritten.yaml")
     scale = read("everything.yaml")
     scale["dimensions"]["short_term"]["models"].append("unwritten")

@@ -11,7 +11,7 @@ import yaml
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.models.create import create
-from stp.plan import config
+from stp.plan.strict import CONFIG_FOLDER
 from stp.predict.run import run
 from stp.score.run import run as score
 
@@ -85,7 +85,7 @@ def test_several_forecasts_of_a_model_without_randomness_are_refused(make_data, 
 
 
 def test_the_configuration_knows_which_models_draw_their_forecasts():
-    for path in (config.CONFIG_FOLDER / "models").glob("*.yaml"):
+    for path in (CONFIG_FOLDER / "models").glob("*.yaml"):
         facts = yaml.safe_load(path.read_text())
         if facts.get("kind") == "tracks":  # of any predictor of people, samples can be drawn
             assert facts["is_sampled"], path.stem

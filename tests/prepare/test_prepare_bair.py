@@ -12,7 +12,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.fetch.generators.tfrecord_write import sequence_example, write_records
-from stp.plan.config import CONFIG_FOLDER, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.bair import BairOptions, count, decode_trajectory, look, run
 from stp.prepare.planned import Lists
 from stp.prepare.trajectories import centre

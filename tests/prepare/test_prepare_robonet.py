@@ -16,7 +16,7 @@ from PIL import Image
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.plan.config import CONFIG_FOLDER, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.members import find
 from stp.prepare.planned import Lists
 from stp.prepare.robonet import FILES, LISTS, count, look, run

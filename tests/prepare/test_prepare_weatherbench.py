@@ -15,7 +15,7 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.data.prepared import Prepared
 from stp.fetch.raw import run_generator
-from stp.plan.config import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER
 from stp.prepare import weatherbench
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.planned import Lists

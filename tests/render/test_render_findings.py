@@ -20,11 +20,12 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
+from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables import findings
 from stp.render.tables.findings import judge, pick, read_questions, render_findings
 from stp.render.tables.findings_page import page
 
-FOLDER = config.CONFIG_FOLDER / "findings"
+FOLDER = CONFIG_FOLDER / "findings"
 QUESTIONS = read_questions(FOLDER)
 LOADED = config.load(Path(__file__).parents[2] / "config" / "paper.yaml")
 MODELS = {name: m.published_name or m.title for name, m in LOADED.models.items()}

@@ -14,12 +14,13 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.recipes import Recipes
+from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
 from stp.render.tables.reproduction import render_reproduction
 
 ROOT = Path(__file__).parents[2]
 PAPER = config.load(ROOT / "config" / "paper.yaml")
-TABLES = PAPER.evaluation.reproduction
+TABLES = PAPER.suite.reproduction
 VIDEO = {"mse.pixel_sum": 27.63, "mae.pixel_sum": 80.0, "ssim.range2": 0.95, "psnr.per_frame": 23.0}
 
 
@@ -139,7 +140,7 @@ def test_the_factors_of_enso_are_those_of_its_published_scaling():
 
 def test_every_column_is_printed_and_scored():
     recipes = Recipes(PAPER)
-    file = config.CONFIG_FOLDER / "published" / "predbench.csv"
+    file = CONFIG_FOLDER / "published" / "predbench.csv"
     for dataset, table in TABLES.items():
         printed = read_printed(file, table.table)
         assert all(set(table.columns) == set(row) for row in printed.values())
@@ -150,7 +151,7 @@ def test_every_column_is_printed_and_scored():
 
 def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     """A pooled root mean square error is at least the mean of those of frames (Table 6)."""
-    with (config.CONFIG_FOLDER / "published" / "predbench.csv").open(newline="") as lines:
+    with (CONFIG_FOLDER / "published" / "predbench.csv").open(newline="") as lines:
         rows = list(csv.DictReader(lines))
 
     def value(table, dataset, metric, setting):
@@ -202,7 +203,7 @@ def test_which_cells_are_of_these_tables():
     def of(model: str, dataset: str, subset: str = "test") -> bool:
         key = {"model": model, "trained_on": dataset, "tested_on": dataset}
         key |= {"train_subset": "all", "subset": subset}
-        return has_cells([key], tables, names, config.CONFIG_FOLDER / "published" / "predbench.csv")
+        return has_cells([key], tables, names, CONFIG_FOLDER / "published" / "predbench.csv")
 
     assert of("tau", "moving_mnist") and of("earthformer", "sevir") and of("predrnnpp", "human36m")
     assert not of("tau", "sevir") and not of("persistence", "moving_mnist")

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.plan import config
-from stp.plan.config import CONFIG_FOLDER, merge, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.render.tables.training_protocol import FILE, SETTINGS, Training, trainings, write
 
 PAPER = CONFIG_FOLDER / "paper.yaml"

@@ -17,6 +17,7 @@ from stp.cli import app
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Artefact, Plan
+from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
@@ -37,7 +38,7 @@ def own_store(tmp_path, monkeypatch):
 
 
 def scale(path: Path = TINY, **changes) -> Plan:
-    return Plan(config.load(config.merge(yaml.safe_load(path.read_text()), changes)))
+    return Plan(config.load(merge(yaml.safe_load(path.read_text()), changes)))
 
 
 def artefact(plan: Plan, stage: str, model: str, dataset: str) -> Artefact:
@@ -442,7 +443,7 @@ def test_gpu_hours_are_those_of_networks(tmp_path):
 
 def test_every_assumption_is_said_once(tmp_path):
     unknown = {"datasets": {"human36m": {"releases": {"official": {"raw_gb": None}}}}}
-    plan = Plan.load(config.merge(config.read_yaml(PAPER), unknown))
+    plan = Plan.load(merge(read_yaml(PAPER), unknown))
     said = assumptions(entries(plan, tmp_path))
     assert len(said) == len(set(said)) < 20
     assert "raw human36m assumed as large as prepared" in said
@@ -459,10 +460,10 @@ def run(*arguments: str) -> str:
 def unwritten(tmp_path, monkeypatch):
     """A scale file with a model that is configured, but has no code."""
     folder = tmp_path / "config"
-    shutil.copytree(config.CONFIG_FOLDER, folder)
+    shutil.copytree(CONFIG_FOLDER, folder)
     shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
     monkeypatch.setattr(config, "load", partial(config.load, folder=folder))
-    scale = config.read_yaml(PAPER)
+    scale = read_yaml(PAPER)
     scale["dimensions"]["short_term"]["models"] += ["unwritten"]
     (tmp_path / "scale.yaml").write_text(json.dumps(scale))
     monkeypatch.chdir(tmp_path)

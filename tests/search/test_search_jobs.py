@@ -9,8 +9,8 @@ from fake_slurm import answer, job
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
-from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge
 from stp.run import runner
 from stp.run.cluster import attempts
 from stp.run.cluster.resources import SAFETY, START_MINUTES, JobResources
@@ -43,7 +43,7 @@ def test_a_path_of_another_scale_is_refused(plan: Plan) -> None:
 
 
 def test_a_search_takes_as_long_as_all_its_trials(plan: Plan) -> None:
-    long = Plan.load(config.merge(SCALE, LONG))
+    long = Plan.load(merge(SCALE, LONG))
     training = targets.training_of(long, "small_convnet", "bar")
     costs = Costs(long)
     budget = {"trials": 20, "epochs": 10}
@@ -60,9 +60,7 @@ def test_a_search_takes_as_long_as_all_its_trials(plan: Plan) -> None:
 
 
 def test_a_search_has_one_gpu_however_many_train(plan: Plan) -> None:
-    one, four = (
-        Plan.load(config.merge(SCALE, {**LONG, "runtime": {"gpus": count}})) for count in (1, 4)
-    )
+    one, four = (Plan.load(merge(SCALE, {**LONG, "runtime": {"gpus": count}})) for count in (1, 4))
     space = Space.of(SPACE, "space")
     asked = {}
     for wide in (one, four):

@@ -23,6 +23,7 @@ from stp.data.prepared import Prepared
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.recipes import Recipes
+from stp.plan.strict import merge
 from stp.search import trial
 from stp.search.run import search
 from stp.search.space import Space
@@ -187,9 +188,9 @@ def test_a_changed_space_starts_a_new_study_and_keeps_the_old(plan: Plan) -> Non
 def test_a_changed_recipe_or_data_start_a_new_study(plan: Plan, change: str) -> None:
     space = with_rates(0.01, 0.02, trials=1)
     run(plan, space)
-    scale = config.merge(SCALE, {"train": {"batch_size": 4}} if change == "recipe" else {})
+    scale = merge(SCALE, {"train": {"batch_size": 4}} if change == "recipe" else {})
     if change == "data":
-        scale = config.merge(scale, {"datasets": {"bar": {"prepare": {"stride": 2}}}})
+        scale = merge(scale, {"datasets": {"bar": {"prepare": {"stride": 2}}}})
     changed = Plan.load(scale)
     if change == "data":
         put_data(changed)

@@ -14,6 +14,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge, read_yaml
 from stp.run import runner
 from stp.upkeep import garbage
 from stp.upkeep.claims import claim, read_claims
@@ -30,7 +31,7 @@ def plan(tmp_path, monkeypatch) -> Plan:
 @pytest.fixture
 def other() -> Plan:
     """The same cells after a change of a learning rate: other trainings, forecasts and scores."""
-    return Plan(config.load(config.merge(config.read_yaml(TINY), {"train": {"lr": 0.5}})))
+    return Plan(config.load(merge(read_yaml(TINY), {"train": {"lr": 0.5}})))
 
 
 def needs(plan: Plan) -> garbage.Wanted:
@@ -201,7 +202,7 @@ def test_the_verb_lists_and_deletes_only_with_yes(plan, other):
 def test_scale_files_that_name_several_stores_are_refused(tmp_path):
     paths = []
     for name in ("a", "b"):
-        scale = config.merge(config.read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
+        scale = merge(read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
         paths.append(tmp_path / f"{name}.yaml")
         paths[-1].write_text(json.dumps(scale))
     done = stp("gc", "--configfile", str(paths[0]), "--configfile", str(paths[1]), STP_STORE_DIR="")

@@ -13,6 +13,7 @@ from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_pla
 from stp.core.disk import write_text
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge, read_yaml
 from stp.run import progress, runner, status_text
 from stp.run.cluster.driver import Driver
 from stp.run.status import look
@@ -80,7 +81,7 @@ def test_a_dataset_that_failed_stops_its_cells_and_only_them(plan):
 
 
 def test_several_seeds_are_counted(plan):
-    three = Plan(config.load(config.merge(config.read_yaml(TINY), {"seeds": [0, 1, 2]})))
+    three = Plan(config.load(merge(read_yaml(TINY), {"seeds": [0, 1, 2]})))
     finish_all(three)
     seeds = [
         a for a in three.artefacts.values() if a.kind == "score convlstm" and a.dataset == "enso"
@@ -96,7 +97,7 @@ def test_several_seeds_are_counted(plan):
 
 
 def test_a_grid_is_cut_into_blocks_where_lines_are_short(plan):
-    wide = config.read_yaml(TINY)
+    wide = read_yaml(TINY)
     wide["dimensions"]["short_term"]["datasets"] = ["moving_mnist", "kth", "enso", "weatherbench"]
     plan = Plan(config.load(wide))
     for width in (80, 40, 30, 10):

@@ -19,6 +19,7 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import definitions
 from stp.plan import config
 from stp.plan.cells import Plan
+from stp.plan.strict import merge, read_yaml
 from stp.run import runner
 from stp.run.status import look
 from stp.upkeep.differences import Past, changed_names
@@ -55,7 +56,7 @@ def edited(copy: Path, module: str, old: str, new: str) -> Plan:
 
 def changed(**keys) -> Plan:
     """The tiny plan with other settings."""
-    return Plan(config.load(config.merge(config.read_yaml(TINY), keys)))
+    return Plan(config.load(merge(read_yaml(TINY), keys)))
 
 
 def reasons(plan: Plan, stage: str, model: str = "", dataset: str = "enso") -> list[str]:
@@ -213,7 +214,7 @@ def test_only_where_nothing_but_code_changed_an_equivalent_is_suggested(plan, co
     accepted = {entry["new"]: entry["old"] for entry in entries}
     again = Plan(now.config.model_copy(update={"equivalent": accepted}), copy)
     assert undone(again) == []
-    other = config.merge(config.read_yaml(TINY), {"train": {"lr": 0.1}})
+    other = merge(read_yaml(TINY), {"train": {"lr": 0.1}})
     assert equivalents(undone(Plan(config.load(other), copy))) == {}
 
 

@@ -1,7 +1,7 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
-from stp.plan.config import CONFIG_FOLDER
+from stp.plan.strict import CONFIG_FOLDER
 from stp.human_study import options as human_study
 from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
@@ -206,7 +206,7 @@ def can_reproduce():
     short_term = [
         vars(one.cell) for one in PLAN.cells if one.cell.dimension == "short_term"
     ]
-    tables = PLAN.config.evaluation.reproduction
+    tables = PLAN.config.suite.reproduction
     models = PLAN.config.models
     return reproduced.has_cells(
         short_term,

@@ -124,7 +124,7 @@ def _of_cell(cell: Cell) -> Spectra:
         raise StpError(
             f"{path}: {describe(cell)} has no spectra",
             expected=f"sums of {SPECTRA}",
-            remedy=f"score this dataset with {SPECTRA} (config/evaluation)",
+            remedy=f"score this dataset with {SPECTRA} (config/suites)",
         )
     components = rows["components"][0].as_py()
     sums = np.array(rows["sums"].to_pylist(), np.float64).sum(axis=0)

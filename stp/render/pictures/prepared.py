@@ -10,7 +10,7 @@ from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.plan.cells import Plan
-from stp.plan.config import check_known
+from stp.plan.strict import check_known
 from stp.render.pictures.sheet import Group, Panel, Sheet
 
 FORMATS = (".png", ".gif", ".mp4")

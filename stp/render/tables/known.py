@@ -204,7 +204,7 @@ def of_store(name: str, database: Path) -> Grid:
         from stp.render.tables import convention_effects
 
         return convention_effects.grid(*convention_effects.read(database))
-    from stp.plan.config import CONFIG_FOLDER
+    from stp.plan.strict import CONFIG_FOLDER
     from stp.render.tables import findings
 
     return findings.grid(

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from stp.plan.config import Config, Metric
+from stp.plan.config import Config
+from stp.plan.metric import Metric
 
 HEAD = """\
 # Metrics
 
 Written by `stp metrics --page docs/metrics.md` from `config/conventions/` and
-`config/evaluation/predbench.yaml`; a test compares. `stp metrics` prints the same.
+`config/suites/predbench.yaml`; a test compares. `stp metrics` prints the same.
 
 A metric is a module of `stp/metrics/` and a file of `config/conventions/`; a **convention**, such
 as `ssim.range2`, is one exact way to compute it, for papers, their code and textbooks rarely agree.
@@ -47,7 +48,7 @@ stp fvd real/ generated/ --frames 16
 
 `stp/metrics/<name>.py` with a `Metric` for each convention (`stp/metrics/mae.py` is short), and
 `config/conventions/<name>.yaml`; then name `<name>.<convention>` under `also` or `columns` of
-`config/evaluation/predbench.yaml`, or under `metrics` of your own dataset. Statistics of single
+`config/suites/predbench.yaml`, or under `metrics` of your own dataset. Statistics of single
 samples are what a metric computes; sums over clusters, intervals and bounded memory follow.
 """
 
@@ -79,9 +80,9 @@ def _metrics(config: Config) -> Iterator[str]:
 def _columns(config: Config) -> Iterator[str]:
     yield "## What is scored where\n"
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
-    for row, columns in config.evaluation.columns.items():
-        names = [name for name, its in config.evaluation.datasets.items() if its == row]
+    for row, columns in config.suite.columns.items():
+        names = [name for name, its in config.suite.datasets.items() if its == row]
         shown = ", ".join(f"{column}: `{convention}`" for column, convention in columns.items())
-        also = ", ".join(f"`{name}`" for name in config.evaluation.also.get(row, ()))
+        also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"
     yield ""

@@ -38,7 +38,7 @@ def read_printed(file: Path, table: str) -> Printed:
         raise StpError(
             f"{file}: the table {table} is not there or not complete",
             expected=f"for each method and metric a row {ORIGINAL!r} and a row {PAPER!r}",
-            remedy="mend the file, or `reproduction` in config/evaluation/predbench.yaml",
+            remedy="mend the file, or `reproduction` in config/suites/predbench.yaml",
         )
     return found
 

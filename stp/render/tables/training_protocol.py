@@ -13,8 +13,9 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.plan import config as configuration
 from stp.plan.cells import enumerate_cells
-from stp.plan.config import CONFIG_FOLDER, Config, Json
+from stp.plan.config import Config
 from stp.plan.recipes import Recipes
+from stp.plan.strict import CONFIG_FOLDER, Json
 
 FILE = CONFIG_FOLDER / "published" / "training_protocol.csv"
 SCHEDULES = {

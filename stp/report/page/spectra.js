@@ -97,7 +97,7 @@
       if (why.length) root.append(h("p", {class: "note"}, `Some spectra cannot be read: ${why.join("; ")}.`));
       if (!lines.length) {
         return evaluations.absent(root, `There are no spectra of ${one.label}: it is not scored with `
-          + "spectral_divergence.mean_spectra (config/evaluation).");
+          + "spectral_divergence.mean_spectra (config/suites).");
       }
       const lacking = [...one.models.keys()].filter((label) => !lines.some((line) => line.label === label));
       if (lacking.length) root.append(h("p", {class: "note"}, `Without spectra: ${evaluations.joined(lacking)}.`));

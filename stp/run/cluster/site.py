@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from stp.core.errors import StpError
-from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.cluster import slurm
 
 

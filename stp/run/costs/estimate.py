@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stp.plan.cells import Artefact, Plan, Raw
-from stp.plan.config import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown
 from stp.run.costs.work import Work, Workload

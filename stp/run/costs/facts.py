@@ -6,7 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 from stp.plan.cells import Artefact, Plan, Raw
-from stp.plan.config import Dataset, Size, Strict
+from stp.plan.dataset import Dataset
+from stp.plan.model import Size
+from stp.plan.strict import Strict
 
 SPLITS = ("train", "val", "test")
 MB = 1e6

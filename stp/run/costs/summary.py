@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from stp.plan.cells import Artefact, Plan, Raw
-from stp.plan.config import Dimension
+
 from stp.run.costs.estimate import Cost, Costs
 from stp.run.workflow_files import RESULTS, manifest_path
 
@@ -166,9 +166,6 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
     }
 
 
-DIMENSIONS: tuple[str, ...] = get_args(Dimension)
-ATLAS = "atlas"
-"""All dimensions of Atlas have the same rules."""
 SHARED = "shared"
 """Stands for a dimension: what all of them use."""
 

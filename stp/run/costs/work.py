@@ -11,7 +11,7 @@ from typing import Any
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
 from stp.plan.cells import Artefact, Plan, Raw
-from stp.plan.config import Size
+from stp.plan.model import Size
 from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
 
 TRAINING = 3

@@ -1,0 +1,207 @@
+"""What is known about a dataset: config/datasets/<name>.yaml."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from stp.plan.strict import Json, Strict
+
+
+class RawFile(Strict):
+    """One raw file of a release, or with `many` all files that match a pattern.
+
+    Attributes:
+        path: below a raw folder, such as ``kth/00sequences.txt``.
+        access: open files are downloaded; for the others a person follows the instructions.
+    """
+
+    path: str
+    url: str | None = None
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    md5_uncompressed: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
+    licence: str = ""
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+    many: bool = False
+    min_files: int = Field(default=1, ge=1)
+
+    @property
+    def verified(self) -> bool:
+        """Is it known what the official bytes are?"""
+        return self.sha256 is not None or self.md5_uncompressed is not None
+
+
+class Archive(Strict):
+    """An archive from which files of a release are unpacked when they are fetched.
+
+    For those that cannot be entered in the middle (.tar.gz, .tgz); readers use .tar and .zip
+    packed, as raw files. What is unpacked are the files that the release declares. Where those lie
+    in the raw folder already, their archive is not needed.
+
+    Attributes:
+        path: of the archive, below a raw folder.
+        into: the folder below a raw folder that names in the archive are relative to; the one of
+            the archive unless given.
+        strip: leading folders of names in the archive that are dropped; "any": as many as it takes
+            until a name is that of a declared file.
+    """
+
+    path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
+    url: str | None = None
+    bytes: int | None = Field(default=None, ge=0)
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+    into: str | None = None
+    strip: Annotated[int, Field(ge=0)] | Literal["any"] = 0
+
+
+class Release(Strict):
+    """Immutable raw bytes under a name: declared files, or a generator with its options.
+
+    Attributes:
+        archives: from which some of the files are unpacked; where the bytes of a file come from
+            does not change them, so archives are no part of what a release is.
+        source: whose bytes these are; every number made from them says so.
+        prepare: options of the reader that this release needs.
+        leaky: the training and test splits share a video, person or period.
+        behind_paper: these very files are what the paper's numbers were made from, although they
+            came from elsewhere: differences to these are given.
+        raw_gb: size of all its files in 10^9 bytes, where they do not declare it; for estimates
+            only, in no recipe.
+    """
+
+    source: Literal["official", "sample", "synthetic", "own"]
+    files: tuple[RawFile, ...] = ()
+    archives: tuple[Archive, ...] = ()
+    generator: str | None = None
+    options: Json = {}
+    prepare: Json = {}
+    leaky: bool = False
+    note: str = ""
+    behind_paper: bool = False
+    raw_gb: float | None = Field(default=None, gt=0)
+
+    @property
+    def verified(self) -> bool:
+        """Are these official bytes, or those behind the paper, known by their checksums?"""
+        return (
+            (self.source == "official" or self.behind_paper)
+            and bool(self.files)
+            and all(file.verified for file in self.files)
+        )
+
+
+class Published(Strict):
+    """Clips of each split in the paper's Table 1."""
+
+    train: int | None = Field(default=None, ge=0)
+    val: int | None = Field(default=None, ge=0)
+    test: int | None = Field(default=None, ge=0)
+
+
+class Counts(Strict):
+    """Clips of each split, for estimates of time and storage and for `stp data`: in no recipe.
+
+    What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
+
+    Attributes:
+        frames: that are stored for all of them, where clips share frames.
+        source: who counted them.
+        published: what the paper's table says.
+        explained: for a split where ours differ from the published ones, why.
+    """
+
+    train: int | None = Field(default=None, ge=0)
+    val: int | None = Field(default=None, ge=0)
+    test: int | None = Field(default=None, ge=0)
+    frames: int | None = Field(default=None, ge=0)
+    source: str = ""
+    published: Published = Published()
+    explained: dict[str, str] = {}
+
+
+class Subset(Strict):
+    """A part of a dataset's test clips, or clips that only an evaluation uses.
+
+    Attributes:
+        title: what it is.
+        clips: their number, for estimates of time and storage only: in no recipe.
+    """
+
+    title: str
+    clips: int | None = Field(default=None, ge=0)
+
+
+A_PERSON = (2, 1, 1)
+"""Shape of a position: x and y."""
+
+
+PROTOCOLS = {
+    "atlas-paper": {"title": "scenarios as the released code of Atlas cuts them"},
+    "strict": {"title": "scenarios whose observation holds no future"},
+    "strict-relaxed": {"title": "as strict, and others may come and go"},
+}
+"""Subsets of all tracks of people: how scenarios are cut."""
+
+
+class Dataset(Strict):
+    """What is known about a dataset (config/datasets/<name>.yaml).
+
+    Attributes:
+        kind: of what is predicted: frames, or tracks of people.
+        shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
+        published_name: what the paper calls it; None for your own data.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames to predict in training and in the short-term table, or of future
+            positions.
+        metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
+            config/evaluation has no row for it: your own data.
+        reader: module of stp.prepare; the dataset's name unless set.
+        virtual_clips: module of stp.data that draws training clips, if they are not stored.
+        subsets: parts of the test clips, or clips that only an evaluation uses.
+        train_subsets: other training and validation clips, such as those of a split without
+            leakage; the index calls their splits ``<name>-train`` and ``<name>-val``.
+        conventions: choices where the paper, its code and correctness disagree, each with its
+            reason.
+        problems: what is known to be wrong with the data, or with getting them.
+    """
+
+    title: str
+    published_name: str | None = None
+    kind: Literal["frames", "tracks"] = "frames"
+    domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "own"] = "own"
+    shape: tuple[int, int, int] = A_PERSON
+    context: int = Field(ge=1)
+    horizon: int = Field(ge=1)
+    units: str = "1"
+    metrics: tuple[str, ...] = ()
+    protocol_source: str = "your own data"
+    homepage: str = ""
+    citation: str = ""
+    licence: str = ""
+    reader: str | None = None
+    virtual_clips: str | None = None
+    prepare: Json = {}
+    counts: Counts = Counts()
+    subsets: dict[str, Subset] = {}
+    train_subsets: dict[str, Subset] = {}
+    conventions: dict[str, str] = {}
+    problems: tuple[str, ...] = ()
+    release: str
+    releases: dict[str, Release]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tracks_have_protocols(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind") == "tracks":
+            return {"subsets": PROTOCOLS, "train_subsets": PROTOCOLS, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _frames_have_a_shape(self) -> Self:
+        if self.kind == "frames" and "shape" not in self.model_fields_set:
+            raise PydanticCustomError("missing", "a dataset of frames needs a shape")
+        return self

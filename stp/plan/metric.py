@@ -1,0 +1,36 @@
+"""What is known about a metric and its conventions: config/conventions/<name>.yaml."""
+
+from stp.plan.strict import Strict
+
+
+class Metric(Strict):
+    """What is known about a metric and its conventions (config/conventions/<name>.yaml).
+
+    Attributes:
+        higher_is_better: the direction of its conventions, except those in `opposite`; null if
+            neither higher nor lower is better.
+        best_at: the value at which a convention is best, such as 1 for a ratio; the closer the
+            better.
+        available: whether stp.metrics has it; if not, tables show `reason`.
+        perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
+        weights: the network of config/weights.yaml that a convention looks through; where its
+            weights are not at hand, the convention has no value.
+        conventions: what each one computes, and whose it is.
+    """
+
+    title: str
+    unit: str
+    higher_is_better: bool | None
+    opposite: tuple[str, ...] = ()
+    best_at: dict[str, float] = {}
+    available: bool = True
+    perceptual: bool = False
+    weights: dict[str, str] = {}
+    reason: str = ""
+    conventions: dict[str, str]
+
+    def is_higher_better(self, choice: str) -> bool | None:
+        """The direction of one convention; None if it is best at a value, or has none."""
+        if self.higher_is_better is None or choice in self.best_at:
+            return None
+        return self.higher_is_better != (choice in self.opposite)

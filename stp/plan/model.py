@@ -1,0 +1,196 @@
+"""What is known about a model: config/models/<name>.yaml."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from stp.plan.dataset import RawFile, Release
+from stp.plan.strict import Json, Strict
+
+
+class Size(Strict):
+    """What a network costs, for estimates of time, memory and storage only: in no recipe.
+
+    All figures are those of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
+    options beside them; other datasets are converted (stp/run/costs/work.py).
+
+    Attributes:
+        parameters: their number.
+        gmacs: 10^9 multiply-adds, of one evaluation of the network where a forecast takes several.
+        evaluations: of the network in one forecast; a training step takes one.
+        once_gmacs: of those, what all evaluations of one forecast share and compute once.
+        steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
+            predicts as many frames at once as it was shown.
+        activations_mb: memory of what a CPU keeps for the backward pass.
+        gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
+    """
+
+    parameters: int | None = Field(default=None, ge=0)
+    gmacs: float | None = Field(default=None, ge=0)
+    evaluations: int | None = Field(default=None, ge=1)
+    once_gmacs: float | None = Field(default=None, ge=0)
+    steps: Literal["frame", "pass"] | None = None
+    activations_mb: float | None = Field(default=None, ge=0)
+    gpu_gmacs_per_s: float | None = Field(default=None, gt=0)
+
+
+class Weights(Strict):
+    """Weights of a network that a training begins with, or that replace it.
+
+    Attributes:
+        file: a URL, or a path: absolute, or below a raw folder.
+        url: of a file with a path below a raw folder.
+        sha256: of the file; that is what the trained model is known by.
+        use: ``initialise`` a training, or ``replace`` it.
+        access: as of a raw file.
+        licence: of the weights.
+    """
+
+    file: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    use: Literal["initialise", "replace"]
+    access: Literal["open", "registration", "manual"] = "open"
+    instructions: str = ""
+    licence: str = ""
+    url: str | None = None
+
+    @property
+    def release(self) -> Release:
+        """The file as raw bytes."""
+        is_url = "://" in self.file
+        path = f"weights/{self.sha256[:16]}-{self.file.rpartition('/')[2]}" if is_url else self.file
+        file = RawFile(
+            path=path,
+            url=self.file if is_url else self.url,
+            sha256=self.sha256,
+            access=self.access,
+            instructions=self.instructions,
+            licence=self.licence,
+        )
+        return Release(source="own", files=(file,), raw_gb=0.2)
+
+
+Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
+"""What is scored of several forecasts of a clip; see `stp.score.members`."""
+
+
+class Submission(Strict):
+    """Predictions that were made elsewhere, of one cell (written by `stp import-predictions`).
+
+    Attributes:
+        dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; what the model
+            was trained on is the submitter's statement.
+        data: digest of the recipe of the prepared data that they are about: another release, or
+            other clips, are another test.
+        windows: identity of the windows that they were made from (stp/predict/windows.py).
+        bytes: size of their file.
+        sha256: of the file; that is what they are known by, and what it is called.
+        members: forecasts of each sample.
+        statistic: what metrics of one forecast make of several (stp/score/members.py).
+        imported: the date.
+    """
+
+    dimension: str
+    trained_on: str
+    train_subset: str = "all"
+    tested_on: str
+    subset: str = "test"
+    setting: str
+    data: str = Field(pattern="^[0-9a-f]{16}$")
+    windows: str = Field(pattern="^[0-9a-f]{64}$")
+    bytes: int = Field(ge=1)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    members: int = Field(default=1, ge=1)
+    statistic: Statistic | None = None
+    imported: str = ""
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """What distinguishes it from the other submissions of its model."""
+        place = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
+        return (*place, self.subset, self.setting, self.data)
+
+    @property
+    def release(self) -> Release:
+        """The file as raw bytes: float32, (sample, [member,] lead, channel, y, x), as .npy."""
+        file = RawFile(
+            path=f"external/{self.sha256[:16]}.npy",
+            bytes=self.bytes,
+            sha256=self.sha256,
+            access="manual",
+            instructions="import the predictions again: stp import-predictions",
+        )
+        return Release(source="own", files=(file,))
+
+
+class PerDataset(Strict):
+    """What a model sets for one dataset."""
+
+    options: Json = {}
+    train: Json = {}
+    predict: Json = {}
+    statistic: Statistic | None = None
+    size: Size = Size()
+    weights: Weights | None = None
+
+
+class ModelSettings(Strict):
+    """What a scale may override in a model.
+
+    Attributes:
+        statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
+            mean_of_members unless set.
+    """
+
+    options: Json = {}
+    train: Json = {}
+    predict: Json = {}
+    statistic: Statistic | None = None
+    size: Size = Size()
+    weights: Weights | None = None
+    datasets: dict[str, PerDataset] = {}
+
+
+class Variant(Strict):
+    """Named options of a model that somebody else has found.
+
+    Attributes:
+        title: what tables call it.
+        reference: who has found them, and where they are printed.
+        datasets: dataset that they were found on -> options.
+    """
+
+    title: str
+    reference: str
+    datasets: dict[str, Json]
+
+
+class Model(ModelSettings):
+    """What is known about a model (config/models/<name>.yaml).
+
+    Attributes:
+        fit: none (nothing to learn), closed_form (one pass over the training data), sgd
+            (gradient descent; has seeds), calibrate (a search over parameters) or external (it
+            lives elsewhere, and joins by its predictions).
+        is_sampled: it draws its forecasts, so that there can be several of a clip
+            (``predict: {samples: 10}``).
+        density: it says where people may be by densities (`stp.tracks.densities`): always, or
+            where its option of this name is set.
+        datasets: what the paper set for each dataset.
+        variants: options by name, instead of a training or calibration.
+        kind: of what it predicts: frames, or tracks of people.
+        training: of an external model, or one whose weights are released: what it was trained on,
+            in the words of who did it.
+        submissions: of an external model: its predictions.
+    """
+
+    title: str
+    reference: str
+    published_name: str | None = None
+    fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
+    kind: Literal["frames", "tracks"] = "frames"
+    is_sampled: bool = False
+    density: bool | str = False
+    variants: dict[str, Variant] = {}
+    training: str = ""
+    submissions: tuple[Submission, ...] = ()

@@ -1,0 +1,154 @@
+"""A suite of experiments, named after its paper: config/suites/<name>.yaml."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from stp.core.errors import StpError, nearest
+from stp.plan.strict import CONFIG_FOLDER, NAME, Strict, check, read_yaml
+
+
+class ReproducedColumn(Strict):
+    """What a column of a reproduction table is.
+
+    Attributes:
+        convention: or ``<convention>@<threshold>``.
+        factor: that our value is multiplied by, to be in the units of the column.
+        unit: of the column, in words, where they are not those of the convention.
+        doubt: why it is not certain; such a column gets no difference.
+    """
+
+    convention: str
+    factor: float = 1.0
+    unit: str = ""
+    doubt: str = ""
+
+
+class Reproduction(Strict):
+    """A table of what the paper reproduced on one dataset with the original code.
+
+    Attributes:
+        table: its name among the published values.
+        columns: its columns, in the order of the paper.
+    """
+
+    table: str
+    columns: dict[str, ReproducedColumn]
+
+
+class Deviation(Strict):
+    """Something that a paper says and its released code does otherwise.
+
+    Attributes:
+        about: what it is about, in a few words.
+        paper: what the paper says.
+        code: what the released code does, and the protocol named after the paper.
+        strict: what the protocol `strict` does.
+        dimensions: whose tables say so; all unless set.
+    """
+
+    about: str
+    paper: str
+    code: str
+    strict: str
+    dimensions: tuple[str, ...] = ()
+
+
+class Dimension(Strict):
+    """A dimension of a suite's evaluation: cells that answer one question in one table.
+
+    Attributes:
+        title: what reports and cards call it.
+        question: what its table answers.
+        about: what is in its table, in a few words.
+        printed: where the paper has it: "Tables 2-6"; empty if nowhere.
+        figures: kinds of figures (`stp.render.figures.kinds`) that are drawn of it, where its cells
+            have what they show.
+        by_lead: whether scores at each lead time have a table of their own.
+        changes_from: the dimension whose tests of the same trainings are what its own are compared
+            with at equal numbers of clips; itself, where its own tests are compared.
+        tables: further tables that are made from its rows.
+    """
+
+    title: str
+    question: str
+    about: str
+    printed: str = ""
+    figures: tuple[str, ...] = ()
+    by_lead: bool = False
+    changes_from: str | None = None
+    tables: tuple[str, ...] = ()
+
+
+class Suite(Strict):
+    """All that is particular to a suite (config/suites/<name>.yaml).
+
+    Attributes:
+        title: of the suite.
+        protocol: the scale file of the paper's protocol, in config/.
+        published: the file of the paper's values, in config/published/.
+        findings: the folder of its findings, in config/; None if it has none.
+        tables: further tables that the suite has, whatever its dimensions.
+        dimensions: in the order in which reports show them.
+        columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
+        also: group -> further conventions that are scored.
+        ensembles: group -> conventions that are scored besides of several forecasts of a clip.
+        datasets: dataset -> its group.
+        reproduction: dataset -> its table of what was reproduced.
+        sampled: group -> further columns of models that draw several forecasts; {K} in a column
+            stands for their number.
+        absent: method of the paper that there are no values of -> why.
+        deviations: what tables say of the paper and its code.
+    """
+
+    title: str
+    protocol: str | None = None
+    published: str | None = None
+    findings: str | None = None
+    tables: tuple[str, ...] = ()
+    dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
+    columns: dict[str, dict[str, str]]
+    also: dict[str, tuple[str, ...]] = {}
+    ensembles: dict[str, tuple[str, ...]] = {}
+    datasets: dict[str, str]
+    reproduction: dict[str, Reproduction] = {}
+    sampled: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
+    deviations: tuple[Deviation, ...] = ()
+
+    def table_of(self, table: str) -> str | None:
+        """The dimension that a further table is made from."""
+        return next((name for name, of in self.dimensions.items() if table in of.tables), None)
+
+
+def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
+    """Read all suites, in the order of their names.
+
+    Raises:
+        StpError: a file is wrong, or two suites have a table of one name.
+    """
+    suites = {path.stem: read_suite(path) for path in sorted(folder.glob("*.yaml"))}
+    owner: dict[str, str] = {}
+    for name, suite in suites.items():
+        for table in suite.dimensions:
+            first = owner.setdefault(table, name)
+            if first != name:
+                raise StpError(
+                    f"{folder / name}.yaml: the dimension {table} is one of {first}, too",
+                    expected="names of tables that are unique over suites",
+                    remedy="rename one of the two",
+                )
+    return suites
+
+
+def read_suite(path: Path) -> Suite:
+    """Read one suite.
+
+    Raises:
+        StpError: there is no such suite, or its file is wrong.
+    """
+    if not path.is_file():
+        known = sorted(other.stem for other in path.parent.glob("*.yaml"))
+        raise StpError(f"unknown suite {path.stem!r}", remedy=nearest(path.stem, known))
+    return check(Suite, read_yaml(path), str(path))
