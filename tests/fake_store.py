@@ -26,7 +26,7 @@ def pick(plan: Plan, stage: str, model: str = "", dataset: str = "enso") -> Arte
     return next(
         artefact
         for artefact in plan.artefacts.values()
-        if artefact.kind == f"{stage} {model}".rstrip() and artefact.dataset == dataset
+        if artefact.work == f"{stage} {model}".rstrip() and artefact.dataset == dataset
     )
 
 

@@ -7,20 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = [
-    *(
-        "core",
-        "kinds",
-        "options",
-        "plan",
-        "page",
-        "data",
-        "tracks",
-        "models",
-        "metrics",
-        "features",
-    ),
-    *("run", "fetch", "prepare", "train", "predict", "score", "collect", "render", "report"),
-    *("export", "human_study", "external", "search", "profiling", "upkeep", "inspect", "verbs"),
+    *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
+    *["features", "run", "fetch", "prepare", "train", "predict", "score", "collect", "render"],
+    *["report", "export", "human_study", "external", "search", "profiling", "upkeep", "inspect"],
+    *["verbs"],
 ]
 """docs/development.md says what each is for."""
 DOORS = {"stp", "stp.cli", "stp.__main__"}

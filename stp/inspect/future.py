@@ -60,9 +60,11 @@ def look(plan: Plan, name: str, observe: int | None = None, predict: int | None 
             protocol finds a scenario.
     """
     check_known(name, plan.config.datasets, "dataset", "stp leak")
-    if not plan.recipes.is_of_people(name):
+    if not plan.recipes.samples(name).protocols:
         raise StpError(
-            f"{name} has frames", expected="a dataset of tracks", remedy=f"`stp data {name}`"
+            f"{name} has {plan.config.datasets[name].kind}",
+            expected="a dataset of tracks",
+            remedy=f"`stp data {name}`",
         )
     artefact = plan.data(name)
     folder = plan.store / artefact.folder

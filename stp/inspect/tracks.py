@@ -15,7 +15,7 @@ PARTS = {"test": "", "calibration": "-train"}
 
 def is_of_people(plan: Plan, name: str) -> bool:
     """Is it a dataset of tracks, and not of frames?"""
-    return plan.config.datasets[name].kind == "tracks"
+    return bool(plan.recipes.samples(name).protocols)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:

@@ -13,10 +13,8 @@ from typing import Any
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, Code, Sources, digest, original
 from stp.core.receipts import RECEIPT
-from stp.options.calibrate import CalibrationOptions, FittingOptions
+from stp.kinds.kind import Kind
 from stp.options.named import modules
-from stp.options.predict import PredictOptions
-from stp.options.predict_tracks import MotionOptions
 from stp.options.train import TrainOptions
 from stp.plan import config as configuration
 from stp.plan import scale
@@ -28,34 +26,18 @@ from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import ROBUSTNESS, setting_of
 from stp.plan.strict import Json
 
-ROOTS: dict[str, tuple[str, ...]] = {
-    "generate": ("stp.fetch.generators.{generator}",),
-    "prepare": ("stp.prepare.{reader}",),
-    "train": ("stp.train.run", "stp.models.{model}"),
-    "predict": ("stp.predict.run", "stp.models.{model}"),
-    "calibrate": ("stp.train.calibrated", "stp.tracks.predictors.{model}"),
-    "people": ("stp.predict.motion", "stp.tracks.predictors.{model}"),
-    "score_people": ("stp.score.motion",),
-    "imported": ("stp.predict.imported",),
-    "score": ("stp.score.run",),
-    "rollout": ("stp.score.rollout", "stp.models.{model}"),
-    "collect": (
-        "stp.collect.scores",
-        "stp.collect.database",
-        "stp.render.tables.paper_table",
-        "stp.render.tables.reliability",
-        "stp.render.tables.findings",
-        "stp.render.tables.convention_effects",
-        "stp.render.tables.runtime",
-        "stp.human_study.table",
-        "stp.render.tables.reproduction",
-    ),
-}
-"""The root modules of each stage (rollout: scores of forecasts that are not stored; people: where
-people are predicted, and not frames). Modules that
-are chosen by name (models, readers, metrics, virtual clips) are invisible to a static walk, so they
-are listed here."""
-
+COLLECT = (
+    "stp.collect.scores",
+    "stp.collect.database",
+    "stp.render.tables.paper_table",
+    "stp.render.tables.reliability",
+    "stp.render.tables.findings",
+    "stp.render.tables.convention_effects",
+    "stp.render.tables.runtime",
+    "stp.human_study.table",
+    "stp.render.tables.reproduction",
+)
+"""The root modules of what makes tables of scores."""
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
 WEIGHTS = "weights"
@@ -87,6 +69,7 @@ class Cell:
         return "/".join(
             [
                 self.suite,
+                self.dimension,
                 self.model,
                 self.variant,
                 self.trained_on,
@@ -145,6 +128,11 @@ class Artefact:
         recipe: everything that may influence the content, besides code and inputs.
         inputs: what it is made from.
         code: the code that can influence it.
+        core: the module whose ``run(job)`` makes it.
+        kind: of the samples that it consists of.
+        dataset: that it is made of or, for predictions and scores, tested on.
+        dimension: of the evaluation that it belongs to; None for data and models, which serve all.
+        is_perceptual: whether these are scores that compare what networks see.
     """
 
     stage: str
@@ -153,6 +141,11 @@ class Artefact:
     recipe: Json = field(hash=False)
     inputs: Mapping[str, "Artefact | Raw"] = field(hash=False)
     code: Code = field(hash=False)
+    core: str = field(hash=False)
+    kind: Kind = field(hash=False)
+    dataset: str
+    dimension: str | None = None
+    is_perceptual: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -163,26 +156,10 @@ class Artefact:
         return f"{self.folder}/{RECEIPT}"
 
     @property
-    def dimension(self) -> str | None:
-        """The dimension of the evaluation that it belongs to; data and models serve all."""
-        return self.folder.split("/", 2)[1] if self.stage in ("predict", "score") else None
-
-    @property
     def rule(self) -> str:
         """The rule of the workflow that makes it, such as ``predict_short_term``."""
-        if self.dimension is None:
-            return self.stage
-        own = [self.stage, PERCEPTUAL] if self.is_perceptual else [self.stage]
-        # Each dimension of PredBench has rules of its own; those of Atlas share theirs.
-        suite = "atlas" if self.dimension.startswith("atlas_") else self.dimension
-        return "_".join([*own, suite])
-
-    @property
-    def is_of_people(self) -> bool:
-        """Are people predicted here, or scored, and not frames?"""
-        made_of = self.inputs.get("predictions")
-        recipe = made_of.recipe if isinstance(made_of, Artefact) else self.recipe
-        return recipe.get("kind") == "tracks"
+        own = [PERCEPTUAL] if self.is_perceptual else []
+        return "_".join([self.stage, *own, *([self.dimension] if self.dimension else [])])
 
     @property
     def is_rollout(self) -> bool:
@@ -202,19 +179,8 @@ class Artefact:
         return rolled or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
-    def is_perceptual(self) -> bool:
-        """Are these scores that compare what networks see?"""
-        return self.folder.endswith(f"/{PERCEPTUAL}/{self.fingerprint}")
-
-    @property
-    def dataset(self) -> str:
-        """The dataset that it is made of or, for predictions and scores, tested on."""
-        name: str = self.folder.split("/")[7 if self.stage in ("predict", "score") else 1]
-        return name
-
-    @property
-    def kind(self) -> str:
-        """The stage, and the model where there is one: work of a kind takes alike."""
+    def work(self) -> str:
+        """The stage, and the model where there is one: work of one name takes alike."""
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
         stage = "rollout" if self.is_rollout else self.stage
         return f"{stage} {model}".rstrip()
@@ -227,7 +193,7 @@ class Made:
     Attributes:
         predictions: None where they are scored while they are made, and not stored.
         perceptual: scores that need a GPU; None where no such metric is available.
-        keep: of predictions that are not stored, as many that are: beside the scores.
+        keep: number of forecasts stored with the scores, where predictions are not stored.
     """
 
     cell: Cell
@@ -287,7 +253,8 @@ def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
                 place = (dimension, case.trained_on, case.train_subset, tested_on, case.subset)
                 if fit == EXTERNAL and not recipes.submission(model, *place, name):
                     continue
-                has_seed = fit == "sgd" and case.variant == "default"
+                variant = recipes.variant(model, case.variant)
+                has_seed = fit == "sgd" and not (variant and variant.is_given)
                 for seed in scale.seeds if has_seed else (None,):
                     cell = Cell(
                         suite=scale.suite,
@@ -344,10 +311,10 @@ class Plan:
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
         self._submitted: dict[str, Raw] = {}
-        self._training_codes: dict[tuple[str, str], Code] = {}
+        self._training_codes: dict[tuple[str, str, str], Code] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
-        self._trained: dict[tuple[str, str, int | None, str], Artefact | None] = {}
+        self._trained: dict[tuple[str, str, int | None, str, str], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
         self.count(config.scale.dimensions)
@@ -365,9 +332,12 @@ class Plan:
 
     # Artefacts
 
-    def code(self, stage: str, *extra: str, **names: str) -> Code:
-        """Fingerprint the code of a stage, with the modules that are chosen by name."""
-        roots = tuple(root.format(**names) for root in ROOTS[stage]) + extra
+    def code(self, *roots: str) -> Code:
+        """Fingerprint the code that root modules can run.
+
+        Modules that are chosen by name (models, readers, metrics, virtual clips) are invisible to
+        a static walk, so they are roots as well.
+        """
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
         return self._codes[roots]
@@ -379,7 +349,7 @@ class Plan:
         dataset = self.config.datasets[name]
         release = dataset.releases[dataset.release]
         if release.generator:
-            code = self.code("generate", generator=release.generator)
+            code = self.code(f"stp.fetch.generators.{release.generator}")
             identity = digest([name, dataset.release, code.fingerprint, release.options])
             lock = f"raw/{name}/{dataset.release}-{identity}.lock.json"
             generated = f"generated/{name}/{dataset.release}-{identity}"
@@ -419,7 +389,7 @@ class Plan:
         given = self.submission(cell)
         if given is not None:
             return given.members, given.statistic
-        return self.recipes.members(cell.model, cell.trained_on)
+        return self.recipes.members(cell.model, cell.trained_on, cell.variant)
 
     def submitted(self, given: Submission) -> Raw:
         """Name the file of predictions that were made elsewhere, known by its checksum."""
@@ -442,17 +412,28 @@ class Plan:
         label: str,
         recipe: Json,
         inputs: Mapping[str, Artefact | Raw],
-        code: Code,
+        core: str,
+        *named: str,
+        dataset: str,
+        dimension: str | None = None,
+        perceptual: bool = False,
     ) -> Artefact:
-        """Fingerprint an artefact and build its path, below a folder of its own."""
+        """Fingerprint an artefact and build its path, below a folder of its own.
+
+        Args:
+            named: modules besides the core that are chosen by name.
+        """
         made_of = {
             key: value.identity if isinstance(value, Raw) else value.fingerprint
             for key, value in inputs.items()
         }
+        code, kind = self.code(core, *named), self.recipes.samples(dataset)
         fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
-        path = f"{folder}/{fingerprint}"
+        path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
         if path not in self._artefacts:
-            self._artefacts[path] = Artefact(stage, path, label, recipe, inputs, code)
+            self._artefacts[path] = Artefact(
+                stage, path, label, recipe, inputs, code, core, kind, dataset, dimension, perceptual
+            )
         return self._artefacts[path]
 
     def _virtual(self, name: str) -> list[str]:
@@ -463,136 +444,105 @@ class Plan:
         """The prepared data of a dataset."""
         if name not in self._data:
             recipe = self.recipes.prepare(name)
-            code = self.code("prepare", *self._virtual(name), reader=recipe["reader"])
-            folder, inputs = f"{FOLDERS['prepare']}/{name}", {"raw": self.raw(name)}
-            self._data[name] = self._artefact("prepare", folder, name, recipe, inputs, code)
+            core, inputs = f"stp.prepare.{recipe['reader']}", {"raw": self.raw(name)}
+            self._data[name] = self._artefact(
+                "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name
+            )
         return self._data[name]
 
     def trained(
-        self, model: str, name: str, seed: int | None, subset: str = "all"
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str = "all",
+        variant: str = "default",
     ) -> Artefact | None:
-        """The trained model of a cell, or None where there is nothing to fit."""
-        key = (model, name, seed, subset)
+        """The trained model of a cell, or None where nothing is fitted here."""
+        key = (model, name, seed, subset, variant)
         if key not in self._trained:
-            fits = self.config.models[model].fit not in ("none", EXTERNAL)
-            self._trained[key] = self._train(*key) if fits else None
+            named = self.recipes.variant(model, variant)
+            fits = self.config.models[model].fit in self.recipes.samples(name).train
+            given = named is not None and named.is_given
+            self._trained[key] = self._train(*key) if fits and not given else None
         return self._trained[key]
 
-    def _train(self, model: str, name: str, seed: int | None, subset: str) -> Artefact:
-        recipe = self.recipes.train(model, name, seed, subset)
-        part = "" if subset == "all" else f", {subset}"
-        code = self._training_code(model, name, recipe)
-        given = self.given_weights(model, name)
+    def _train(
+        self, model: str, name: str, seed: int | None, subset: str, variant: str
+    ) -> Artefact:
+        recipe = self.recipes.train(model, name, seed, subset, variant)
+        parts = [part for part in (subset, variant) if part not in ("all", "default")]
+        label = ", ".join([f"{model} on {name}", *parts])
+        kind, given = self.recipes.samples(name), self.given_weights(model, name)
+        options = kind.train_options.get(recipe["fit"])
+        if options is not None:
+            check_options(options, recipe["train"], f"training of {label}")
+        chosen = modules(recipe["train"]) if options is TrainOptions else []
         return self._artefact(
             "train",
-            f"{FOLDERS['train']}/{name}/{model}/default/{seed_name(seed)}",
-            f"{model} on {name}{part}" + ("" if seed is None else f", seed {seed}"),
+            f"{name}/{model}/{variant}/{seed_name(seed)}",
+            label if seed is None else f"{label}, seed {seed}",
             recipe,
             {"data": self.data(name), **({"weights": given} if given else {})},
-            code,
+            kind.train[recipe["fit"]],
+            *self._virtual(name),
+            *chosen,
+            f"{kind.models}.{model}",
+            dataset=name,
         )
-
-    def _training_code(self, model: str, name: str, recipe: Json) -> Code:
-        """Fingerprint what trains a model on a dataset; whatever the seed, it is the same."""
-        if (model, name) not in self._training_codes:
-            chosen: list[str] = []
-            if self.recipes.is_of_people(name):
-                learns = recipe["fit"] == "sgd"
-                label = f"{'training' if learns else 'calibration'} of {model} on {name}"
-                kind = FittingOptions if learns else CalibrationOptions
-                check_options(kind, recipe["train"], label)
-                self._training_codes[model, name] = self.code("calibrate", model=model)
-                return self._training_codes[model, name]
-            if recipe["fit"] == "sgd":
-                check_options(TrainOptions, recipe["train"], f"training of {model} on {name}")
-                chosen = modules(recipe["train"])
-            code = self.code("train", *self._virtual(name), *chosen, model=model)
-            self._training_codes[model, name] = code
-        return self._training_codes[model, name]
-
-    def _make_people(self, cell: Cell) -> Made:
-        """A cell in which people are predicted, and not frames."""
-        data, model = self.data(cell.tested_on), None
-        if cell.variant == "default":
-            model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
-        folder, label, setting = (
-            f"{cell.dimension}/{cell.path}",
-            str(cell),
-            setting_of(cell.setting),
-        )
-        recipe = self.recipes.people(
-            cell.model, cell.variant, cell.trained_on, cell.tested_on, cell.subset, setting
-        )
-        check_options(MotionOptions, recipe["predict"], f"prediction of {label}")
-        made_of: dict[str, Artefact | Raw] = {"data": data, **({"model": model} if model else {})}
-        released = None if model else self.given_weights(cell.model, cell.trained_on)
-        made_of |= {WEIGHTS: released} if released else {}
-        code = self.code("people", model=cell.model)
-        own = f"{FOLDERS['predict']}/{folder}"
-        predictions = self._artefact("predict", own, label, recipe, made_of, code)
-        samples = recipe["predict"].get("samples", 1)
-        conventions = self.recipes.scored(cell.tested_on, False, samples)
-        statistic = "mean_of_members" if samples > 1 else None
-        score = self.recipes.score(dict(vars(cell)), {}, conventions, statistic)
-        scores = self._artefact(
-            "score",
-            f"{FOLDERS['score']}/{folder}",
-            label,
-            score,
-            {"data": data, "predictions": predictions},
-            self.code("score_people", *_modules(conventions)),
-        )
-        return Made(cell, data, model, predictions, scores)
 
     def _make(self, cell: Cell, keep: int | None) -> Made:
-        if self.recipes.is_of_people(cell.tested_on):
-            return self._make_people(cell)
-        data = self.data(cell.tested_on)
-        model = self.trained(cell.model, cell.trained_on, cell.seed, cell.train_subset)
-        folder, label = f"{cell.dimension}/{cell.path}", str(cell)
-        setting = setting_of(cell.setting)
+        kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
+        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
+        model, given = self.trained(*about), self.submission(cell)
+        folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
         samples, statistic = self.members(cell)
         made_of: dict[str, Artefact | Raw] = {"data": data, **({"model": model} if model else {})}
-        given = self.submission(cell)
+        module = f"{kind.models}.{cell.model}"
         if given is not None:
-            recipe = self.recipes.imported(given, cell.model)
+            assert kind.imported
+            recipe, core = self.recipes.imported(given, cell.model), [kind.imported]
             made_of[EXTERNAL] = self.submitted(given)
         else:
-            recipe = self.recipes.predict(cell.model, cell.trained_on, cell.subset, setting)
-            check_options(PredictOptions, recipe["predict"], f"prediction of {label}")
+            recipe = self.recipes.predict(
+                cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
+            )
+            core = [kind.predict, module]
+            check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
+            released = None if model else self.given_weights(cell.model, cell.trained_on)
+            made_of |= {WEIGHTS: released} if released else {}
         predictions = None
         if keep is None:
             predictions = self._artefact(
-                "predict",
-                f"{FOLDERS['predict']}/{folder}",
-                label,
-                recipe,
-                made_of,
-                self.code("predict", model=cell.model) if given is None else self.code("imported"),
-            )
+                "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
+                dimension=cell.dimension,
+            )  # fmt: skip
 
-        def scores(folder: str, label: str, conventions: list[str], kept: Json) -> Artefact:
+        def scores(perceptual: bool) -> Artefact:
+            conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
             own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
-            modules = _modules(conventions)
+            place, what = (
+                (f"{folder}/{PERCEPTUAL}", f"{label}, perceptual")
+                if perceptual
+                else (folder, label)
+            )
+            roots = [kind.score, *_modules(conventions)]
+            inputs: Mapping[str, Artefact | Raw] = made_of
             if predictions is None:
-                code = self.code("rollout", *modules, model=cell.model)
-                own = {**own, "rollout": recipe, **kept}
-                return self._artefact("score", folder, label, own, made_of, code)
-            inputs = {"data": data, "predictions": predictions}
-            return self._artefact("score", folder, label, own, inputs, self.code("score", *modules))
+                assert kind.rollout
+                roots = [kind.rollout, *_modules(conventions), module]
+                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": keep})}
+            else:
+                inputs = {"data": data, "predictions": predictions}
+            return self._artefact(
+                "score", place, what, own, inputs, *roots, dataset=cell.tested_on,
+                dimension=cell.dimension, perceptual=perceptual,
+            )  # fmt: skip
 
-        folder = f"{FOLDERS['score']}/{folder}"
         seen = self.recipes.scored(cell.tested_on, True, samples)
-        plain = self.recipes.scored(cell.tested_on, False, samples)
-        return Made(
-            cell,
-            data,
-            model,
-            predictions,
-            scores(folder, label, plain, {"keep": keep}),
-            scores(f"{folder}/{PERCEPTUAL}", f"{label}, perceptual", seen, {}) if seen else None,
-            keep,
-        )
+        plain = scores(perceptual=False)
+        perceptual = scores(perceptual=True) if seen else None
+        return Made(cell, data, model, predictions, plain, perceptual, keep)
 
     @property
     def prepared(self) -> list[Artefact]:
@@ -703,7 +653,7 @@ class Plan:
 
     def ranks(self, artefact: Artefact) -> int:
         """Processes that share a training: one for each GPU, or what runtime.ranks says."""
-        if artefact.stage != "train" or artefact.recipe["fit"] != "sgd" or artefact.is_of_people:
+        if artefact.stage != "train" or artefact.recipe["fit"] != "sgd" or not artefact.kind.on_gpu:
             return 1
         runtime = self.config.scale.runtime
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
@@ -712,7 +662,7 @@ class Plan:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         needs = artefact.is_perceptual
-        if network is not None and not artefact.is_of_people:  # their networks are small
+        if network is not None and artefact.kind.on_gpu:
             needs = needs or self.config.models[network["model"]].fit == "sgd"
         if not needs:
             return 0

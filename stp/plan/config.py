@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
-from stp.plan.dataset import PROTOCOLS, Dataset
+from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
 from stp.plan.model import Model
 from stp.plan.scale import Case, Scale, Wanted
@@ -113,17 +113,25 @@ def _check_kinds(
                 expected="a model and datasets of one kind",
                 remedy=f"name another model, or take {dataset} out for this one",
             )
-    if model.kind == "frames":
-        return
-    fitted = model.fit in ("calibrate", "sgd") and case.variant == "default"
+    if case.variant != "default":
+        check_known(case.variant, model.variants, f"variant of {name}", where)
+    samples = datasets[tested_on].samples
+    if case.keep is not None and samples.rollout is None:
+        raise StpError(
+            f"{where}: keep {case.keep} of {name} on {tested_on}",
+            expected=f"all forecasts of {model.kind} to be stored",
+            remedy="take `keep` out of its line of `cells`",
+        )
+    protocols = dict(samples.protocols)
+    given = case.variant != "default" and model.variants[case.variant].is_given
     for key, value, needed in (
         ("subset", case.subset, True),
-        ("train_subset", case.train_subset, fitted),
+        ("train_subset", case.train_subset, model.fit in samples.train and not given),
     ):
-        if needed and value not in PROTOCOLS:
+        if protocols and needed and value not in protocols:
             raise StpError(
                 f"{where}: {name} on {tested_on} has {key} {value!r}",
-                expected=f"how scenarios are cut: {' or '.join(PROTOCOLS)}",
+                expected=f"how scenarios are cut: {' or '.join(protocols)}",
                 remedy=f"write `{key}: strict` in its line of `cells`",
             )
 

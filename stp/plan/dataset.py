@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from stp.kinds import kind as kinds
+from stp.kinds.kind import Kind
 from stp.plan.strict import Json, Strict
 
 
@@ -139,14 +141,6 @@ A_PERSON = (2, 1, 1)
 """Shape of a position: x and y."""
 
 
-PROTOCOLS = {
-    "atlas-paper": {"title": "scenarios as the released code of Atlas cuts them"},
-    "strict": {"title": "scenarios whose observation holds no future"},
-    "strict-relaxed": {"title": "as strict, and others may come and go"},
-}
-"""Subsets of all tracks of people: how scenarios are cut."""
-
-
 class Dataset(Strict):
     """What is known about a dataset (config/datasets/<name>.yaml).
 
@@ -171,7 +165,7 @@ class Dataset(Strict):
 
     title: str
     published_name: str | None = None
-    kind: Literal["frames", "tracks"] = "frames"
+    kind: str = "frames"
     domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "own"] = "own"
     shape: tuple[int, int, int] = A_PERSON
     context: int = Field(ge=1)
@@ -195,13 +189,23 @@ class Dataset(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _tracks_have_protocols(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("kind") == "tracks":
-            return {"subsets": PROTOCOLS, "train_subsets": PROTOCOLS, **given}
+    def _protocols_are_subsets(cls, given: Any) -> Any:
+        if isinstance(given, dict) and given.get("kind", "frames") in kinds.names():
+            protocols = kinds.find(given.get("kind", "frames")).protocols
+            subsets = {name: {"title": title} for name, title in protocols}
+            return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | given
         return given
 
     @model_validator(mode="after")
-    def _frames_have_a_shape(self) -> Self:
-        if self.kind == "frames" and "shape" not in self.model_fields_set:
+    def _is_of_a_kind(self) -> Self:
+        if self.kind not in kinds.names():
+            known = " or ".join(kinds.names())
+            raise PydanticCustomError("kind", "a kind of sample: {known}", {"known": known})
+        if kinds.find(self.kind).has_shape and "shape" not in self.model_fields_set:
             raise PydanticCustomError("missing", "a dataset of frames needs a shape")
         return self
+
+    @property
+    def samples(self) -> Kind:
+        """What its kind of sample needs of each stage."""
+        return kinds.find(self.kind)

@@ -6,15 +6,15 @@ the code of collecting and rendering changes, or the published values do.
 
 import hashlib
 import json
-from collections.abc import Iterator
 
 from stp.plan import config as configuration
-from stp.plan.cells import EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
+from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
 from stp.plan.dataset import Dataset
 from stp.plan.model import Model
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of, split_threshold
 from stp.plan.strict import Json
+from stp.plan.suite import read_suite
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -49,13 +49,13 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     tested = {(made.cell.tested_on, plan.members(made.cell)[0]) for made in cells}
     conventions = sorted({c for key in tested for c in plan.recipes.conventions(*key)})
     described = {convention: _describe(plan, convention) for convention in conventions}
-    published = configuration.CONFIG_FOLDER / "published" / f"{plan.config.scale.suite}.csv"
+    published = plan.config.suite.published_file
     entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     return {
         "dimension": dimension,
         "scale": plan.config.scale.scale,
-        "code": plan.code("collect").fingerprint,
+        "code": plan.code(*COLLECT).fingerprint,
         "store": str(plan.store),
         "cells": [entries.of(made) for made in cells],
         "unavailable": {c: d["reason"] for c, d in described.items() if not d["available"]},
@@ -75,7 +75,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
         "reproduction": {
             name: table.model_dump(mode="json")
             for name, table in plan.config.suite.reproduction.items()
-            if dimension == "short_term"
+            if "reproduction" in plan.config.suite.dimensions[dimension].tables
         },
         "names": {
             "models": {name: _title(plan.config.models[name]) for name in models},
@@ -83,8 +83,10 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
         },
         "models": {name: _model_facts(plan.config.models[name]) for name in models},
         "datasets": {name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
-        "published": str(published),
-        "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest(),
+        "published": str(published) if published else None,
+        "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest()
+        if published
+        else None,
         "published_clips": {
             name: plan.config.datasets[name].counts.published.test
             for name in sorted(named)
@@ -109,7 +111,7 @@ def _of_people(plan: Plan, dimension: str, datasets: list[str]) -> Json:
     """What tables of people say besides: seconds of a step, and how paper and code differ."""
     steps = {}
     for name in datasets:
-        if plan.recipes.is_of_people(name):
+        if plan.recipes.samples(name).protocols:
             options = plan.recipes.prepare(name)["options"]
             step = options["dt"] if options.get("dt") else 1 / options["fps"]
             steps[name] = round(step * options.get("decimate", 1), 6)
@@ -134,25 +136,21 @@ def as_text(described: Json) -> str:
     return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
 
 
-PAPERS = {"predbench": "paper.yaml", "atlas": "atlas.yaml"}
-"""Scale files with the protocols of the papers, by suite."""
-
-
-STRICT = "strict"
-"""The protocol of people that is not the paper's, though its scale file has it beside that."""
-
-
 class Paper:
     """The protocol of a suite's paper, without any override.
 
     Args:
-        suite: named after the paper.
+        name: of the suite.
     """
 
-    def __init__(self, suite: str = "predbench") -> None:
-        config = configuration.load(configuration.CONFIG_FOLDER / PAPERS[suite])
-        self.recipes = Recipes(config)
-        self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
+    def __init__(self, name: str) -> None:
+        self.suite = read_suite(configuration.CONFIG_FOLDER / "suites" / f"{name}.yaml")
+        self.recipes: Recipes | None = None
+        self.evaluations: set[tuple[str, ...]] = set()
+        if self.suite.protocol is not None:
+            config = configuration.load(configuration.CONFIG_FOLDER / self.suite.protocol)
+            self.recipes = Recipes(config)
+            self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
         """Is this an evaluation of the paper, with its recipe from data to predictions?
@@ -161,26 +159,14 @@ class Paper:
             recipes: of the plan of the cell.
             cell: the cell.
         """
-
-        def protocol(of: Recipes) -> list[str]:
-            setting = setting_of(cell.setting)
-            if of.is_of_people(cell.tested_on):
-                return list(self._of_people(recipes, of, cell, setting))
-            return [
-                _protocol("prepare", of.prepare(cell.tested_on)),
-                _protocol("prepare", of.prepare(cell.trained_on)),
-                _protocol("train", of.train(cell.model, cell.trained_on, None)),
-                _protocol("predict", of.predict(cell.model, cell.trained_on, cell.subset, setting)),
-            ]
-
-        if STRICT in (cell.subset, cell.train_subset):
+        if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
             return False
-        return _evaluation(cell) in self.evaluations and protocol(recipes) == protocol(self.recipes)
+        if self.recipes is None or _evaluation(cell) not in self.evaluations:
+            return False
+        return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
-    def _of_people(
-        self, recipes: Recipes, of: Recipes, cell: Cell, setting: dict[str, int]
-    ) -> Iterator[str]:
-        """The protocol of a cell of people; parameters that are given need no data of their own.
+    def _protocol(self, recipes: Recipes, of: Recipes, cell: Cell) -> list[str]:
+        """The protocol of a cell; parameters that are given need no data of their own.
 
         Files that the paper's numbers were made from are the paper's, wherever they came from.
         """
@@ -190,13 +176,16 @@ class Paper:
             is_papers = dataset.releases[dataset.release].behind_paper
             return _protocol("prepare", of.prepare(name, dataset.release if is_papers else None))
 
-        calibrated = of.config.models[cell.model].fit != "none" and cell.variant == "default"
-        yield prepared(cell.tested_on)
-        if calibrated:
-            yield prepared(cell.trained_on)
-            yield _protocol("train", of.train(cell.model, cell.trained_on, None, cell.train_subset))
-        given = (cell.model, cell.variant, cell.trained_on, cell.tested_on, cell.subset)
-        yield _protocol("predict", of.people(*given, setting))
+        found = [prepared(cell.tested_on)]
+        variant = of.variant(cell.model, cell.variant)
+        fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).train
+        if fitted and not (variant and variant.is_given):
+            found.append(prepared(cell.trained_on))
+            train = of.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
+            found.append(_protocol("train", train))
+        tested = (cell.model, cell.trained_on, cell.tested_on, cell.subset)
+        predict = of.predict(*tested, setting_of(cell.setting), cell.variant)
+        return [*found, _protocol("predict", predict)]
 
 
 def _evaluation(cell: Cell) -> tuple[str, ...]:
@@ -249,7 +238,8 @@ class _Entries:
         papers = self._follows[key] and release.source != "synthetic"
         trained = plan.config.datasets[cell.trained_on]
         verified = release.verified
-        if cell.variant == "default":  # else its data were somebody else's
+        variant = plan.recipes.variant(cell.model, cell.variant)
+        if not (variant and variant.is_given):  # else its data were somebody else's
             verified = verified and trained.releases[trained.release].verified
         official = release.source == "official"
 
@@ -260,7 +250,7 @@ class _Entries:
             "key": dict(vars(cell)),
             "source": release.source,
             "release": dataset.release,
-            "protocol": "paper" if papers else _other_name(plan.config.scale.scale, release.source),
+            "protocol": "paper" if papers else self._other_name(release.source),
             "verified": verified,
             "official_paper_protocol": papers and verified and official,
             "comparable": papers and verified,
@@ -278,7 +268,7 @@ class _Entries:
             entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
         if made.keep is not None:
             entry |= {"kept": made.keep}
-        if plan.recipes.is_of_people(cell.tested_on):
+        if plan.recipes.samples(cell.tested_on).protocols:
             entry |= {"calibrated": self._calibrated(cell)}
         if model.fit == EXTERNAL:
             entry |= {
@@ -288,6 +278,13 @@ class _Entries:
                 "training": model.training,
             }
         return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+
+    def _other_name(self, source: str) -> str:
+        """Name a protocol that is not the paper's, even where its scale file has that name."""
+        scale = self.plan.config.scale.scale
+        if f"{scale}.yaml" != self.paper.suite.protocol:
+            return scale
+        return "stand-in" if source == "synthetic" else "changed paper"
 
     def _calibrated(self, cell: Cell) -> str:
         """On what a predictor of people was calibrated, and by whom; empty if it needs none."""
@@ -312,10 +309,3 @@ def _dataset_facts(dataset: Dataset) -> Json:
 def _title(model: Model) -> str:
     """What tables and figures call a model."""
     return f"{model.title} (external)" if model.fit == EXTERNAL else model.title
-
-
-def _other_name(scale: str, source: str) -> str:
-    """Name a protocol that is not the paper's, even where its scale file has that name."""
-    if f"{scale}.yaml" not in PAPERS.values():
-        return scale
-    return "stand-in" if source == "synthetic" else "changed paper"

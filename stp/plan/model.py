@@ -152,17 +152,26 @@ class ModelSettings(Strict):
 
 
 class Variant(Strict):
-    """Named options of a model that somebody else has found.
+    """A named layer of settings of a model, over all others: trained anew, or given.
 
     Attributes:
         title: what tables call it.
-        reference: who has found them, and where they are printed.
-        datasets: dataset that they were found on -> options.
+        reference: whose it is, and where it is printed.
+        options, train, predict: what it sets; the model is trained with it.
+        datasets: instead of a training: dataset that options were found on -> these options.
     """
 
     title: str
-    reference: str
-    datasets: dict[str, Json]
+    reference: str = ""
+    options: Json = {}
+    train: Json = {}
+    predict: Json = {}
+    datasets: dict[str, Json] = {}
+
+    @property
+    def is_given(self) -> bool:
+        """Are its options somebody's, found elsewhere, so that nothing is trained?"""
+        return bool(self.datasets)
 
 
 class Model(ModelSettings):
@@ -177,7 +186,7 @@ class Model(ModelSettings):
         density: it says where people may be by densities (`stp.tracks.densities`): always, or
             where its option of this name is set.
         datasets: what the paper set for each dataset.
-        variants: options by name, instead of a training or calibration.
+        variants: of its settings, by name.
         kind: of what it predicts: frames, or tracks of people.
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
@@ -188,7 +197,7 @@ class Model(ModelSettings):
     reference: str
     published_name: str | None = None
     fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
-    kind: Literal["frames", "tracks"] = "frames"
+    kind: str = "frames"
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[str, Variant] = {}

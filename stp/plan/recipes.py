@@ -9,14 +9,12 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
-from stp.options.calibrate import CalibrationOptions, FittingOptions
-from stp.options.predict import PredictOptions
-from stp.options.predict_tracks import MotionOptions
+from stp.kinds.kind import Kind, Options
 from stp.options.train import TrainOptions
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
-from stp.plan.model import Submission, Weights
+from stp.plan.model import Submission, Variant, Weights
 from stp.plan.scale import Case
 from stp.plan.setting import setting_name, setting_of, split_threshold
 from stp.plan.strict import Json, check_known, merge
@@ -35,25 +33,39 @@ class Recipes:
     ) -> None:
         self.config = config
         self._at_hand = dict(weights or {})
-        self._settings: dict[tuple[str, str, str], Json] = {}
+        self._settings: dict[tuple[str, str, str, str], Json] = {}
         self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
-        self._networks: dict[tuple[str, str], Json] = {}
+        self._networks: dict[tuple[str, str, str], Json] = {}
         self._conventions: dict[tuple[str, bool], list[str]] = {}
         self._scored: dict[tuple[str, bool, bool], list[str]] = {}
-        self._members: dict[tuple[str, str], tuple[int, str | None]] = {}
+        self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
 
-    def settings(self, model: str, dataset: str, key: str) -> Json:
+    def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
         """Resolve what a model sets for a dataset: options, train or predict.
 
-        The scale wins over the paper's facts, and the particular over the general.
+        The scale wins over the paper's facts, the particular over the general, and a variant over
+        all.
         """
-        found = self._settings.get((model, dataset, key))
+        which = model, dataset, key, variant
+        found = self._settings.get(which)
         if found is None:
-            found = self._settings[model, dataset, key] = self._resolve(model, dataset, key)
+            found = self._settings[which] = self._resolve(*which)
         return found
 
-    def _resolve(self, model: str, dataset: str, key: str) -> Json:
+    def variant(self, model: str, name: str) -> Variant | None:
+        """A variant of a model; None for the default.
+
+        Raises:
+            StpError: the model has no such variant.
+        """
+        if name == "default":
+            return None
+        known = self.config.models[model].variants
+        check_known(name, known, f"variant of {model}", "the scale file")
+        return known[name]
+
+    def _resolve(self, model: str, dataset: str, key: str, variant: str) -> Json:
         facts = self.config.models[model]
         scale = self.config.scale
         layers: list[Json] = []
@@ -64,6 +76,11 @@ class Recipes:
                 layers.append(getattr(settings, key))
                 if dataset in settings.datasets:
                     layers.append(getattr(settings.datasets[dataset], key))
+        named = self.variant(model, variant)
+        layers += [getattr(named, key)] if named else []
+        if named and named.is_given and key == "options":
+            check_known(dataset, named.datasets, f"dataset of {model}, {variant}", "the scale file")
+            layers.append(named.datasets[dataset])
         resolved: Json = {}
         for layer in layers:
             resolved = merge(_without_replaced(resolved, layer), layer)
@@ -88,21 +105,21 @@ class Recipes:
             }
         return self._prepare[name, chosen]
 
-    def is_of_people(self, dataset: str) -> bool:
-        """Are tracks of people predicted on this dataset, and not frames?"""
-        return self.config.datasets[dataset].kind == "tracks"
+    def samples(self, dataset: str) -> Kind:
+        """The kind of a dataset's samples."""
+        return self.config.datasets[dataset].samples
 
-    def _network(self, model: str, name: str) -> Json:
-        if (model, name) not in self._networks:
+    def _network(self, model: str, name: str, variant: str) -> Json:
+        if (model, name, variant) not in self._networks:
             dataset = self.config.datasets[name]
-            self._networks[model, name] = {
+            self._networks[model, name, variant] = {
                 "model": model,
-                "options": self.settings(model, name, "options"),
+                "options": self.settings(model, name, "options", variant),
                 **_shape(dataset),
                 "context": dataset.context,
                 "horizon": dataset.horizon,
             }
-        return self._networks[model, name]
+        return self._networks[model, name, variant]
 
     def weights(self, model: str, dataset: str) -> Weights | None:
         """The weights that the training of a model on a dataset is given, if there are any.
@@ -118,16 +135,23 @@ class Recipes:
                 return given
         return None
 
-    def train(self, model: str, name: str, seed: int | None, subset: str = "all") -> Json:
+    def train(
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str = "all",
+        variant: str = "default",
+    ) -> Json:
         """The recipe of a trained model."""
-        train = self.settings(model, name, "train")
+        train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
         if fit == "closed_form":  # one pass over the data: only how much of it and how
             train = {key: train[key] for key in ("threads", "max_clips") if key in train}
-        recipe = {**self._network(model, name), "fit": fit, "seed": seed, "train": train}
+        recipe = {**self._network(model, name, variant), "fit": fit, "seed": seed, "train": train}
         weights = self.weights(model, name)
         if weights is not None:
-            if fit != "sgd" or self.is_of_people(name):
+            if fit != "sgd" or not self.samples(name).has_shape:
                 raise StpError(
                     f"{model} on {name} is given weights, but has none",
                     expected="weights for models that are trained by gradient descent",
@@ -136,70 +160,39 @@ class Recipes:
             recipe["weights"] = weights.use
         return recipe if subset == "all" else {**recipe, "train_subset": subset}
 
-    def variant(self, model: str, name: str, trained_on: str) -> Json:
-        """Options that somebody else has found on a dataset.
-
-        Raises:
-            StpError: nobody has.
-        """
-        known = self.config.models[model].variants
-        check_known(name, known, f"variant of {model}", "the scale file")
-        found = known[name].datasets
-        check_known(trained_on, found, f"dataset of {model}, {name}", "the scale file")
-        return found[trained_on]
-
-    def people(
+    def predict(
         self,
         model: str,
-        variant: str,
         trained_on: str,
         tested_on: str,
         subset: str,
         setting: Mapping[str, int],
+        variant: str = "default",
     ) -> Json:
-        """The recipe of predictions of people.
-
-        Args:
-            model: its name.
-            variant: of its options.
-            trained_on: the dataset that it was calibrated on.
-            tested_on: the dataset of the test.
-            subset: the protocol by which scenarios are cut.
-            setting: horizon, and what else there is.
-        """
-        own = {} if variant == "default" else self.variant(model, variant, trained_on)
-        return {
-            "kind": "tracks",
-            "model": model,
-            "options": merge(self.settings(model, trained_on, "options"), own),
-            "context": self.config.datasets[tested_on].context,
-            "lead_times": setting["horizon"],
-            "split": subset,
-            "predict": self.settings(model, trained_on, "predict"),
-            **{key: setting[key] for key in ("observe", "noise", "people") if key in setting},
-        }
-
-    def predict(self, model: str, trained_on: str, subset: str, setting: Mapping[str, int]) -> Json:
         """The recipe of a cell's predictions.
 
         Args:
             model: its name.
             trained_on: the dataset of its training.
+            tested_on: the dataset of the test.
             subset: split or subset of the tested dataset.
-            setting: horizon, and interval where it is one.
+            setting: horizon, and what else there is.
+            variant: of the model.
         """
-        predict = self.settings(model, trained_on, "predict")
+        predict = self.settings(model, trained_on, "predict", variant)
         if predict.get("samples") == 1:  # one is what everybody else has who says nothing
             predict = {key: value for key, value in predict.items() if key != "samples"}
-        recipe = {
-            **self._network(model, trained_on),
+        samples, network = self.samples(tested_on), self._network(model, trained_on, variant)
+        if not samples.trained_context:
+            network = {key: value for key, value in network.items() if key != "horizon"}
+            network |= {"context": self.config.datasets[tested_on].context}
+        return {
+            **network,
             "lead_times": setting["horizon"],
             "split": subset,
             "predict": predict,
+            **{key: setting[key] for key in samples.settings if key in setting},
         }
-        if "interval" in setting:
-            recipe["interval"] = setting["interval"]
-        return recipe
 
     def setting(self, case: Case) -> str:
         """Name the setting of a case, such as ``horizon-30,interval-2``."""
@@ -242,15 +235,17 @@ class Recipes:
             recipe["interval"] = setting["interval"]
         return recipe
 
-    def members(self, model: str, trained_on: str) -> tuple[int, str | None]:
+    def members(
+        self, model: str, trained_on: str, variant: str = "default"
+    ) -> tuple[int, str | None]:
         """How many forecasts of each clip there are, and what is scored of several.
 
         Raises:
             StpError: several are wanted of a model that draws none.
         """
-        found = self._members.get((model, trained_on))
+        found = self._members.get((model, trained_on, variant))
         if found is None:
-            samples = int(self.settings(model, trained_on, "predict").get("samples", 1))
+            samples = int(self.settings(model, trained_on, "predict", variant).get("samples", 1))
             if samples > 1 and not self.config.models[model].is_sampled:
                 raise StpError(
                     f"prediction of {model} on {trained_on}: {samples} samples of each forecast "
@@ -259,7 +254,7 @@ class Recipes:
                     remedy="take predict.samples out, or set it for such a model only",
                 )
             statistic = self._statistic(model, trained_on) if samples > 1 else None
-            found = self._members[model, trained_on] = samples, statistic
+            found = self._members[model, trained_on, variant] = samples, statistic
         return found
 
     def _statistic(self, model: str, trained_on: str) -> str:
@@ -393,7 +388,7 @@ class Recipes:
 
 def _shape(dataset: Dataset) -> Json:
     """The shape of frames; tracks have none, and say so."""
-    return {"shape": list(dataset.shape)} if dataset.kind == "frames" else {"kind": "tracks"}
+    return {"shape": list(dataset.shape)} if dataset.samples.has_shape else {"kind": dataset.kind}
 
 
 def _convention(shown: str, where: str) -> str:
@@ -418,7 +413,7 @@ def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:
 
 
 def check_options(
-    kind: type[TrainOptions | PredictOptions | CalibrationOptions | FittingOptions | MotionOptions],
+    kind: Options,
     given: dict[str, Any],
     label: str,
 ) -> None:

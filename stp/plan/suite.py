@@ -89,6 +89,7 @@ class Suite(Strict):
         protocol: the scale file of the paper's protocol, in config/.
         published: the file of the paper's values, in config/published/.
         findings: the folder of its findings, in config/; None if it has none.
+        not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
         tables: further tables that the suite has, whatever its dimensions.
         dimensions: in the order in which reports show them.
         columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
@@ -106,6 +107,7 @@ class Suite(Strict):
     protocol: str | None = None
     published: str | None = None
     findings: str | None = None
+    not_printed: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
     columns: dict[str, dict[str, str]]
@@ -116,6 +118,11 @@ class Suite(Strict):
     sampled: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
     deviations: tuple[Deviation, ...] = ()
+
+    @property
+    def published_file(self) -> Path | None:
+        """The file of the paper's values."""
+        return CONFIG_FOLDER / "published" / self.published if self.published else None
 
     def table_of(self, table: str) -> str | None:
         """The dimension that a further table is made from."""

@@ -89,7 +89,7 @@ class Progress:
     def _states(self) -> tuple[list[str], int]:
         """List the kinds of all work that waits, and count all work."""
         wanted = [a for a in self.plan.artefacts.values() if self.plan.is_wanted(a)]
-        waiting = [a.kind for a in wanted if not (self.plan.store / a.receipt).exists()]
+        waiting = [a.work for a in wanted if not (self.plan.store / a.receipt).exists()]
         return waiting, len(wanted)
 
     def count(self, older: float = 0.0) -> str:
@@ -110,7 +110,7 @@ class Progress:
         if adopted:
             self.say("was there already")
             return
-        kind = self.artefact.kind if self.artefact else self.stage
+        kind = self.artefact.work if self.artefact else self.stage
         self.durations.add(kind, self.begun, seconds, **self._speed())
         waiting, _ = self._states()
         left = self.durations.left(waiting, run_started(self.plan))

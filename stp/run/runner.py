@@ -30,21 +30,6 @@ from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
 
-CORES = {
-    "prepare": "stp.prepare.{reader}",
-    "train": "stp.train.run",
-    "predict": "stp.predict.run",
-    "score": "stp.score.run",
-}
-OF_PEOPLE = {
-    "train": "stp.train.calibrated",
-    "predict": "stp.predict.motion",
-    "score": "stp.score.motion",
-}
-"""Makes what is predicted of people, and not of frames."""
-ROLLOUT = "stp.score.rollout"
-IMPORTED = "stp.predict.imported"
-"""Makes scores of forecasts that are not stored."""
 FAILURE = "failure.json"
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
@@ -142,7 +127,8 @@ def _make(
     store.remove_leftovers(final)
     temporary = store.temporary_folder(final)
     try:
-        core = imported(core_name(artefact))
+        refuse_missing_code(artefact)
+        core = imported(artefact.core)
         bytecode.refuse_stale(artefact.code.modules)
         job = Job(
             recipe=canonical_recipe(artefact),
@@ -264,30 +250,19 @@ def keep_freed_memory() -> None:
         libc.mallopt(m_trim_threshold, 2**31 - 1)
 
 
-def core_name(artefact: Artefact) -> str:
-    """Name the module whose ``run(job)`` makes an artefact.
+def refuse_missing_code(artefact: Artefact) -> None:
+    """Refuse an artefact whose core, model or reader has no code yet.
 
     Raises:
-        StpError: the model or the reader has no code yet.
+        StpError: names the file that is missing.
     """
-    core = ROLLOUT if artefact.is_rollout else CORES[artefact.stage]
-    core = IMPORTED if "submission" in artefact.recipe else core
-    if artefact.is_of_people:
-        core = OF_PEOPLE.get(artefact.stage, core)
-    name = core.format(**artefact.recipe)
-    named = [name]
-    model = (artefact.forecast or artefact.recipe).get("model")
-    if model is not None:
-        package = "tracks.predictors" if artefact.is_of_people else "models"
-        named.append(f"stp.{package}.{model}")
-    for module in named:
-        if artefact.code.modules.get(module) == "missing":
+    for module, fingerprint in artefact.code.modules.items():
+        if fingerprint == "missing":
             raise StpError(
                 f"{module.replace('.', '/')}.py does not exist",
                 expected=f"the code for {artefact.label}",
                 remedy="write it, or take the model or dataset out of the scale file",
             )
-    return name
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
     """Say whether a run is going on, how long still, and what is being made."""
     running = {f: s for f, s in standing.items() if s.state == RUNNING}
     wanted = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
-    waiting = [a.kind for f, a in wanted.items() if standing[f].state != DONE]
+    waiting = [a.work for f, a in wanted.items() if standing[f].state != DONE]
     if driver is not None and waiting:
         ended = "has ended; `stp resume` goes on after a crash"
         says = {True: "runs", False: ended, None: "cannot be seen from this machine"}

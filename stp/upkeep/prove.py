@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.core.job import Job, Report, silent
 from stp.plan.cells import Artefact, Plan
 from stp.run.cluster import launch
-from stp.run.runner import canonical_recipe, core_name, raw_roots
+from stp.run.runner import canonical_recipe, raw_roots
 from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 
@@ -72,7 +72,7 @@ def _make(
 ) -> None:
     for name in ("out", "state"):
         (scratch / name).mkdir()
-    core = importlib.import_module(core_name(artefact))
+    core = importlib.import_module(artefact.core)
     job = Job(
         recipe=canonical_recipe(artefact),
         inputs=inputs,

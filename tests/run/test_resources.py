@@ -24,7 +24,7 @@ def find(plan: Plan, stage: str, model: str = "", dataset: str = "kth"):
     return next(
         artefact for artefact in plan.artefacts.values()
         if artefact.stage == stage and artefact.dataset == dataset
-        and artefact.kind == f"{stage} {model}".rstrip()
+        and artefact.work == f"{stage} {model}".rstrip()
     )  # fmt: skip
 
 

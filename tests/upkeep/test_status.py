@@ -84,7 +84,7 @@ def test_several_seeds_are_counted(plan):
     three = Plan(config.load(merge(read_yaml(TINY), {"seeds": [0, 1, 2]})))
     finish_all(three)
     seeds = [
-        a for a in three.artefacts.values() if a.kind == "score convlstm" and a.dataset == "enso"
+        a for a in three.artefacts.values() if a.work == "score convlstm" and a.dataset == "enso"
     ]
     for artefact in seeds[1:]:
         (three.store / artefact.receipt).unlink()

@@ -78,7 +78,7 @@ def test_a_changed_function_is_named_with_its_module(plan, copy):
     # the forecast has the same root, once, although model and forecast both import the module
     assert reasons(now, "predict", "simvpv2") == [why]
     assert reasons(now, "score", "simvpv2") == [why]
-    assert {reason.artefact.kind for reason in undone(now)} == {
+    assert {reason.artefact.work for reason in undone(now)} == {
         "train simvpv2", "predict simvpv2", "score simvpv2",
     }  # fmt: skip
 

@@ -60,7 +60,7 @@ def _gives_densities(plan: Plan, key: Mapping[str, Any]) -> bool:
         return density
     model, variant, trained_on = key["model"], key["variant"], key["trained_on"]
     tested_on, subset, setting = key["tested_on"], key["subset"], setting_of(key["setting"])
-    recipe = plan.recipes.people(model, variant, trained_on, tested_on, subset, setting)
+    recipe = plan.recipes.predict(model, trained_on, tested_on, subset, setting, variant)
     return bool(recipe["options"].get(density))
 
 

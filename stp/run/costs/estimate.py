@@ -215,10 +215,10 @@ class Costs:
         start: float = getattr(self.constants.start_s, artefact.stage)
         start += self.constants.start_s.predict if artefact.is_rollout else 0
         start += self.constants.start_s.gpu if gpus else 0
-        measured = self._measured.get((artefact.kind, gpus, threads))
+        measured = self._measured.get((artefact.work, gpus, threads))
         if measured:
             rate, jobs = measured
-            basis = MEASURED.format(kind=artefact.kind, jobs=jobs)
+            basis = MEASURED.format(kind=artefact.work, jobs=jobs)
             return start + work.amount / rate, basis
         rate = getattr(self.constants.rates, work.rate)
         basis = WORDS[work.rate].format(rate=rate)

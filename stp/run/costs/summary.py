@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-from stp.plan.cells import Artefact, Plan, Raw
-
+from stp.plan.cells import PERCEPTUAL, Artefact, Plan, Raw
 from stp.run.costs.estimate import Cost, Costs
 from stp.run.workflow_files import RESULTS, manifest_path
 
@@ -18,11 +17,16 @@ GENERAL = (
 )
 
 
+SHARED = "shared"
+"""Stands for a dimension: what all of them use."""
+
+
 class Entry(NamedTuple):
     """One job of the plan.
 
     Attributes:
-        rule: of the workflow; collect and render stand for all rules that end so.
+        stage: fetch, prepare, ...; ``score, perceptual`` apart from ``score``.
+        dimension: that it belongs to; `SHARED` where all use it.
         what: it makes.
         done: whether that is there.
         has_code: whether it can be made, as far as code goes.
@@ -31,13 +35,20 @@ class Entry(NamedTuple):
         output: the file that it declares.
     """
 
-    rule: str
+    stage: str
+    dimension: str
     what: str
     done: bool
     has_code: bool
     cost: Cost
     processors: int
     output: Path
+
+    @property
+    def rule(self) -> str:
+        """The rule of the workflow that makes it; ``collect`` and ``render`` stand for several."""
+        own = self.dimension not in (SHARED, self.what)
+        return "_".join([self.stage.replace(", ", "_"), *([self.dimension] if own else [])])
 
 
 @dataclass
@@ -92,12 +103,13 @@ def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
     for raw in raws.values():
         lock = plan.store / raw.lock
         what = f"{raw.dataset} ({raw.release})"
-        found.append(Entry("fetch", what, lock.exists(), True, costs.of_raw(raw), 1, lock))
+        found.append(Entry("fetch", SHARED, what, lock.exists(), True, costs.of_raw(raw), 1, lock))
     for artefact in plan.artefacts.values():
         output = plan.store / artefact.receipt
         found.append(
             Entry(
-                artefact.rule,
+                f"{artefact.stage}, {PERCEPTUAL}" if artefact.is_perceptual else artefact.stage,
+                artefact.dimension or SHARED,
                 artefact.label,
                 output.exists(),
                 coded(artefact),
@@ -111,10 +123,12 @@ def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
         complete = all(scored[Path(receipt)] for receipt in plan.receipts(dimension))
         rows = results / "collected" / f"{dimension}.parquet"
         table = results / "tables" / f"{dimension}.csv"
-        for rule, output in (("collect", rows), ("render", table)):
+        for stage, output in (("collect", rows), ("render", table)):
             done = complete and _is_newer(output, manifest_path(dimension, results))
-            found.append(Entry(rule, dimension, done, True, costs.of_table(), 1, output))
-    return sorted(found, key=lambda entry: _order(entry.rule))
+            found.append(
+                Entry(stage, dimension, dimension, done, True, costs.of_table(), 1, output)
+            )
+    return sorted(found, key=lambda entry: _order(entry.stage))
 
 
 def lines(found: Iterable[Entry], everything: bool = False) -> list[Line]:
@@ -149,7 +163,7 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
     return {
         "artefacts": [
             {
-                "stage": entry.rule.partition("_")[0],
+                "stage": entry.stage.partition(",")[0],
                 "rule": entry.rule,
                 "what": entry.what,
                 "done": entry.done,
@@ -166,10 +180,6 @@ def as_json(found: list[Entry]) -> dict[str, Any]:
     }
 
 
-SHARED = "shared"
-"""Stands for a dimension: what all of them use."""
-
-
 def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
     """Count the jobs of each stage by the dimension of the evaluation that they belong to.
 
@@ -178,14 +188,8 @@ def by_dimension(found: Iterable[Entry]) -> dict[str, dict[str, int]]:
     """
     counted: dict[str, dict[str, int]] = {}
     for entry in found:
-        stage, dimension = entry.rule, SHARED
-        if entry.rule in ("collect", "render"):
-            dimension = entry.what
-        elif entry.rule.startswith(("predict_", "score_")):
-            own = [name for name in (*DIMENSIONS, ATLAS) if entry.rule.endswith(f"_{name}")]
-            stage, dimension = entry.rule.removesuffix(f"_{own[0]}"), own[0]
-        of_stage = counted.setdefault(stage.replace("_", ", "), {})
-        of_stage[dimension] = of_stage.get(dimension, 0) + 1
+        of_stage = counted.setdefault(entry.stage, {})
+        of_stage[entry.dimension] = of_stage.get(entry.dimension, 0) + 1
     return counted
 
 
@@ -210,9 +214,9 @@ def _is_newer(path: Path, than: Path) -> bool:
         return False
 
 
-def _order(rule: str) -> int:
+def _order(stage: str) -> int:
     stages = ("fetch", "prepare", "train", "predict", "score", "collect", "render")
-    return stages.index(rule.partition("_")[0])
+    return stages.index(stage.partition(",")[0])
 
 
 def size(number: float) -> str:

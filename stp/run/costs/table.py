@@ -5,7 +5,6 @@ from rich.table import Table
 
 from stp.core.units import duration
 from stp.run.costs.summary import (
-    DIMENSIONS,
     SHARED,
     Entry,
     assumptions,
@@ -59,7 +58,7 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
 def jobs(found: list[Entry]) -> Table:
     """A table of the number of jobs of each stage, by the dimension that they belong to."""
     counted = by_dimension(found)
-    used = [name for name in (SHARED, *DIMENSIONS) if any(name in row for row in counted.values())]
+    used = list(dict.fromkeys([SHARED, *(entry.dimension for entry in found)]))
     table = Table(title="jobs by stage and dimension, done or not")
     table.add_column("stage")
     for name in [*used, "total"]:

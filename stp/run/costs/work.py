@@ -82,8 +82,8 @@ class Workload:
 
     def of(self, artefact: Artefact) -> Work:
         """The work of making an artefact."""
-        if artefact.is_of_people:
-            return self._people(artefact)
+        if artefact.kind.is_light:
+            return self._light(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)
         return work
 
@@ -106,7 +106,7 @@ class Workload:
             unknown=unknown + self.facts.clips(artefact).assumed,
         )
 
-    def _people(self, artefact: Artefact) -> Work:
+    def _light(self, artefact: Artefact) -> Work:
         """Tracks are small, and predictors of people quick: seconds, whatever is done with them."""
         trials = artefact.recipe.get("train", {}).get("trials", 0)
         return Work(

@@ -1,0 +1,18 @@
+"""Frames: video, maps and fields; a model predicts the frames that follow a few."""
+
+from stp.kinds.kind import Kind
+from stp.options.predict import PredictOptions
+from stp.options.train import TrainOptions
+
+KIND = Kind(
+    name="frames",
+    models="stp.models",
+    train={"closed_form": "stp.train.run", "sgd": "stp.train.run"},
+    train_options={"sgd": TrainOptions},
+    predict="stp.predict.run",
+    score="stp.score.run",
+    predict_options=PredictOptions,
+    imported="stp.predict.imported",
+    rollout="stp.score.rollout",
+    settings=("interval",),
+)
