@@ -40,6 +40,7 @@ class Kind:
             the tested one.
         on_gpu: its networks are large enough for GPUs, and for several processes in a training.
         is_light: whatever is done takes seconds, and what is stored is small.
+        pictures: how forecasts are drawn: strips of frames, or trajectories over a map.
         protocols: subsets that all its datasets have: name -> title. A cell names one of them.
     """
 
@@ -57,6 +58,7 @@ class Kind:
     trained_context: bool = True
     on_gpu: bool = True
     is_light: bool = False
+    pictures: str = "strips"
     protocols: tuple[tuple[str, str], ...] = ()
 
     @property

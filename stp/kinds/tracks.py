@@ -17,6 +17,7 @@ KIND = Kind(
     trained_context=False,
     on_gpu=False,
     is_light=True,
+    pictures="trajectories",
     protocols=(
         ("atlas-paper", "scenarios as the released code of Atlas cuts them"),
         ("strict", "scenarios whose observation holds no future"),

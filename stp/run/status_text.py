@@ -12,6 +12,7 @@ from stp.run import progress
 from stp.run.cluster.driver import Driver
 from stp.run.costs.durations import Durations
 from stp.run.status import DONE, FAILED, MISSING, PARTLY, RUNNING, Standing, ended_badly, of_cell
+from stp.run.workflow_files import results_of
 
 SYMBOLS = {DONE: "+", RUNNING: ">", FAILED: "x", PARTLY: "~", MISSING: "."}
 LEGEND = "+ done   > running (how far this step is)   x failed   ~ partly done   . missing"
@@ -168,16 +169,17 @@ def _cut(text: str) -> str:
 
 def _results(plan: Plan) -> Iterator[str]:
     """Name the results that are there."""
-    tables = [Path("results/tables") / f"{name}.csv" for name in plan.dimensions]
+    results = results_of(plan)
+    tables = [results / "tables" / f"{name}.csv" for name in plan.dimensions]
     made = [table for table in tables if table.is_file()]
     if made:
         yield ""
     for table in made:
         yield f"  table: {table} (and .md)"
     if made:
-        yield "  database: results/results.duckdb"
+        yield f"  database: {results}/results.duckdb"
         yield f"  store: {short(plan.store)}"
-        yield "  logs: results/logs"
+        yield f"  logs: {results}/logs"
 
 
 def short(path: Path) -> Path:

@@ -7,6 +7,7 @@ named by its content or written by the main process only.
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from stp.plan import config as configuration
 from stp.plan import profiled as networks
 from stp.plan.cells import Plan
 from stp.plan.manifests import Paper, as_text, manifest
+from stp.run.results import LAST_RUN, RESULTS
 
-RESULTS = Path("results")
 FACTS = ("datasets", "models", "published")
 """Folders of the configuration that tables of facts are made from."""
 
@@ -51,25 +52,55 @@ def counted(results: Path = RESULTS) -> list[str] | None:
     return found
 
 
-def write_data_list(plan: Plan, write: bool = True, results: Path = RESULTS) -> Path:
+def write_data_list(plan: Plan, write: bool = True, results: Path | None = None) -> Path:
     """Write which prepared data the scale has, where the text differs.
 
     Returns:
         the path.
     """
-    path = results / "plan" / "data.json"
+    path = (results or results_of(plan)) / "plan" / "data.json"
     if write:
         receipts = [data.receipt for data in plan.prepared]
         write_text_if_changed(path, json.dumps(receipts, indent=1) + "\n")
     return path
 
 
-def manifest_path(dimension: str, results: Path = RESULTS) -> Path:
-    """Where the manifest of a dimension's tables lives."""
+def results_of(plan: Plan) -> Path:
+    """The folder of all that a run makes of a scale besides the store."""
+    return RESULTS / plan.config.scale.scale
+
+
+def write_last_run(plan: Plan, write: bool = True) -> Path:
+    """Note the scale of a run, where it is another one than that of the last run.
+
+    The copies in results/tables depend on it.
+
+    Returns:
+        the path.
+    """
+    if write:
+        write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
+    return LAST_RUN
+
+
+def remove_tables_of_others(plan: Plan) -> None:
+    """Remove the copies in results/tables if those of another scale were made last.
+
+    So nobody takes them for tables of a run that fails. They are still in that scale's folder.
+    """
+    tables, told = RESULTS / "tables", RESULTS / "plan" / "tables-of"
+    scale = plan.config.scale.scale
+    if told.is_file() and told.read_text().strip() != scale:
+        shutil.rmtree(tables, ignore_errors=True)
+    write_text_if_changed(told, f"{scale}\n")
+
+
+def manifest_path(dimension: str, results: Path) -> Path:
+    """Where the manifest of a dimension's tables lives, in the folder of a scale."""
     return results / "plan" / f"{dimension}.json"
 
 
-def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> dict[str, Path]:
+def write_manifests(plan: Plan, write: bool = True, results: Path | None = None) -> dict[str, Path]:
     """Write what each dimension's tables are made from, where the text differs.
 
     Returns:
@@ -78,7 +109,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path = RESULTS) -> 
     paths: dict[str, Path] = {}
     paper = Paper(plan.config.scale.suite) if write else None
     for dimension in plan.config.scale.dimensions:
-        paths[dimension] = manifest_path(dimension, results)
+        paths[dimension] = manifest_path(dimension, results or results_of(plan))
         if write:
             write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
     return paths
@@ -96,6 +127,16 @@ def whose_bytes(plan: Plan) -> dict[str, str]:
         sources = sorted({one.releases[one.release].source for one in datasets})
         said[dimension] = f"{' and '.join(sources)}, scale {plan.config.scale.scale}"
     return said
+
+
+def captions(plan: Plan) -> dict[str, str]:
+    """What captions of `snakemake --report` say of each dimension."""
+    dimensions = {}
+    for name in plan.config.scale.dimensions:
+        one = plan.config.suite.dimensions[name]
+        printed = f" (the paper's {one.printed})" if one.printed else ""
+        dimensions[name] = f"{one.title}: {one.about}{printed}. {one.question.rstrip('.')}"
+    return dimensions
 
 
 def write_profile_input(
@@ -142,7 +183,7 @@ def write_code_input(
 
 
 def write_table_input(
-    name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path = RESULTS
+    name: str, roots: Iterable[str], plan: Plan, write: bool = True, results: Path | None = None
 ) -> Path:
     """Write what a table is made from that comes from configuration, where the text differs.
 
@@ -156,7 +197,7 @@ def write_table_input(
     Returns:
         the path.
     """
-    path = results / "plan" / f"{name}.json"
+    path = (results or results_of(plan)) / "plan" / f"{name}.json"
     if write:
         facts = hashlib.sha256()
         for folder in FACTS:

@@ -13,7 +13,7 @@ from stp.plan.cells import Artefact, Plan, Raw
 from stp.plan.strict import Json
 from stp.run.cluster.resources import JobResources
 from stp.run.costs.estimate import Costs
-from stp.run.workflow_files import RESULTS
+from stp.run.results import RESULTS
 from stp.search.space import Space
 
 

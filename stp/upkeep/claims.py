@@ -15,7 +15,7 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.provenance import user
 from stp.plan.cells import Artefact, Plan
-from stp.run.workflow_files import RESULTS
+from stp.run.results import RESULTS
 
 
 @dataclass(frozen=True)

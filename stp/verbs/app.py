@@ -37,9 +37,10 @@ def load_plan(configfile: Path) -> Any:
     """Make the plan of a scale file; that of a run counts what the run was asked for."""
     from stp.plan.cells import Plan  # only when a verb needs it: `stp --help` is quick
     from stp.run import workflow_files
+    from stp.run.results import RESULTS
 
     plan = Plan.load(configfile)
-    if configfile.parent == workflow_files.RESULTS / "plan":
+    if configfile.parent == RESULTS / "plan":
         counted = workflow_files.counted()
         if counted is not None:
             plan.count(counted)

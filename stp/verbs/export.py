@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from stp.run.results import RESULTS
+from stp.verbs import output
 from stp.verbs.app import DEMO, ConfigFile, app, examples, say
-
-DATABASE = Path("results/results.duckdb")
 
 
 @functools.partial(app.command, rich_help_panel="Store")(
@@ -54,7 +54,9 @@ def export(
     with_checkpoints: Annotated[
         bool, typer.Option("--with-checkpoints", help="The bundle has the trained models.")
     ] = False,
-    database: Annotated[Path, typer.Option(help="The DuckDB file behind a bundle.")] = DATABASE,
+    database: Annotated[
+        Path, typer.Option(help="The DuckDB file behind a bundle.")
+    ] = output.DATABASE,
     check: Annotated[
         Path | None, typer.Option(help="Instead: verify this bundle and say what it holds.")
     ] = None,
@@ -108,7 +110,7 @@ def _bundle(
     from stp.export.bundle import export as write
     from stp.run.meter import Meter
 
-    out = out or Path("results/submissions") / f"{model}.zip"
+    out = out or RESULTS / "submissions" / f"{model}.zip"
     meter = Meter("export")
     held = write(database, model, out, Options(samples, with_checkpoints), meter)
     meter.clear()
@@ -139,7 +141,7 @@ def _told(path: Path, held: object) -> list[str]:
         "stp cite",
         "stp cite --model simvpv2",
         "stp cite kth tau fvd --format markdown",
-        "stp cite --out results/CITATION.bib --out results/CITATION.md",
+        "stp cite --out CITATION.bib --out CITATION.md",
     )
 )
 def cite(
@@ -149,7 +151,7 @@ def cite(
             help="Datasets, models, metrics; all that the results rest on unless given."
         ),
     ] = None,
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = DATABASE,
+    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = output.DATABASE,
     model: Annotated[
         str | None, typer.Option(help="Only what the results of this model rest on.")
     ] = None,

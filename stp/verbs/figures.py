@@ -14,13 +14,14 @@ _KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.
 @app.command(
     rich_help_panel="Results",
     epilog=examples(
-        "stp figure ranks results/plan/short_term.json --out results/figures/short_term/ranks.png",
-        "stp figure leads results/plan/long_term.json --case bridge-extrapolation --out curves.png",
+        "stp figure ranks results/demo/plan/short_term.json --out ranks.png",
+        "stp figure leads results/demo/plan/long_term.json --case bridge-extrapolation "
+        "--out curves.png",
     ),
 )
 def figure(
     kind: Annotated[str, typer.Argument(help=_KINDS)],
-    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/plan.")],
+    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
     out: Annotated[Path, typer.Option(help="The PNG file to write; an SVG goes beside it.")],
     case: Annotated[
         str | None,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+from stp.run.results import last_results
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -35,7 +37,8 @@ FailIfEmpty = Annotated[
     bool, typer.Option("--fail-if-empty", help="Exit with 3 if there are no rows.")
 ]
 Database = Annotated[Path, typer.Option(help="The DuckDB file.")]
-DATABASE = Path("results/results.duckdb")
+DATABASE = last_results() / "results.duckdb"
+"""The store of the scale that was run last here."""
 
 EXITS = "Exit codes: 0 answered, 1 an error, 2 wrong usage, 3 nothing found."
 

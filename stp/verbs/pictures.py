@@ -14,15 +14,16 @@ command = functools.partial(app.command, rich_help_panel="Results")
 
 @command(
     epilog=examples(
-        "stp pictures results/plan/short_term.json",
-        "stp pictures results/plan/short_term.json --case kth --out kth.png",
-        "stp pictures results/plan/short_term.json --case kth --out kth.gif --out kth.mp4 --errors",
-        "stp pictures results/plan/short_term.json --case kth --out kth.png "
+        "stp pictures results/demo/plan/short_term.json",
+        "stp pictures results/demo/plan/short_term.json --case kth --out kth.png",
+        "stp pictures results/demo/plan/short_term.json --case kth --out kth.gif "
+        "--out kth.mp4 --errors",
+        "stp pictures results/demo/plan/short_term.json --case kth --out kth.png "
         "--samples median,hardest,7 --models persistence,simvpv2",
     )
 )
 def pictures(
-    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/plan.")],
+    manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
     case: Annotated[
         str | None, typer.Option(help="What was tested; all names are listed unless given.")
     ] = None,
@@ -66,14 +67,17 @@ def pictures(
 
 @command(
     epilog=examples(
-        "stp trajectories results/plan/atlas_transfer.json --out differing.png",
-        "stp trajectories results/plan/atlas_transfer.json --test atlas_eth-atlas-paper "
+        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --out differing.png",
+        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --test atlas_eth-atlas-paper "
         "--scenario 20 --out scenario.svg --layout side",
-        "stp trajectories results/plan/atlas_transfer.json --scenario 20 --out scenario.gif",
+        "stp trajectories results/atlas-demo/plan/atlas_transfer.json --scenario 20 "
+        "--out scenario.gif",
     )
 )
 def trajectories(
-    manifest: Annotated[Path, typer.Argument(help="A manifest of people, from results/plan.")],
+    manifest: Annotated[
+        Path, typer.Argument(help="A manifest of people, from results/SCALE/plan.")
+    ],
     out: Annotated[
         list[Path], typer.Option(help="A picture (.png, .svg, .pdf) or animation (.gif, .mp4).")
     ],

@@ -6,24 +6,27 @@ from typing import Annotated
 
 import typer
 
+from stp.run.results import last_results
 from stp.verbs.app import Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
+HERE = last_results()
+
 
 @command(
     epilog=examples(
-        "snakemake --profile local results/human_study/questionnaire.html",
-        "stp questionnaire results/plan/short_term.json --out trial/questionnaire.html",
+        "snakemake --profile local results/demo/human_study/questionnaire.html",
+        "stp questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
     )
 )
 def questionnaire(
     manifest: Annotated[
-        Path, typer.Argument(help="The short-term manifest, from results/plan.")
-    ] = Path("results/plan/short_term.json"),
-    out: Annotated[Path, typer.Option(help="The page to write (.html).")] = Path(
-        "results/human_study/questionnaire.html"
-    ),
+        Path, typer.Argument(help="The short-term manifest, from results/SCALE/plan.")
+    ] = HERE / "plan" / "short_term.json",
+    out: Annotated[Path, typer.Option(help="The page to write (.html).")] = HERE
+    / "human_study"
+    / "questionnaire.html",
     study: Annotated[Path, typer.Option(help="What to ask about.")] = Path(
         "config/human_study.yaml"
     ),
@@ -52,23 +55,23 @@ def questionnaire(
 @command(
     epilog=examples(
         "snakemake --profile local results/tables/human_preferences.csv",
-        "stp preferences results/human_study/answers --key results/human_study/key.json",
+        "stp preferences results/demo/human_study/answers --key results/demo/human_study/key.json",
     )
 )
 def preferences(
     answers: Annotated[
         list[Path], typer.Argument(help="Files of answers (.csv), or folders of them.")
     ],
-    key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = Path(
-        "results/human_study/key.json"
-    ),
+    key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = HERE
+    / "human_study"
+    / "key.json",
     manifest: Annotated[
         Path | None,
         typer.Option(help="The short-term manifest: compares answers with metrics as well."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The table to write (.csv).")] = Path(
-        "results/tables/human_preferences.csv"
-    ),
+    out: Annotated[Path, typer.Option(help="The table to write (.csv).")] = HERE
+    / "tables"
+    / "human_preferences.csv",
     log: Log = None,
 ) -> None:
     """Read the answers of raters: how often each model was found best, with intervals."""

@@ -6,9 +6,14 @@ from typing import Annotated
 
 import typer
 
+from stp.run.results import last_results
+from stp.verbs import output
 from stp.verbs.app import Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
+
+
+FOLDER = last_results() / "report"
 
 
 @command(
@@ -19,12 +24,8 @@ command = functools.partial(app.command, rich_help_panel="Results")
     )
 )
 def report(
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path(
-        "results/report/index.html"
-    ),
+    database: output.Database = output.DATABASE,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = FOLDER / "index.html",
     samples: Annotated[
         int,
         typer.Option(
@@ -57,14 +58,12 @@ def report(
     name="report-sql",
     epilog=examples(
         "stp report-sql",
-        "python -m http.server --bind 127.0.0.1 --directory results/report 8000",
+        "python -m http.server --bind 127.0.0.1 --directory results/demo/report 8000",
     ),
 )
 def report_sql(
-    database: Annotated[Path, typer.Option(help="The DuckDB file.")] = Path(
-        "results/results.duckdb"
-    ),
-    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("results/report/sql"),
+    database: output.Database = output.DATABASE,
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDER / "sql",
     packages: Annotated[
         Path | None,
         typer.Option(help="Folder of npm's packages.", show_default="npm, beside the database"),

@@ -147,12 +147,15 @@ def score(
 @command(
     epilog=examples(
         "stp collect --configfile config/atlas-sample.yaml",
-        "stp collect results/plan/short_term.json --out results/collected/short_term.parquet",
-        "stp collect --database results/results.duckdb",
+        "stp collect results/demo/plan/short_term.json "
+        "--out results/demo/collected/short_term.parquet",
+        "stp collect --database results/demo/results.duckdb",
     )
 )
 def collect(
-    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
+    manifest: Annotated[
+        Path | None, typer.Argument(help="A manifest, from results/SCALE/plan.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
     database: Annotated[
         Path | None, typer.Option(help="DuckDB file to build from all that has been collected.")
@@ -163,21 +166,25 @@ def collect(
     """Collect the scores of all cells of a dimension, and build the DuckDB store.
 
     With neither a manifest nor --database: all dimensions of the scale file, into
-    results/results.duckdb.
+    results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.
     """
     from stp.collect.everything import build_database, collect_dimension
+    from stp.collect.scales import combine
+    from stp.run.results import RESULTS
 
     if manifest is None and out is None and database is None:
         from stp.run import workflow_files
 
-        results = workflow_files.RESULTS
-        for dimension, path in workflow_files.write_manifests(load_plan(configfile)).items():
+        plan = load_plan(configfile)
+        results = workflow_files.results_of(plan)
+        workflow_files.write_last_run(plan)
+        for dimension, path in workflow_files.write_manifests(plan).items():
             collect_dimension(path, results / "collected" / f"{dimension}.parquet")
             say(log, f"collected the scores of {dimension}")
         database = results / "results.duckdb"
     if out is not None:
         if manifest is None:
-            raise StpError("--out needs a manifest", remedy="name one, from results/plan")
+            raise StpError("--out needs a manifest", remedy="name one, from results/SCALE/plan")
         collect_dimension(manifest, out)
         say(log, f"collected the scores of all cells into {out}")
     if database is not None:
@@ -187,15 +194,19 @@ def collect(
         say(log, f"built {database} with {', '.join(held)}")
         for dimension, reason in left_out.items():
             say(log, f"  without {dimension}: {reason}")
+        if database.parent.parent == RESULTS:
+            combine(RESULTS, database.parent.name)
 
 
 @command()
 def render(
-    manifest: Annotated[Path | None, typer.Argument(help="A manifest, from results/plan.")] = None,
+    manifest: Annotated[
+        Path | None, typer.Argument(help="A manifest, from results/SCALE/plan.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The table to write (.csv).")] = None,
     partial: Annotated[
         bool,
-        typer.Option("--partial", help="Write tables with gaps to results/partial/ instead."),
+        typer.Option("--partial", help="Write tables with gaps to results/SCALE/partial/ instead."),
     ] = False,
     reliability: Annotated[
         bool, typer.Option("--reliability", help="Write the study of repeated runs instead.")
@@ -215,11 +226,12 @@ def render(
     if partial:
         planned = load_plan(configfile)
         runner.restore_receipts(planned)
-        folder = Path("results/partial")
+        results = workflow_files.results_of(planned)
+        folder = results / "partial"
         manifests = workflow_files.write_manifests(planned)
         for dimension in planned.dimensions:
             path = manifests[dimension]
-            final = Path("results/tables") / f"{dimension}.csv"
+            final = results / "tables" / f"{dimension}.csv"
             is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
             if is_made:
                 continue
@@ -245,9 +257,10 @@ def render(
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
         render_table(manifest, database, out)
-        for gap in Path("results/partial").glob(f"{out.stem}*"):  # no longer true
+        gaps = out.parent.parent / "partial"
+        for gap in gaps.glob(f"{out.stem}*"):  # no longer true
             gap.unlink()
-        remove(Path("results/partial"))
+        remove(gaps)
         say(log, f"wrote {out}, and beside it .md, .tex, .html and {out.stem}_tidy.csv")
 
 
@@ -257,7 +270,7 @@ def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> Non
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
 
-    held = build_partial(manifests, folder, Path("results/logs"), lambda line: say(log, line))
+    held = build_partial(manifests, folder, folder.parent / "logs", lambda line: say(log, line))
     if not held.scored:
         say(log, "no cell is scored yet, so there is no partial results store")
     if not held.scored or not held.missing:

@@ -9,26 +9,26 @@ rule cite:
     input:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
-        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        references="config/references.yaml",
+        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        references=str(CONFIG_FOLDER / "references.yaml"),
     output:
-        bibtex="results/CITATION.bib",
+        bibtex=f"{RESULTS}/CITATION.bib",
         markdown=in_report(
-            "results/CITATION.md",
+            f"{RESULTS}/CITATION.md",
             "citation",
             "Citations",
             page="what to cite",
             bytes=WHOSE_BYTES["all"],
         ),
     log:
-        "results/logs/render/citation.log",
+        f"{RESULTS}/logs/render/citation.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=1000,
         runtime=60,
     params:
-        database="results/results.duckdb",
+        database=DATABASE,
     shell:
         "stp cite --database {params.database} --out {output.bibtex} --out {output.markdown}"
         " --log {log}"

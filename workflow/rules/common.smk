@@ -1,7 +1,6 @@
 # what the rules of all stages share
 from types import SimpleNamespace
 
-from stp.plan.strict import CONFIG_FOLDER
 from stp.human_study import options as human_study
 from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
@@ -10,14 +9,22 @@ from stp.search import targets as search_targets
 from stp.plan.setting import case_name
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
-TABLES = [f"results/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
+TABLES = [f"{RESULTS}/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
-# Some tables are those of one paper.
-IS_PREDBENCH = PLAN.config.scale.suite == "predbench"
+# Tables of the suite besides those of its dimensions.
+FURTHER_TABLES = [
+    *PLAN.config.suite.tables,
+    *(
+        table
+        for name in PLAN.config.scale.dimensions
+        for table in PLAN.config.suite.dimensions[name].tables
+    ),
+]
 
 # Whose bytes the numbers of a dimension are from, in words, for captions and labels of
 # `snakemake --report`: captions see the configuration, and nothing reads it after the plan is made.
 WHOSE_BYTES = config["whose_bytes"] = workflow_files.whose_bytes(PLAN)
+config["captions"] = {"dimensions": workflow_files.captions(PLAN)}
 NO_DATA = "none: configuration and networks"
 
 
@@ -42,7 +49,7 @@ def in_report(path, caption, category, **labels):
 def table_in_report(name, caption=None, whose=WHOSE_BYTES["all"], file="html"):
     """One file of a table for `snakemake --report`: the page, or the CSV file."""
     return in_report(
-        f"results/tables/{name}.{file}",
+        f"{RESULTS}/tables/{name}.{file}",
         caption or name,
         "Tables",
         table=name,
@@ -59,8 +66,8 @@ def whose_bytes(wildcards):
 def in_all_formats(name, whose=WHOSE_BYTES["all"]):
     """The outputs of a table besides its CSV file."""
     return {
-        "markdown": f"results/tables/{name}.md",
-        "latex": f"results/tables/{name}.tex",
+        "markdown": f"{RESULTS}/tables/{name}.md",
+        "latex": f"{RESULTS}/tables/{name}.tex",
         "html": table_in_report(name, whose=whose),
     }
 
@@ -68,6 +75,7 @@ def in_all_formats(name, whose=WHOSE_BYTES["all"]):
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
     "suite",
+    "dimension",
     "model",
     "variant",
     "trained_on",
@@ -88,12 +96,15 @@ def cases_of(dimension):
     return list(dict.fromkeys(case_name(key) for key in keys))
 
 
-def is_of_people(dimension):
-    """Whether what is tested in a dimension are tracks, and not frames."""
-    tested = [
-        made.cell.tested_on for made in PLAN.cells if made.cell.dimension == dimension
-    ]
-    return any(PLAN.recipes.is_of_people(name) for name in tested)
+def kind_of(dimension):
+    """The kind of the samples that a dimension tests."""
+    case = PLAN.config.scale.dimensions[dimension].cases[0]
+    return PLAN.recipes.samples(case.tested_on or case.trained_on)
+
+
+def is_made_from(table):
+    """The dimension whose rows a further table of the suite is made from."""
+    return PLAN.config.suite.table_of(table)
 
 
 def needed_by(receipt):
@@ -180,10 +191,15 @@ def asks_search():
     return {name: ask(name) for name in ASKED}
 
 
+def manifest_behind(table):
+    """The manifest of the dimension that a further table is made from, if the scale has it."""
+    return lambda wildcards: manifest_of(SimpleNamespace(dimension=is_made_from(table)))
+
+
 def repeated_runs(wildcards):
-    """The manifest of the short-term table, if its models are trained with enough seeds."""
-    manifest = manifest_of(SimpleNamespace(dimension="short_term"))
-    models = PLAN.config.scale.dimensions["short_term"].models
+    """The manifest of the dimension whose models are trained with enough seeds."""
+    manifest = manifest_behind("reliability")(wildcards)
+    models = PLAN.config.scale.dimensions[is_made_from("reliability")].models
     trained = [name for name in models if PLAN.config.models[name].fit == "sgd"]
     seeds = len(PLAN.config.scale.seeds)
     demand_runs(
@@ -202,28 +218,25 @@ def can_repeat():
 
 
 def can_reproduce():
-    """Whether the scale has a cell of the paper's Tables 13-16."""
-    short_term = [
-        vars(one.cell) for one in PLAN.cells if one.cell.dimension == "short_term"
+    """Whether the scale has a cell of a table of what the paper reproduced."""
+    cells = [
+        vars(one.cell)
+        for one in PLAN.cells
+        if one.cell.dimension == is_made_from("reproduction")
     ]
     tables = PLAN.config.suite.reproduction
     models = PLAN.config.models
-    return reproduced.has_cells(
-        short_term,
+    return bool(tables) and reproduced.has_cells(
+        cells,
         {dataset: table.table for dataset, table in tables.items()},
         {name: model.published_name or model.title for name, model in models.items()},
-        CONFIG_FOLDER / "published" / "predbench.csv",
+        PLAN.config.suite.published_file,
     )
-
-
-def manifest_of_short_term(wildcards):
-    """The manifest of the short-term table, if the scale has that dimension."""
-    return manifest_of(SimpleNamespace(dimension="short_term"))
 
 
 def study_predictions(wildcards):
     """The receipts of the predictions that raters shall see, if the scale has them all."""
-    manifest_of_short_term(wildcards)
+    manifest_behind("human_preferences")(wildcards)
     study = human_study.load_study(PLAN.config.scale.scale)
     made = {}
     for one in PLAN.cells:
@@ -231,7 +244,7 @@ def study_predictions(wildcards):
         kept = one.predictions is not None
         if (
             kept
-            and cell.dimension == "short_term"
+            and cell.dimension == is_made_from("human_preferences")
             and cell.trained_on == cell.tested_on
         ):
             made.setdefault((cell.model, cell.tested_on), one)
@@ -242,10 +255,10 @@ def study_predictions(wildcards):
 
 def answers_of_raters(wildcards):
     """The files of answers, if somebody answered."""
-    found = sorted(map(str, Path("results/human_study/answers").glob("*.csv")))
+    found = sorted(map(str, Path(f"{RESULTS}/human_study/answers").glob("*.csv")))
     if not found:
         raise StpError(
-            "results/human_study/answers: no answers",
+            f"{RESULTS}/human_study/answers: no answers",
             expected="files that the questionnaire saved, *.csv",
             remedy="put the files of raters there; docs/human_study.md says how to get some",
         )

@@ -5,25 +5,25 @@ localrules:
     render_convention_effects,
 
 
-TABLES.append("results/tables/convention_effects.csv")
+TABLES.append(f"{RESULTS}/tables/convention_effects.csv")
 
 
 rule render_convention_effects:
     input:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
-        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
     output:
         **in_all_formats("convention_effects"),
         table=table_in_report("convention_effects", file="csv"),
     log:
-        "results/logs/render/convention_effects.log",
+        f"{RESULTS}/logs/render/convention_effects.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        database="results/results.duckdb",
+        database=DATABASE,
     shell:
         "stp conventions --database {params.database} --out {output.table} --log {log}"

@@ -1,10 +1,10 @@
 # configuration and prepared data -> Table 1 and appendix D of the paper, beside ours
 
-if IS_PREDBENCH:
-    TABLES += [
-        "results/tables/dataset_statistics.csv",
-        "results/tables/training_protocol.csv",
-    ]
+TABLES += [
+    f"{RESULTS}/tables/{name}.csv"
+    for name in ("dataset_statistics", "training_protocol")
+    if name in FURTHER_TABLES
+]
 
 INPUT_OF = {
     name: workflow_files.write_table_input(
@@ -30,7 +30,7 @@ rule render_dataset_statistics:
         **in_all_formats("dataset_statistics"),
         table=table_in_report("dataset_statistics", file="csv"),
     log:
-        "results/logs/render/dataset_statistics.log",
+        f"{RESULTS}/logs/render/dataset_statistics.log",
     conda:
         "../../envs/stp.yaml"
     resources:
@@ -49,7 +49,7 @@ rule render_training_protocol:
         **in_all_formats("training_protocol", NO_DATA),
         table=table_in_report("training_protocol", whose=NO_DATA, file="csv"),
     log:
-        "results/logs/render/training_protocol.log",
+        f"{RESULTS}/logs/render/training_protocol.log",
     conda:
         "../../envs/stp.yaml"
     resources:

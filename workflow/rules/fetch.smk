@@ -7,7 +7,7 @@ rule fetch:
     output:
         lock=LOCK,
     log:
-        "results/logs/fetch/{dataset}/{release}.log",
+        f"{RESULTS}/logs/fetch/{{dataset}}/{{release}}.log",
     conda:
         "../../envs/stp.yaml"
     resources:

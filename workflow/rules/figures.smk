@@ -12,7 +12,8 @@ localrules:
     figure_of_case,
 
 
-FIGURES += [f"results/{path}" for path in figures(PLAN)]
+config["captions"]["figures"] = {name: kind.caption for name, kind in KINDS.items()}
+FIGURES += [f"{RESULTS}/{path}" for path in figures(PLAN)]
 FIGURES_INPUT = workflow_files.write_code_input(
     "figures", [kind.module for kind in KINDS.values()], workflow.is_main_process
 )
@@ -22,11 +23,11 @@ rule figure_of_dimension:
     input:
         # Its text changes only together with the rows.
         manifest=ancient(manifest_of),
-        rows="results/collected/{dimension}.parquet",
+        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
         code=FIGURES_INPUT,
     output:
         png=in_report(
-            "results/figures/{dimension}/{kind}.png",
+            f"{RESULTS}/figures/{{dimension}}/{{kind}}.png",
             "figure",
             "Figures",
             subcategory="{dimension}",
@@ -34,9 +35,9 @@ rule figure_of_dimension:
             test="all",
             bytes=whose_bytes,
         ),
-        svg="results/figures/{dimension}/{kind}.svg",
+        svg=f"{RESULTS}/figures/{{dimension}}/{{kind}}.svg",
     log:
-        "results/logs/figures/{dimension}/{kind}.log",
+        f"{RESULTS}/logs/figures/{{dimension}}/{{kind}}.log",
     wildcard_constraints:
         dimension="[^/]+",
         kind="|".join(name for name, kind in KINDS.items() if not kind.of_case),
@@ -52,11 +53,11 @@ rule figure_of_dimension:
 rule figure_of_case:
     input:
         manifest=ancient(manifest_of),
-        rows="results/collected/{dimension}.parquet",
+        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
         code=FIGURES_INPUT,
     output:
         png=in_report(
-            "results/figures/{dimension}/{kind}/{case}.png",
+            f"{RESULTS}/figures/{{dimension}}/{{kind}}/{{case}}.png",
             "figure",
             "Figures",
             subcategory="{dimension}",
@@ -64,9 +65,9 @@ rule figure_of_case:
             test="{case}",
             bytes=whose_bytes,
         ),
-        svg="results/figures/{dimension}/{kind}/{case}.svg",
+        svg=f"{RESULTS}/figures/{{dimension}}/{{kind}}/{{case}}.svg",
     log:
-        "results/logs/figures/{dimension}/{kind}/{case}.log",
+        f"{RESULTS}/logs/figures/{{dimension}}/{{kind}}/{{case}}.log",
     wildcard_constraints:
         dimension="[^/]+",
         case="[^/]+",

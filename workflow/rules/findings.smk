@@ -5,29 +5,37 @@ localrules:
     render_findings,
 
 
-if IS_PREDBENCH:
-    TABLES.append("results/tables/findings.csv")
+if PLAN.config.suite.findings:
+    TABLES.append(f"{RESULTS}/tables/findings.csv")
+
+
+# The queries of the suite; one that has none has no such table.
+FINDINGS = (
+    sorted(map(str, (CONFIG_FOLDER / PLAN.config.suite.findings).glob("*.sql")))
+    if PLAN.config.suite.findings
+    else []
+)
 
 
 rule render_findings:
     input:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
-        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        sorted(map(str, Path("config/findings").glob("*.sql"))),
+        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        FINDINGS,
     output:
         table=table_in_report("findings", file="csv"),
-        markdown="results/tables/findings.md",
-        latex="results/tables/findings.tex",
+        markdown=f"{RESULTS}/tables/findings.md",
+        latex=f"{RESULTS}/tables/findings.tex",
         html=table_in_report("findings"),
     log:
-        "results/logs/render/findings.log",
+        f"{RESULTS}/logs/render/findings.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        database="results/results.duckdb",
+        database=DATABASE,
     shell:
         "stp findings --database {params.database} --out {output.table} --log {log}"

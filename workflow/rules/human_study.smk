@@ -7,21 +7,21 @@ localrules:
 
 
 # The table is part of all tables where there are answers.
-if any(Path("results/human_study/answers").glob("*.csv")):
-    TABLES.append("results/tables/human_preferences.csv")
+if any(Path(f"{RESULTS}/human_study/answers").glob("*.csv")):
+    TABLES.append(f"{RESULTS}/tables/human_preferences.csv")
 
 
 rule questionnaire:
     input:
         ancient(study_predictions),
         # Its text changes exactly when predictions do; the page has the same bytes otherwise.
-        manifest=manifest_of_short_term,
-        study="config/human_study.yaml",
+        manifest=manifest_behind("human_preferences"),
+        study=str(CONFIG_FOLDER / "human_study.yaml"),
     output:
-        page="results/human_study/questionnaire.html",
-        key="results/human_study/key.json",
+        page=f"{RESULTS}/human_study/questionnaire.html",
+        key=f"{RESULTS}/human_study/key.json",
     log:
-        "results/logs/render/questionnaire.log",
+        f"{RESULTS}/logs/render/questionnaire.log",
     conda:
         "../../envs/stp.yaml"
     resources:
@@ -35,23 +35,23 @@ rule questionnaire:
 rule human_preferences:
     input:
         answers=answers_of_raters,
-        manifest=manifest_of_short_term,
-        rows="results/collected/short_term.parquet",
+        manifest=manifest_behind("human_preferences"),
+        rows=f"{RESULTS}/collected/{is_made_from('human_preferences')}.parquet",
     output:
         table=table_in_report("human_preferences", file="csv"),
-        agreement="results/tables/human_preferences_agreement.csv",
-        markdown="results/tables/human_preferences.md",
-        latex="results/tables/human_preferences.tex",
+        agreement=f"{RESULTS}/tables/human_preferences_agreement.csv",
+        markdown=f"{RESULTS}/tables/human_preferences.md",
+        latex=f"{RESULTS}/tables/human_preferences.tex",
         html=table_in_report("human_preferences"),
     log:
-        "results/logs/render/human_preferences.log",
+        f"{RESULTS}/logs/render/human_preferences.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        key="results/human_study/key.json",
+        key=f"{RESULTS}/human_study/key.json",
     shell:
         "stp preferences {input.answers} --key {params.key} --manifest {input.manifest}"
         " --out {output.table} --log {log}"

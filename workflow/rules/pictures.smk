@@ -13,9 +13,9 @@ PICTURES_INPUT = workflow_files.write_code_input(
     "pictures", ["stp.render.pictures.files"], workflow.is_main_process
 )
 FIGURES += [
-    f"results/figures/{dimension}/{kind}"
+    f"{RESULTS}/figures/{dimension}/{kind}"
     for dimension in PLAN.config.scale.dimensions
-    if not is_of_people(dimension)
+    if kind_of(dimension).pictures == "strips"
     for case in cases_of(dimension)
     for kind in (f"strips/{case}.png", f"movies/{case}.gif")
 ]
@@ -26,10 +26,10 @@ rule render_strip:
         PICTURES_INPUT,
         # Its text changes only together with the rows.
         manifest=ancient(manifest_of),
-        rows="results/collected/{dimension}.parquet",
+        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
     output:
         png=in_report(
-            "results/figures/{dimension}/strips/{case}.png",
+            f"{RESULTS}/figures/{{dimension}}/strips/{{case}}.png",
             "strips",
             "Pictures of forecasts",
             subcategory="{dimension}",
@@ -37,9 +37,9 @@ rule render_strip:
             test="{case}",
             bytes=whose_bytes,
         ),
-        svg="results/figures/{dimension}/strips/{case}.svg",
+        svg=f"{RESULTS}/figures/{{dimension}}/strips/{{case}}.svg",
     log:
-        "results/logs/render/{dimension}/strips/{case}.log",
+        f"{RESULTS}/logs/render/{{dimension}}/strips/{{case}}.log",
     wildcard_constraints:
         dimension="[^/]+",
         case="[^/]+",
@@ -56,10 +56,10 @@ rule render_movie:
     input:
         PICTURES_INPUT,
         manifest=ancient(manifest_of),
-        rows="results/collected/{dimension}.parquet",
+        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
     output:
         gif=in_report(
-            "results/figures/{dimension}/movies/{case}.gif",
+            f"{RESULTS}/figures/{{dimension}}/movies/{{case}}.gif",
             "movies",
             "Pictures of forecasts",
             subcategory="{dimension}",
@@ -67,9 +67,9 @@ rule render_movie:
             test="{case}",
             bytes=whose_bytes,
         ),
-        mp4="results/figures/{dimension}/movies/{case}.mp4",
+        mp4=f"{RESULTS}/figures/{{dimension}}/movies/{{case}}.mp4",
     log:
-        "results/logs/render/{dimension}/movies/{case}.log",
+        f"{RESULTS}/logs/render/{{dimension}}/movies/{{case}}.log",
     wildcard_constraints:
         dimension="[^/]+",
         case="[^/]+",

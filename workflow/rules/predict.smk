@@ -1,44 +1,28 @@
-# trained model, prepared data -> predictions.zarr; one rule per evaluation dimension
-PREDICTED = f"{STORE}/predictions/{{dimension}}/{CELL}/artefact.json"
+# trained model, prepared data -> predictions.zarr; one rule for each dimension of the evaluation
+PREDICTED = f"{STORE}/predictions/{CELL}/artefact.json"
 
 
-rule predict_short_term:
-    input:
-        ancient(needed_by(PREDICTED)),
-    output:
-        receipt=PREDICTED,
-    log:
-        f"results/logs/predict/{{dimension}}/{CELL}.log",
-    wildcard_constraints:
-        dimension="short_term",
-    group:
-        group_of(PREDICTED)
-    conda:
-        "../../envs/stp.yaml"
-    threads: threads_of(PREDICTED)
-    resources:
-        **asks(PREDICTED),
-    params:
-        config=CONFIG,
-    shell:
-        "stp predict {output.receipt} --configfile {params.config} --log {log}"
+for dimension in PLAN.config.scale.dimensions:
 
-
-use rule predict_short_term as predict_long_term with:
-    wildcard_constraints:
-        dimension="long_term",
-
-
-use rule predict_short_term as predict_generalization with:
-    wildcard_constraints:
-        dimension="generalization",
-
-
-use rule predict_short_term as predict_robustness with:
-    wildcard_constraints:
-        dimension="robustness",
-
-
-use rule predict_short_term as predict_atlas with:
-    wildcard_constraints:
-        dimension="atlas_[a-z]+",
+    rule:
+        name:
+            f"predict_{dimension}"
+        input:
+            ancient(needed_by(PREDICTED)),
+        output:
+            receipt=PREDICTED,
+        log:
+            f"{RESULTS}/logs/predict/{CELL}.log",
+        wildcard_constraints:
+            dimension=dimension,
+        group:
+            group_of(PREDICTED)
+        conda:
+            "../../envs/stp.yaml"
+        threads: threads_of(PREDICTED)
+        resources:
+            **asks(PREDICTED),
+        params:
+            config=CONFIG,
+        shell:
+            "stp predict {output.receipt} --configfile {params.config} --log {log}"

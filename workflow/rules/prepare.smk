@@ -8,7 +8,7 @@ rule prepare:
     output:
         receipt=PREPARED,
     log:
-        "results/logs/prepare/{dataset}/{fingerprint}.log",
+        f"{RESULTS}/logs/prepare/{{dataset}}/{{fingerprint}}.log",
     conda:
         "../../envs/stp.yaml"
     threads: threads_of(PREPARED)
@@ -26,9 +26,9 @@ rule data:
         list=DATA,
         receipts=ancient([f"{STORE}/{data.receipt}" for data in PLAN.prepared]),
     output:
-        "results/data/all",
+        f"{RESULTS}/data/all",
     log:
-        "results/logs/data.log",
+        f"{RESULTS}/logs/data.log",
     conda:
         "../../envs/stp.yaml"
     params:

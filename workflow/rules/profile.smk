@@ -18,8 +18,8 @@ SPEEDS_INPUT = workflow_files.write_table_input(
     "model_speed", ["stp.profiling.table"], PLAN, workflow.is_main_process
 )
 # Speeds take minutes and are those of this machine: only on demand.
-if IS_PREDBENCH:
-    TABLES += ["results/tables/model_size.csv"]
+if "model_size" in FURTHER_TABLES:
+    TABLES += [f"{RESULTS}/tables/model_size.csv"]
 
 
 localrules:
@@ -32,16 +32,16 @@ rule profile:
             wildcards.model, wildcards.dataset, workflow.is_main_process
         ),
     output:
-        measured="results/profile/{model}/{dataset}.json",
+        measured=f"results/profile/{{model}}/{{dataset}}.json",
     log:
-        "results/logs/profile/{model}/{dataset}.log",
+        f"{RESULTS}/logs/profile/{{model}}/{{dataset}}.log",
     conda:
         "../../envs/stp.yaml"
     threads: PROFILE_THREADS
     resources:
         **asks_profile(),
     params:
-        config="config/paper.yaml",
+        config=CONFIG_FOLDER / "paper.yaml",
         seconds=5,
     shell:
         "stp profile {wildcards.model} {wildcards.dataset} --configfile {params.config}"
@@ -56,14 +56,14 @@ rule count_model_size:
         **in_all_formats("model_size", NO_DATA),
         table=table_in_report("model_size", whose=NO_DATA, file="csv"),
     log:
-        "results/logs/render/model_size.log",
+        f"{RESULTS}/logs/render/model_size.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        config="config/paper.yaml",
+        config=CONFIG_FOLDER / "paper.yaml",
     shell:
         "stp models --configfile {params.config} --sizes {output.table} --log {log}"
 
@@ -78,14 +78,14 @@ rule render_model_speed:
         **in_all_formats("model_speed", NO_DATA),
         table=table_in_report("model_speed", whose=NO_DATA, file="csv"),
     log:
-        "results/logs/render/model_speed.log",
+        f"{RESULTS}/logs/render/model_speed.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=1000,
         runtime=60,
     params:
-        config="config/paper.yaml",
+        config=CONFIG_FOLDER / "paper.yaml",
         measured=lambda wildcards, input: Path(input.measured[0]).parents[1],
     shell:
         "stp models --configfile {params.config} --table {output.table}"

@@ -1,7 +1,7 @@
 # rows of repeated runs -> the paper's reliability study, at any scale with enough seeds
 
 if can_repeat():
-    TABLES += ["results/tables/reliability.csv"]
+    TABLES += [f"{RESULTS}/tables/reliability.csv"]
 
 
 localrules:
@@ -12,14 +12,14 @@ rule render_reliability:
     input:
         # Its text changes only together with the rows.
         manifest=ancient(repeated_runs),
-        rows="results/collected/short_term.parquet",
+        rows=f"{RESULTS}/collected/{is_made_from('reliability')}.parquet",
     output:
         **in_all_formats("reliability"),
         table=table_in_report("reliability", file="csv"),
         png=table_in_report("reliability", file="png"),
-        svg="results/tables/reliability.svg",
+        svg=f"{RESULTS}/tables/reliability.svg",
     log:
-        "results/logs/render/reliability.log",
+        f"{RESULTS}/logs/render/reliability.log",
     conda:
         "../../envs/stp.yaml"
     resources:

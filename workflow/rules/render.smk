@@ -1,51 +1,60 @@
 # results.duckdb -> tables; the collected rows say that the database has what the table needs
 
 
-rule render_short_term:
+def files_of(dimension):
+    """The files of a dimension's table; where its scores are read by lead time, one more."""
+    by_lead = PLAN.config.suite.dimensions[dimension].by_lead
+    return {
+        "table": table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
+        "tidy": f"{RESULTS}/tables/{{dimension}}_tidy.csv",
+        **({"leads": f"{RESULTS}/tables/{{dimension}}_leads.csv"} if by_lead else {}),
+        "markdown": f"{RESULTS}/tables/{{dimension}}.md",
+        "latex": f"{RESULTS}/tables/{{dimension}}.tex",
+        "html": table_in_report("{dimension}", "dimension", whose_bytes),
+    }
+
+
+for dimension in PLAN.config.scale.dimensions:
+
+    rule:
+        name:
+            f"render_{dimension}"
+        input:
+            manifest=manifest_of,
+            rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+        output:
+            **files_of(dimension),
+        log:
+            f"{RESULTS}/logs/render/{{dimension}}.log",
+        wildcard_constraints:
+            dimension=dimension,
+        localrule: True
+        conda:
+            "../../envs/stp.yaml"
+        resources:
+            mem_mb=2000,
+            runtime=60,
+        shell:
+            "stp render {input.manifest} --out {output.table} --log {log}"
+
+
+# The table that somebody asks for, of the scale of this run, with its files of other formats.
+# LAST_RUN names that scale, so that a table of another one is never taken for it.
+rule table:
     input:
-        manifest=manifest_of,
-        rows="results/collected/{dimension}.parquet",
+        f"{RESULTS}/tables/{{table}}.csv",
+        LAST_RUN,
     output:
-        table=table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
-        tidy="results/tables/{dimension}_tidy.csv",
-        markdown="results/tables/{dimension}.md",
-        latex="results/tables/{dimension}.tex",
-        html=table_in_report("{dimension}", "dimension", whose_bytes),
+        "results/tables/{table}.csv",
     log:
-        "results/logs/render/{dimension}.log",
+        f"{RESULTS}/logs/render/{{table}}-copied.log",
     wildcard_constraints:
-        dimension="short_term",
+        table="[^/.]+",
+    localrule: True
     conda:
         "../../envs/stp.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=60,
+    params:
+        made=lambda wildcards: f"{RESULTS}/tables/{wildcards.table}",
+        asked=lambda wildcards: f"results/tables/{wildcards.table}",
     shell:
-        "stp render {input.manifest} --out {output.table} --log {log}"
-
-
-use rule render_short_term as render_long_term with:
-    output:
-        table=table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
-        tidy="results/tables/{dimension}_tidy.csv",
-        leads="results/tables/{dimension}_leads.csv",
-        markdown="results/tables/{dimension}.md",
-        latex="results/tables/{dimension}.tex",
-        html=table_in_report("{dimension}", "dimension", whose_bytes),
-    wildcard_constraints:
-        dimension="long_term",
-
-
-use rule render_short_term as render_generalization with:
-    wildcard_constraints:
-        dimension="generalization",
-
-
-use rule render_short_term as render_robustness with:
-    wildcard_constraints:
-        dimension="robustness",
-
-
-use rule render_short_term as render_atlas with:
-    wildcard_constraints:
-        dimension="atlas_(?!runtime)[a-z]+",  # that one is no dimension
+        "(rm -f {params.asked:q}.* && cp {params.made:q}.* $(dirname {output:q})/) 2> {log:q}"

@@ -22,26 +22,26 @@ rule report:
     input:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
-        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        parts=sorted(map(str, Path("stp/report/page").iterdir())),
+        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        parts=sorted(map(str, (SOURCE_FOLDER / "stp/report/page").iterdir())),
         code=REPORT_INPUT,
     output:
         page=in_report(
-            "results/report/index.html",
+            f"{RESULTS}/report/index.html",
             "report",
             "Report",
             page="the report of stp",
             bytes=WHOSE_BYTES["all"],
         ),
     log:
-        "results/logs/report/report.log",
+        f"{RESULTS}/logs/report/report.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        database="results/results.duckdb",
+        database=DATABASE,
     shell:
         "stp report --database {params.database} --out {output.page} --log {log}"
 
@@ -50,20 +50,20 @@ rule report:
 rule report_sql:
     input:
         ancient(list(MANIFESTS.values())),
-        [f"results/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        parts=sorted(map(str, Path("stp/report/console").iterdir())),
-        style="stp/report/page/page.css",
+        [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        parts=sorted(map(str, (SOURCE_FOLDER / "stp/report/console").iterdir())),
+        style=str(SOURCE_FOLDER / "stp/report/page/page.css"),
         code=REPORT_SQL_INPUT,
     output:
-        page="results/report/sql/index.html",
+        page=f"{RESULTS}/report/sql/index.html",
     log:
-        "results/logs/report/report_sql.log",
+        f"{RESULTS}/logs/report/report_sql.log",
     conda:
         "../../envs/stp.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        database="results/results.duckdb",
+        database=DATABASE,
     shell:
         "stp report-sql --database {params.database} --out $(dirname {output.page}) --log {log}"

@@ -1,7 +1,7 @@
-# rows of the short-term dimension -> Tables 13-16 of the paper, as far as the scale has their cells
+# rows of a dimension -> Tables 13-16 of the paper, as far as the scale has their cells
 
 if can_reproduce():
-    TABLES += ["results/tables/reproduction.csv"]
+    TABLES += [f"{RESULTS}/tables/reproduction.csv"]
 
 
 localrules:
@@ -11,13 +11,13 @@ localrules:
 rule render_reproduction:
     input:
         # Its text changes only together with the rows.
-        manifest=ancient(manifest_of_short_term),
-        rows="results/collected/short_term.parquet",
+        manifest=ancient(manifest_behind("reproduction")),
+        rows=f"{RESULTS}/collected/{is_made_from('reproduction')}.parquet",
     output:
         **in_all_formats("reproduction"),
         table=table_in_report("reproduction", file="csv"),
     log:
-        "results/logs/render/reproduction.log",
+        f"{RESULTS}/logs/render/reproduction.log",
     conda:
         "../../envs/stp.yaml"
     resources:

@@ -1,5 +1,5 @@
 # prepared data -> best parameters of a search (docs/search.md); only on demand, and nothing reads them
-SEARCHED = "results/search/{scale}/{model}/{dataset}"
+SEARCHED = f"results/search/{{scale}}/{{model}}/{{dataset}}"
 
 
 rule search:
@@ -15,7 +15,7 @@ rule search:
         trials=f"{SEARCHED}_trials.csv",
         history=f"{SEARCHED}_history.png",
     log:
-        "results/logs/search/{scale}/{model}/{dataset}.log",
+        f"{RESULTS}/logs/search/{{scale}}/{{model}}/{{dataset}}.log",
     wildcard_constraints:
         scale="[^/]+",
     conda:

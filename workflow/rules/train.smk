@@ -8,7 +8,7 @@ rule train:
     output:
         receipt=TRAINED,
     log:
-        "results/logs/train/{dataset}/{model}/{variant}/{seed}/{fingerprint}.log",
+        f"{RESULTS}/logs/train/{{dataset}}/{{model}}/{{variant}}/{{seed}}/{{fingerprint}}.log",
     conda:
         "../../envs/stp.yaml"
     threads: threads_of(TRAINED)

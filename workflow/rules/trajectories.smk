@@ -3,7 +3,7 @@
 # Models that are tested on a dataset predict the same scenarios in all dimensions; the first one
 # of the scale, which has most of them, is drawn.
 
-OF_PEOPLE = [name for name in MANIFESTS if is_of_people(name)]
+ON_MAPS = [name for name in MANIFESTS if kind_of(name).pictures == "trajectories"]
 TRAJECTORIES_INPUT = workflow_files.write_code_input(
     "trajectories", ["stp.render.pictures.trajectories"], workflow.is_main_process
 )
@@ -13,30 +13,30 @@ localrules:
     trajectories,
 
 
-if OF_PEOPLE:
-    FIGURES += ["results/figures/atlas_trajectories.png"]
+if ON_MAPS:
+    FIGURES += [f"{RESULTS}/figures/atlas_trajectories.png"]
 
 
 rule trajectories:
     input:
         TRAJECTORIES_INPUT,
         # Its text changes only together with the rows.
-        manifest=ancient([MANIFESTS[name] for name in OF_PEOPLE[:1]]),
-        rows=[f"results/collected/{name}.parquet" for name in OF_PEOPLE[:1]],
+        manifest=ancient([MANIFESTS[name] for name in ON_MAPS[:1]]),
+        rows=[f"{RESULTS}/collected/{name}.parquet" for name in ON_MAPS[:1]],
     output:
         png=in_report(
-            "results/figures/atlas_trajectories.png",
+            f"{RESULTS}/figures/atlas_trajectories.png",
             "trajectories",
             "Pictures of forecasts",
             picture="trajectories",
             bytes=WHOSE_BYTES["all"],
         ),
-        svg="results/figures/atlas_trajectories.svg",
-        pdf="results/figures/atlas_trajectories.pdf",
-        gif="results/figures/atlas_trajectories.gif",
-        mp4="results/figures/atlas_trajectories.mp4",
+        svg=f"{RESULTS}/figures/atlas_trajectories.svg",
+        pdf=f"{RESULTS}/figures/atlas_trajectories.pdf",
+        gif=f"{RESULTS}/figures/atlas_trajectories.gif",
+        mp4=f"{RESULTS}/figures/atlas_trajectories.mp4",
     log:
-        "results/logs/render/atlas_trajectories.log",
+        f"{RESULTS}/logs/render/atlas_trajectories.log",
     conda:
         "../../envs/stp.yaml"
     resources:

@@ -19,47 +19,120 @@ class Kind(NamedTuple):
         module: has ``render(manifest, results, out, case)``: path of the manifest, folder of
             results, PNG file to write (an SVG goes beside it), and the case.
         of_case: whether there is one for each case of a dimension, or one for all.
-        about: what it shows.
-        suite: of experiments that has it.
+        about: what it shows, in a few words.
+        caption: what `snakemake --report` says below it.
+        of_scenarios: whether it shows predictions of scenarios, whose cases are named by dataset
+            and protocol.
     """
 
     module: str
     of_case: bool
     about: str
-    suite: str = "predbench"
+    caption: str
+    of_scenarios: bool = False
 
 
 KINDS = {
-    "leads": Kind("stp.render.figures.leads", True, "scores over lead time"),
-    "spectra": Kind("stp.render.figures.spectra", True, "power spectra of truth and forecasts"),
-    "ranks": Kind("stp.render.figures.ranks", False, "rank of every model everywhere"),
-    "overview": Kind("stp.render.figures.overview", False, "all scores of all models"),
+    "leads": Kind(
+        "stp.render.figures.leads",
+        True,
+        "scores over lead time",
+        "Scores over the lead time, one panel for each column of the paper. Bands are "
+        "95 % intervals over clusters of clips; right of the dashed line lies "
+        "extrapolation",
+    ),
+    "spectra": Kind(
+        "stp.render.figures.spectra",
+        True,
+        "power spectra of truth and forecasts",
+        "Radially averaged power spectra of truth and forecasts (convention "
+        "spectral_divergence.mean_spectra), and their ratio: below 1 is blur, above 1 "
+        "noise",
+    ),
+    "ranks": Kind(
+        "stp.render.figures.ranks",
+        False,
+        "rank of every model everywhere",
+        "The rank of every model in every column of the paper",
+    ),
+    "overview": Kind(
+        "stp.render.figures.overview",
+        False,
+        "all scores of all models",
+        "All scores of all models, in the conventions of the paper's columns",
+    ),
     "critical_difference": Kind(
-        "stp.render.figures.critical_difference", False, "which mean ranks differ"
+        "stp.render.figures.critical_difference",
+        False,
+        "which mean ranks differ",
+        "Mean ranks of all models; those that a bar joins do not differ significantly",
     ),
-    "speed": Kind("stp.render.figures.speed", False, "speed against quality"),
-    "slopes": Kind("stp.render.figures.slopes", False, "scores over the frame interval"),
+    "speed": Kind(
+        "stp.render.figures.speed",
+        False,
+        "speed against quality",
+        "Speed of the forecasts against their quality",
+    ),
+    "slopes": Kind(
+        "stp.render.figures.slopes",
+        False,
+        "scores over the frame interval",
+        "Scores over the frame interval",
+    ),
     "accuracy": Kind(
-        "stp.render.figures.accuracy", False, "errors over observation, noise or horizon", "atlas"
+        "stp.render.figures.accuracy",
+        False,
+        "errors over observation, noise or horizon",
+        "Errors over the observation length, the added noise or the prediction horizon",
+        of_scenarios=True,
     ),
-    "horizon": Kind("stp.render.figures.horizon", True, "errors over the lead time", "atlas"),
-    "people": Kind("stp.render.figures.people", True, "errors by the number of people", "atlas"),
-    "runtime": Kind("stp.render.figures.runtime", False, "time by the number of people", "atlas"),
-    "paths": Kind("stp.render.figures.paths", True, "predicted paths on the map", "atlas"),
+    "horizon": Kind(
+        "stp.render.figures.horizon",
+        True,
+        "errors over the lead time",
+        "ADE and FDE as if the forecast ended at each lead time",
+        of_scenarios=True,
+    ),
+    "people": Kind(
+        "stp.render.figures.people",
+        True,
+        "errors by the number of people",
+        "Errors by the number of people in the scenario",
+        of_scenarios=True,
+    ),
+    "runtime": Kind(
+        "stp.render.figures.runtime",
+        False,
+        "time by the number of people",
+        "Milliseconds of a prediction by the number of people",
+        of_scenarios=True,
+    ),
+    "paths": Kind(
+        "stp.render.figures.paths",
+        True,
+        "predicted paths on the map",
+        "Observed, true and predicted paths on the map",
+        of_scenarios=True,
+    ),
     "densities": Kind(
-        "stp.render.figures.densities", True, "predicted densities on the map", "atlas"
+        "stp.render.figures.densities",
+        True,
+        "predicted densities on the map",
+        "Where predictors expect people, as densities on the map, beside where people "
+        "went (conventions position_nlp.mixture and position_nlp.grid score them)",
+        of_scenarios=True,
     ),
 }
-"""By the name in the path: ``results/figures/<dimension>/<kind>[/<case>].png``."""
+"""By the name in the path: ``figures/<dimension>/<kind>[/<case>].png``."""
 
 
 def evaluation_name(key: Mapping[str, Any]) -> str:
-    """Name where people were predicted: the case of figures of the suite atlas."""
+    """Name where people were predicted: the case of a figure of scenarios."""
     return f"{key['tested_on']}-{key['subset']}"
 
 
 VARIED = ("observe", "noise", "horizon", "people")
-"""Settings that a figure of the suite atlas is drawn over."""
+"""Settings that a figure of scenarios may be drawn over."""
 
 
 def varied_setting(keys: Iterable[Mapping[str, Any]]) -> str | None:

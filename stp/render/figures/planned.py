@@ -5,52 +5,47 @@ from typing import Any
 
 from stp.plan.cells import Cell, Plan
 from stp.plan.setting import case_name, setting_of
-from stp.render.figures.kinds import KINDS, SPECTRA, Kind, evaluation_name, varied_setting
+from stp.render.figures.kinds import KINDS, SPECTRA, evaluation_name, varied_setting
 
 
 def figures(plan: Plan) -> list[str]:
     """The PNG files of all figures of a plan, relative to the folder of results."""
-    if plan.config.scale.suite == "atlas":
-        return _of_people(plan)
-    by_dimension: dict[str, dict[str, Cell]] = {name: {} for name in plan.config.scale.dimensions}
-    for made in plan.cells:  # models and seeds do not matter here
-        by_dimension[made.cell.dimension].setdefault(case_name(vars(made.cell)), made.cell)
-    found = []
-    for dimension, cases in by_dimension.items():
-        for kind, about in _kinds("predbench"):
-            possible = [case for case, cell in cases.items() if _has(plan, kind, cell)]
-            if kind == "slopes" and not _has_slopes(cases.values()):
-                continue
-            names = [f"{kind}/{case}" for case in possible] if about.of_case else [kind]
-            found += [f"figures/{dimension}/{name}.png" for name in names]
-    return found
-
-
-def _kinds(suite: str) -> list[tuple[str, Kind]]:
-    return [(name, kind) for name, kind in KINDS.items() if kind.suite == suite]
-
-
-def _of_people(plan: Plan) -> list[str]:
-    """A dimension that varies a setting has a figure of it; the others have what is of a case."""
     found = []
     for dimension in plan.config.scale.dimensions:
-        cells = [vars(made.cell) for made in plan.cells if made.cell.dimension == dimension]
-        varied = varied_setting(cells)
-        for name, kind in _kinds("atlas"):
-            # the curves of a dimension of several horizons are those of its longest ones
-            of_longest = varied == "horizon" and name == "horizon"
-            if (name == "accuracy") != (varied is not None) and not of_longest:
-                continue
-            cases = list(
-                dict.fromkeys(
-                    evaluation_name(cell)
-                    for cell in cells
-                    if name != "densities" or _gives_densities(plan, cell)
-                )
+        # Models and seeds do not matter to figures of frames.
+        cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
+        for name in plan.config.suite.dimensions[dimension].figures:
+            kind = KINDS[name]
+            names = (
+                _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
             )
-            files = [f"{name}/{case}" for case in cases] if kind.of_case else [name]
-            found += [f"figures/{dimension}/{file}.png" for file in files]
+            if kind.of_case:
+                found += [f"figures/{dimension}/{name}/{case}.png" for case in names]
+            elif names:
+                found.append(f"figures/{dimension}/{name}.png")
     return found
+
+
+def _tests(plan: Plan, name: str, cells: Iterable[Cell]) -> list[str]:
+    """Cases of a dimension that have what a kind of figure draws."""
+    cases: dict[str, Cell] = {}
+    for cell in cells:
+        cases.setdefault(case_name(vars(cell)), cell)
+    if name == "slopes" and not _has_slopes(cases.values()):
+        return []
+    return [case for case, cell in cases.items() if _has(plan, name, cell)]
+
+
+def _scenarios(plan: Plan, name: str, cells: Iterable[Cell]) -> list[str]:
+    """A dimension that varies a setting has a figure of it; the others have what is of a case."""
+    keys = [vars(cell) for cell in cells]
+    varied = varied_setting(keys)
+    # The curves of a dimension of several horizons are those of its longest ones.
+    of_longest = varied == "horizon" and name == "horizon"
+    if (name == "accuracy") != (varied is not None) and not of_longest:
+        return []
+    having = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
+    return list(dict.fromkeys(evaluation_name(key) for key in having))
 
 
 def _gives_densities(plan: Plan, key: Mapping[str, Any]) -> bool:

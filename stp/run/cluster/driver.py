@@ -13,7 +13,7 @@ from pathlib import Path
 
 from stp.core.disk import write_text
 from stp.run.cluster import slurm
-from stp.run.workflow_files import RESULTS
+from stp.run.results import RESULTS
 
 FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}

@@ -11,8 +11,8 @@ from stp.core.errors import StpError
 from stp.plan.cells import Plan
 from stp.run.cluster import driver
 from stp.run.cluster.driver import Driver
+from stp.run.results import RESULTS
 from stp.run.status import RUNNING, look
-from stp.run.workflow_files import RESULTS
 
 LOCKS = Path(".snakemake/locks")
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stp.plan.cells import PERCEPTUAL, Artefact, Plan, Raw
 from stp.run.costs.estimate import Cost, Costs
-from stp.run.workflow_files import RESULTS, manifest_path
+from stp.run.workflow_files import manifest_path, results_of
 
 GENERAL = (
     "time of a job: its start plus its work over a rate; training is 3 forecasts a clip and epoch",
@@ -86,13 +86,9 @@ class Line:
         self.files += entry.cost.files
 
 
-def entries(plan: Plan, results: Path = RESULTS) -> list[Entry]:
-    """List all jobs of a plan, in the order in which they can run.
-
-    Args:
-        plan: the plan.
-        results: where its tables are made.
-    """
+def entries(plan: Plan) -> list[Entry]:
+    """List all jobs of a plan, in the order in which they can run."""
+    results = results_of(plan)
     costs, found, coded = Costs(plan), [], _Coded()
     raws = {
         raw.lock: raw

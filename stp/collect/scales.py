@@ -1,0 +1,94 @@
+"""One database of all scales: results/results.duckdb.
+
+Each scale has a store of its own, results/<scale>/results.duckdb. Here it becomes a schema with
+that name, tables and views alike, so that no answer mixes two scales unless it names both:
+``demo.leaderboard``, ``paper.leaderboard``. The names without a schema are those of the scale that
+was collected last.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from stp.core.disk import beside
+from stp.core.errors import StpError
+
+STORE = "results.duckdb"
+
+
+def combine(results: Path, last: str) -> Path:
+    """Build the database of all scales that have a store.
+
+    Args:
+        results: the folder with a folder for each scale.
+        last: the scale whose tables are found without naming it.
+
+    Returns:
+        the database.
+
+    Raises:
+        StpError: a store cannot be read.
+    """
+    combined = results / STORE
+    stores = {path.parent.name: path for path in sorted(results.glob(f"*/{STORE}"))}
+    with beside(combined) as temporary, duckdb.connect(str(temporary)) as connection:
+        for scale, store in stores.items():
+            try:
+                _copy(connection, scale, store)
+            except duckdb.Error as error:
+                raise StpError(
+                    f"{store}: cannot be read ({error})",
+                    expected="the results store of a scale",
+                    remedy=f"build it again: stp collect --database {store}; or delete it",
+                ) from None
+        for name in _relations(connection, last):
+            connection.execute(f'CREATE VIEW main."{name}" AS FROM "{last}"."{name}"')
+    return combined
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> None:
+    """Copy tables, views and their comments of a store into a schema."""
+    connection.execute(f'CREATE SCHEMA "{scale}"')
+    connection.execute(f"ATTACH '{str(store).replace(chr(39), 2 * chr(39))}' AS one (READ_ONLY)")
+    try:
+        for (name,) in connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'one' AND NOT internal "
+            "ORDER BY table_oid"
+        ).fetchall():
+            connection.execute(f'CREATE TABLE "{scale}"."{name}" AS FROM one."{name}"')
+        connection.execute(f'USE "{scale}"')
+        for (sql,) in connection.execute(
+            "SELECT sql FROM duckdb_views() WHERE database_name = 'one' AND NOT internal "
+            "ORDER BY view_oid"
+        ).fetchall():
+            connection.execute(sql)
+        for statement in _comments(connection):
+            connection.execute(statement)
+    finally:
+        connection.execute("USE main")
+        connection.execute("DETACH one")
+
+
+def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    """Statements that set the comments of a store again, in the schema that is used."""
+    found = connection.execute(
+        "SELECT 'TABLE', table_name, NULL, comment FROM duckdb_tables() "
+        "WHERE database_name = 'one' AND comment IS NOT NULL UNION ALL "
+        "SELECT 'VIEW', view_name, NULL, comment FROM duckdb_views() "
+        "WHERE database_name = 'one' AND comment IS NOT NULL UNION ALL "
+        "SELECT 'COLUMN', table_name, column_name, comment FROM duckdb_columns() "
+        "WHERE database_name = 'one' AND comment IS NOT NULL"
+    ).fetchall()
+    for kind, relation, column, comment in found:
+        name = f'"{relation}"' + (f'."{column}"' if column else "")
+        yield f"COMMENT ON {kind} {name} IS '{comment.replace(chr(39), 2 * chr(39))}'"
+
+
+def _relations(connection: duckdb.DuckDBPyConnection, scale: str) -> list[str]:
+    """Names of all tables and views of a scale."""
+    found = connection.execute(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = ? ORDER BY ALL",
+        [scale],
+    ).fetchall()
+    return [name for (name,) in found]
