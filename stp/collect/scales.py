@@ -58,16 +58,29 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
         ).fetchall():
             connection.execute(f'CREATE TABLE "{scale}"."{name}" AS FROM one."{name}"')
         connection.execute(f'USE "{scale}"')
-        for (sql,) in connection.execute(
-            "SELECT sql FROM duckdb_views() WHERE database_name = 'one' AND NOT internal "
-            "ORDER BY view_oid"
-        ).fetchall():
-            connection.execute(sql)
+        views = connection.execute(
+            "SELECT sql FROM duckdb_views() WHERE database_name = 'one' AND NOT internal"
+        ).fetchall()
+        _create([sql for (sql,) in views], connection)
         for statement in _comments(connection):
             connection.execute(statement)
     finally:
         connection.execute("USE main")
         connection.execute("DETACH one")
+
+
+def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
+    """Create views that may be made of one another, in whatever order."""
+    while views:
+        waiting = []
+        for sql in views:
+            try:
+                connection.execute(sql)
+            except duckdb.CatalogException:  # made of a view that is still to come
+                waiting.append(sql)
+        if len(waiting) == len(views):
+            connection.execute(waiting[0])  # says what is missing
+        views = waiting
 
 
 def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
