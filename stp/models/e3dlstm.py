@@ -4,7 +4,8 @@ Every state is a short film of `window` frames, every gate reads all of it, and 
 own past by attention. As in OpenSTL and PredBench: patches become channels, no layer normalisation
 but that of the recalled memory, scheduled sampling, and the whole past is recalled. Positions are
 what attends and is attended to, as in the authors' channels-last code; the ports to PyTorch reshape
-channels-first arrays the same way, which mixes channels with positions.
+channels-first arrays the same way, which mixes channels with positions. PredBench's published
+values come from such a port: option ``attention: released`` does the same.
 
 A convolution whose kernel is as deep as the film gives one frame, which the ports repeat to fill
 the film again. Here it stays one and is broadcast: the same numbers for half the work.
@@ -40,13 +41,21 @@ class Eidetic3DLSTM(nn.Module):
         window: frames of a film.
         height: of a state.
         width: of a state.
+        attention: ``positions`` or ``released``, see `tokens`.
     """
 
     def __init__(
-        self, channels: int, hidden: int, filter_size: int, window: int, height: int, width: int
+        self,
+        channels: int,
+        hidden: int,
+        filter_size: int,
+        window: int,
+        height: int,
+        width: int,
+        attention: str = "positions",
     ) -> None:
         super().__init__()
-        self.hidden = hidden
+        self.hidden, self.attention = hidden, attention
 
         def conv(before: int, after: int) -> nn.Conv2d:
             # As deep as the film: its frames are channels.
@@ -78,7 +87,10 @@ class Eidetic3DLSTM(nn.Module):
         # One frame for the whole film: (B, 1, H, W) pieces are broadcast along the film.
         ih, gh, rh, oh = _pieces(self.from_hidden, h, 4)
         ix, gx, rx, ox, ixm, gxm, fxm = _pieces(self.from_input, x, 7)
-        recalled = _recall(torch.sigmoid(rx + rh), past)
+        query = torch.sigmoid(rx + rh)
+        if self.attention == "released":  # tokens are cut across frames, even equal ones
+            query = query.expand_as(c)
+        recalled = _recall(query, past, self.attention)
         c = self.norm(c + recalled) + torch.sigmoid(ix + ih) * torch.tanh(gx + gh)
 
         im, fm, gm, mm = _pieces(self.from_memory, m, 4)
@@ -98,14 +110,25 @@ def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
     return conv(film.flatten(1, 2)).unsqueeze(2).chunk(count, dim=1)
 
 
-def tokens(film: Tensor) -> Tensor:
-    """(B, C, window, H, W) -> one token per position, (B, window * H * W, C)."""
+def tokens(film: Tensor, attention: str = "positions") -> Tensor:
+    """What attends and is attended to: (B, C, window, H, W) -> (B, window * H * W, C).
+
+    Args:
+        film: memory or query.
+        attention: ``positions``: token n is all channels at position n, in the order of window, H,
+            W. ``released``: token n is the C values from n * C on, in the order of C, window, H, W;
+            mostly of one channel at C neighbouring positions.
+    """
+    if attention == "released":
+        return film.reshape(len(film), -1, film.shape[1])
     return film.flatten(2).transpose(1, 2)
 
 
-def _recall(query: Tensor, past: Tensor) -> Tensor:
-    """Softmax attention without scaling: query (B, C, 1, H, W), past (B, N, C)."""
-    found = F.scaled_dot_product_attention(tokens(query), past, past, scale=1.0)
+def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor:
+    """Softmax attention without scaling: query (B, C, frames, H, W), past (B, N, C)."""
+    found = F.scaled_dot_product_attention(tokens(query, attention), past, past, scale=1.0)
+    if attention == "released":
+        return found.reshape(query.shape)
     return found.transpose(1, 2).reshape(query.shape)
 
 
@@ -137,6 +160,10 @@ class Model(Recurrent):
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
         l1_weight: of the mean absolute error, which is added to the mean squared one.
+        attention: what recalls and is recalled. ``positions``: the channels at each position.
+            ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
+            positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
+            parameters are the same.
         scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
 
     Raises:
@@ -154,6 +181,7 @@ class Model(Recurrent):
         patch_size: int = 4,
         window: int = 2,
         l1_weight: float = 0.0,
+        attention: str = "positions",
         scheduled_sampling: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(context, patch_size, scheduled_sampling)
@@ -161,11 +189,13 @@ class Model(Recurrent):
         odd("options.filter_size", filter_size)
         require(whole(window, 1), "options.window", window, "a whole number from 1")
         require(number(l1_weight) and l1_weight >= 0, "options.l1_weight", l1_weight, "0 or more")
-        self.window, self.l1_weight = window, l1_weight
+        ok = attention in ("positions", "released")
+        require(ok, "options.attention", attention, "positions or released")
+        self.window, self.l1_weight, self.attention = window, l1_weight, attention
         channels = shape[0] * patch_size**2
         height, width = (-(-side // patch_size) for side in shape[1:])
         self.cells = nn.ModuleList(
-            Eidetic3DLSTM(before, after, filter_size, window, height, width)
+            Eidetic3DLSTM(before, after, filter_size, window, height, width, attention)
             for before, after in pairwise([channels, *num_hidden])
         )
         self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
@@ -192,11 +222,12 @@ class Model(Recurrent):
             hidden = self.readout.in_channels // self.window
             m = latest.new_zeros(latest.shape[0], hidden, self.window, *latest.shape[-2:])
             seen = [torch.zeros_like(latest)] * (self.window - 1)
-            before, past = [(m, m)] * len(self.cells), [tokens(m)] * len(self.cells)
+            before = [(m, m)] * len(self.cells)
+            past = [tokens(m, self.attention)] * len(self.cells)
         else:
             seen, before, past, m = memory
             past = [
-                torch.cat([recalled, tokens(c)], dim=1)
+                torch.cat([recalled, tokens(c, self.attention)], dim=1)
                 for recalled, (_, c) in zip(past, before, strict=True)
             ]
         seen = [*seen, latest][-self.window :]

@@ -134,7 +134,8 @@ class Exchange(nn.Module):
     """What positions and global vectors tell each other (Gao et al. 2022).
 
     A position attends to the vectors beside its line, with another query, in one softmax. A vector
-    attends to all positions and to all vectors.
+    attends to all positions and to all vectors. The last layer keeps torch's initial weights, as
+    in the release.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -147,7 +148,7 @@ class Exchange(nn.Module):
         self.collect_kv = nn.ModuleList([linear(width, width), linear(width, width)])
         self.own_qkv = linear(width, 3 * width)
         self.drop = nn.Dropout(drop)
-        self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
+        self.leave = nn.Sequential(nn.Linear(width, width), nn.Dropout(drop))
 
     def read(self, lines: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Cuboids (B, a, b, c, n, C), vectors (B, N, C), both normalised -> what cuboids can read.
@@ -326,13 +327,13 @@ class Upsample(nn.Module):
 
 
 class Convolutions(nn.Sequential):
-    """3x3 convolutions, each with a group norm and a leaky ReLU; (B, T, H, W, C)."""
+    """3x3 convolutions, each with a norm of `groups` groups and a leaky ReLU; (B, T, H, W, C)."""
 
-    def __init__(self, inputs: int, outputs: int, number: int) -> None:
+    def __init__(self, inputs: int, outputs: int, number: int, groups: int) -> None:
         layers: list[nn.Module] = []
         for before, after in pairwise([inputs, *[outputs] * number]):
             conv = nn.Conv2d(before, after, 3, padding=1)
-            layers += [conv, nn.GroupNorm(after // 4, after), nn.LeakyReLU(0.1)]
+            layers += [conv, nn.GroupNorm(groups, after), nn.LeakyReLU(0.1)]
         super().__init__(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -432,7 +433,7 @@ class Model(nn.Module):
         _check_numbers("stem_channels", stem_channels, 1)
         _check_numbers("stem_convs", stem_convs, 1, len(stem_channels))
         _check_numbers("head_convs", head_convs, 1, len(stem_channels))
-        # Group norms have groups of four.
+        # Group norms of several stages have groups of four channels.
         ok = all(n % 4 == 0 for n in stem_channels) and stem_channels[-1] % heads == 0
         expected = f"multiples of 4, the last also of heads ({heads})"
         require(ok, "options.stem_channels", stem_channels, expected)
@@ -463,10 +464,12 @@ class Model(nn.Module):
         self.stem = nn.ModuleList()
         self.head = nn.ModuleList()  # mirrors the stem: walked backwards
         for stage, (before, after) in enumerate(pairwise([shape[0], *stem_channels])):
-            convs = Convolutions(before, after, stem_convs[stage])
+            # 16 groups in a single stage, as released, where its channels are a multiple of 16.
+            groups = math.gcd(16, after) if len(stem_channels) == 1 else after // 4
+            convs = Convolutions(before, after, stem_convs[stage], groups)
             self.stem.append(nn.Sequential(convs, PatchMerge(after, after, scales[stage])))
             deeper = stem_channels[min(stage + 1, len(stem_channels) - 1)]
-            convs = Convolutions(deeper, after, head_convs[stage])
+            convs = Convolutions(deeper, after, head_convs[stage], groups)
             self.head.append(nn.Sequential(Upsample(deeper, deeper, scales[stage]), convs))
         self.readout = linear(stem_channels[0], shape[0], bias=True)
 
@@ -501,7 +504,8 @@ class Model(nn.Module):
             self.down.append(PatchMerge(before, after, (2, 2)))
             self.up.append(Upsample(after, before, (2, 2)))
             if global_vectors:
-                self.down_vectors.append(linear(before, after, bias=True))
+                # torch's initial weights: the release's initialiser does not reach this list
+                self.down_vectors.append(nn.Linear(before, after))
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""

@@ -28,10 +28,18 @@ KEPT_BYTES = 2**32
 """Modulations kept from one sampling step to the next; clips beyond go one after the other."""
 
 
-def conv(inputs: int, outputs: int, size: int = 3, *, silent: bool = False) -> nn.Conv2d:
-    """A convolution of the same resolution; `silent`: its output is almost zero at first."""
+SILENT = 1e-10
+"""`scale` of convolutions whose output is almost zero at first."""
+
+
+def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.Conv2d:
+    """A convolution of the same resolution.
+
+    Initial weights are uniform with variance `scale` over the mean of fan-in and fan-out, biases
+    zero: `init_scale` of the release.
+    """
     layer = nn.Conv2d(inputs, outputs, size, padding=size // 2)
-    nn.init.xavier_uniform_(layer.weight, gain=1e-5 if silent else 1.0)
+    nn.init.xavier_uniform_(layer.weight, gain=math.sqrt(scale))
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)
     return layer
@@ -131,7 +139,7 @@ class ResBlock(nn.Module):
         self.resample = Resample(resample) if resample else nn.Identity()
         self.enter = conv(inputs, outputs)
         self.dropout = nn.Dropout(dropout)
-        self.leave = conv(outputs, outputs, silent=True)
+        self.leave = conv(outputs, outputs, scale=SILENT)
         same = inputs == outputs and not resample
         self.shortcut = nn.Identity() if same else conv(inputs, outputs, 1)
 
@@ -150,10 +158,10 @@ class Attention(nn.Module):
         super().__init__()
         self.heads = heads
         self.norm = nn.GroupNorm(groups(channels), channels, eps=1e-6)
-        self.query = conv(channels, channels, 1)
-        self.key = conv(channels, channels, 1)
-        self.value = conv(channels, channels, 1)
-        self.leave = conv(channels, channels, 1, silent=True)
+        self.query, self.key, self.value = (
+            conv(channels, channels, 1, scale=0.1) for _ in range(3)
+        )
+        self.leave = conv(channels, channels, 1, scale=SILENT)
 
     def forward(self, x: Tensor) -> Tensor:
         normal = self.norm(x)
@@ -262,7 +270,7 @@ class UNet(nn.Module):
             if level:
                 self.up.append(stage(now, level, after=level - 1))
         self.norm = Spade(now, context, spade_width)
-        self.leave = conv(now, frames, silent=True)
+        self.leave = conv(now, frames, scale=SILENT)
 
     def modulations(self, context: Tensor) -> Iterator[tuple[Modulation, ...]]:
         """What the context (B, T_in * C, H, W) does to each stage, in the order of use."""

@@ -47,6 +47,16 @@ class Mixer(nn.Module):
         return self.narrow(F.gelu(self.mix(self.widen(x))))
 
 
+def draw(module: nn.Module) -> None:
+    """Draw the weights of all convolutions anew: normal, variance 2 / fan-out; biases are zero."""
+    for layer in module.modules():
+        if isinstance(layer, nn.Conv2d):
+            fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
+            nn.init.normal_(layer.weight, std=math.sqrt(2 / fan_out))
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)
+
+
 class Block(nn.Module):
     """Attention and mixer, each on batch-normalised input, scaled by 0.01 at first and added.
 
@@ -56,7 +66,7 @@ class Block(nn.Module):
         inputs: channels.
         outputs: channels.
         ratio: how much wider the mixer is inside.
-        attention: of `inputs` channels, before its weights are drawn.
+        attention: of `inputs` channels; keeps its initial weights.
     """
 
     def __init__(self, inputs: int, outputs: int, ratio: float, attention: nn.Module) -> None:
@@ -67,12 +77,7 @@ class Block(nn.Module):
         self.mixer_norm = nn.BatchNorm2d(inputs)
         self.mixer = Mixer(inputs, ratio)
         self.mixer_scale = nn.Parameter(torch.full((inputs, 1, 1), 0.01))
-        for layer in self.modules():
-            if isinstance(layer, nn.Conv2d):
-                fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
-                nn.init.normal_(layer.weight, std=math.sqrt(2 / fan_out))
-                assert layer.bias is not None
-                nn.init.zeros_(layer.bias)
+        draw(self.mixer)
         self.resize = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:

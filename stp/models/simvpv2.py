@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from stp.models.simvp import Block, SimVP, check_widths
+from stp.models.simvp import Block, SimVP, check_widths, draw
 
 
 class Attention(nn.Module):
@@ -27,6 +27,7 @@ class Attention(nn.Module):
         self.far = nn.Conv2d(width, width, 7, padding=9, dilation=3, groups=width)
         self.gate = nn.Conv2d(width, 2 * width, 1)
         self.leave = nn.Conv2d(width, width, 1)
+        draw(self)
 
     def forward(self, x: Tensor) -> Tensor:
         values, gates = self.gate(self.far(self.near(F.gelu(self.enter(x))))).chunk(2, dim=1)

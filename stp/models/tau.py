@@ -19,6 +19,8 @@ class Attention(nn.Module):
     """Statical attention over 21 x 21 pixels times dynamical attention over channels (section 3.3).
 
     ``f = W * far(near(x))``; ``s = sigmoid(W2 relu(W1 mean(x)))``; the input is weighed by both.
+    Its initial weights are torch's, unlike those of SimVPv2's attention: OpenSTL and PredBench
+    create it after the block's initialiser has run.
     """
 
     def __init__(self, width: int) -> None:

@@ -162,6 +162,28 @@ def test_patches_are_merged_from_neighbours_and_repeated_back():
     assert up(x)[0, 0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
+@pytest.mark.parametrize(
+    ("channels", "groups"), [([64], [16]), ([128], [16]), ([24], [8]), ([16, 64, 128], [4, 16, 32])]
+)
+def test_group_norms_of_stem_and_head_are_as_released(channels, groups):
+    """InitialEncoder has 16 groups, InitialStackPatchMergingEncoder groups of four channels."""
+    stages = len(channels)
+    with torch.device("meta"):
+        model = Model(
+            (1, 24, 24),
+            3,
+            2,
+            stem_channels=channels,
+            stem_scales=[[2, 2]] * stages,
+            stem_convs=[2] * stages,
+            head_convs=[1] * stages,
+        )
+    for part, norms in ((model.stem, 2), (model.head, 1)):
+        for stage, expected in zip(part, groups, strict=True):
+            found = [m.num_groups for m in stage.modules() if isinstance(m, torch.nn.GroupNorm)]
+            assert found == [expected] * norms
+
+
 @pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])
 def test_every_position_has_an_embedding_of_its_own(kind, rows):
     torch.manual_seed(0)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -80,6 +81,52 @@ def test_positions_are_tokens_and_channels_are_not_mixed():
     assert torch.equal(found[1, 1 * 20 + 2 * 5 + 3], film[1, :, 1, 2, 3])
 
 
+def test_released_attention_cuts_memory_as_it_lies():
+    """Against the order of operations of the ports, in NumPy, on the way through a whole model.
+
+    Films of all steps are joined along the channels; query and films are then read as rows of C
+    numbers, whatever they mean; and the found rows are read as a film again. With 12 positions and
+    5 channels a row begins in one frame or channel and ends in the next.
+    """
+    torch.manual_seed(0)
+    options = {**SMALL, "num_hidden": [5], "attention": "released"}
+    model, frames = Model((1, 6, 8), 3, 2, **options).eval(), torch.rand(2, 3, 1, 6, 8)
+    cell, steps, normalised = model.cells[0], [], []
+    torch.nn.init.normal_(cell.from_hidden.weight)  # for sharper attention
+    cell.register_forward_hook(lambda _, inputs, outputs: steps.append((inputs, outputs)))
+    cell.norm.register_forward_hook(lambda _, inputs, __: normalised.append(inputs[0]))
+    with torch.no_grad():
+        model(frames, 2)
+    history = []
+    for ((x, h, c, *_), _), found in zip(steps, normalised, strict=True):
+        history.append(c.numpy())
+        gates = [
+            torch.nn.functional.conv2d(film.flatten(1, 2), conv.weight.detach(), padding=1)
+            for film, conv in ((x, cell.from_input), (h, cell.from_hidden))
+        ]
+        gate = torch.sigmoid(gates[0][:, 10:15] + gates[1][:, 10:15]).numpy()  # r, the third
+        query = np.stack([gate, gate], axis=2)  # repeated to fill the film: (B, C, window, H, W)
+        joined = np.concatenate(history, axis=1)
+        for clip in range(2):
+            rows, past = query[clip].reshape(-1, 5), joined[clip].reshape(-1, 5)
+            weights = np.exp(rows @ past.T)
+            weights /= weights.sum(axis=1, keepdims=True)
+            expected = c[clip].numpy() + (weights @ past).reshape(5, 2, 3, 4)
+            np.testing.assert_allclose(found[clip].numpy(), expected, rtol=1e-4, atol=1e-5)
+    assert len(history) == 4
+    assert np.abs(history[-1]).max() > 0.1
+
+
+def test_the_two_kinds_of_attention_have_the_same_weights_and_other_forecasts():
+    frames = torch.rand(1, 3, 1, 8, 8)
+    right, released = small().eval(), small(attention="released").eval()
+    released.load_state_dict(right.state_dict())
+    # nothing is remembered when the first frame is read
+    torch.testing.assert_close(released(frames[:, :1], 1), right(frames[:, :1], 1))
+    change = (released(frames, 2) - right(frames, 2)).abs().max()
+    assert change > 1e-4 * right(frames, 2).abs().max()
+
+
 def test_the_whole_past_is_recalled():
     model, seen = small(num_hidden=[6]), []
     model.cells[0].register_forward_hook(lambda _, inputs, __: seen.append(inputs[4].shape[1]))
@@ -97,8 +144,9 @@ def test_the_loss_is_that_of_squares_and_that_of_absolute_errors():
         assert model.loss(clip, 0).item() == pytest.approx(0.5**2 + weight * 0.5)
 
 
-def test_gradient_reaches_every_parameter():
-    model = small()
+@pytest.mark.parametrize("attention", ["positions", "released"])
+def test_gradient_reaches_every_parameter(attention):
+    model = small(attention=attention)
     model.loss(torch.rand(2, 5, 1, 8, 8), 0).backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in model.parameters())
 
@@ -133,7 +181,14 @@ def test_learns_a_few_clips_by_heart():
 
 
 @pytest.mark.parametrize(
-    "options", [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"window": 0}, {"l1_weight": -1.0}]
+    "options",
+    [
+        {"num_hidden": [4, 5]},
+        {"filter_size": 4},
+        {"window": 0},
+        {"l1_weight": -1.0},
+        {"attention": "mixed"},
+    ],
 )
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(StpError, match=next(iter(options))):
