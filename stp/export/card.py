@@ -7,6 +7,7 @@ from stp.export.cite import Citation
 from stp.export.contents import Contents, Training
 from stp.export.lineage import commits, environments
 from stp.export.references import text
+from stp.fetch.lock import COUNTS
 from stp.page.digits import digits
 from stp.page.shares import shares
 from stp.plan.config import CONFIG_FOLDER
@@ -225,6 +226,8 @@ def _result_row(row: Mapping[str, Any]) -> list[str]:
     whose = f"{row['source']}, {row['protocol']} protocol"
     if not row["comparable"]:
         whose += ", NOT COMPARABLE"
+    elif row["bytes_known_by"] == COUNTS:
+        whose += ", known by counts"
     return [
         row["tested"],
         f"{row['metric']} (`{row['convention']}`)",

@@ -6,6 +6,7 @@ are wanted and overrides numbers. No torch and no look at the data.
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import PydanticCustomError
 
 from stp.core.errors import StpError, nearest
+from stp.limits import require
 
 CONFIG_FOLDER = Path(__file__).parent.parent / "config"
 Json = dict[str, Any]
@@ -60,11 +62,6 @@ class RawFile(Strict):
     instructions: str = ""
     many: bool = False
     min_files: int = Field(default=1, ge=1)
-
-    @property
-    def verified(self) -> bool:
-        """Is it known what the official bytes are?"""
-        return self.sha256 is not None or self.md5_uncompressed is not None
 
 
 class Archive(Strict):
@@ -119,13 +116,9 @@ class Release(Strict):
     raw_gb: float | None = Field(default=None, gt=0)
 
     @property
-    def verified(self) -> bool:
-        """Are these official bytes, or those behind the paper, known by their checksums?"""
-        return (
-            (self.source == "official" or self.behind_paper)
-            and bool(self.files)
-            and all(file.verified for file in self.files)
-        )
+    def is_papers(self) -> bool:
+        """Are these said to be official bytes, or the very files behind the paper's numbers?"""
+        return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
 class Published(Strict):
@@ -146,6 +139,7 @@ class Counts(Strict):
         source: who counted them.
         published: what the paper's table says.
         explained: for a split where ours differ from the published ones, why.
+        estimated: splits of which nobody has counted all official clips.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -155,6 +149,21 @@ class Counts(Strict):
     source: str = ""
     published: Published = Published()
     explained: dict[str, str] = {}
+    estimated: tuple[Literal["train", "val", "test"], ...] = ()
+
+    @property
+    def official(self) -> dict[str, int]:
+        """Clips that the complete official release gives, of the splits that the paper counts.
+
+        What the paper prints; where a difference from that is explained, what was counted here.
+        """
+        printed = {split: number for split, number in self.published if number is not None}
+        ours = {split: getattr(self, split) for split in printed}
+        return {
+            split: ours[split] if split in self.explained and ours[split] is not None else number
+            for split, number in printed.items()
+            if split not in self.estimated
+        }
 
 
 class Subset(Strict):
@@ -169,6 +178,8 @@ class Subset(Strict):
     clips: int | None = Field(default=None, ge=0)
 
 
+NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Of releases and subsets: they are parts of paths."""
 A_PERSON = (2, 1, 1)
 """Shape of a position: x and y."""
 PROTOCOLS = {
@@ -231,6 +242,17 @@ class Dataset(Strict):
         if isinstance(given, dict) and given.get("kind") == "tracks":
             return {"subsets": PROTOCOLS, "train_subsets": PROTOCOLS, **given}
         return given
+
+    @model_validator(mode="after")
+    def _names_are_those_of_folders(self) -> Self:
+        for name in (*self.releases, *self.subsets, *self.train_subsets):
+            if not NAME.fullmatch(name):
+                raise PydanticCustomError(
+                    "name",
+                    "names of letters, digits and . _ - only, and not {name}",
+                    {"name": name},
+                )
+        return self
 
     @model_validator(mode="after")
     def _frames_have_a_shape(self) -> Self:
@@ -663,6 +685,10 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+_SHALLOW = 1000
+"""Levels of a YAML file that are harmless; only what may have more, or aliases, is counted."""
+
+
 def read_yaml(path: Path) -> Any:
     """Read one YAML or JSON file.
 
@@ -670,14 +696,44 @@ def read_yaml(path: Path) -> Any:
         StpError: there is no such file, or it is not YAML.
     """
     try:
-        return yaml.load(path.read_bytes(), Loader=_Loader)
+        require(f"{path} is very large", path.stat().st_size / 1e6, "yaml_mb", "MB")
+        content = path.read_bytes()
+        # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
+        most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
+        if most > _SHALLOW or (b"*" in content and b"&" in content):
+            _require_few_nodes(path, content)
+        return yaml.load(content, Loader=_Loader)
     except FileNotFoundError:
         raise StpError(
             f"there is no configuration file {path}",
             remedy=f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's",
         ) from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise StpError(f"{path} is not YAML: {error}", remedy="mend the named line") from None
+
+
+def _require_few_nodes(path: Path, content: bytes) -> None:
+    """Refuse aliases that stand for too much: ten lines may mean a thousand million values."""
+    known: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = [(None, 0)]
+    for event in yaml.parse(content, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, 1))
+            require(f"{path} is nested", len(opened), "yaml_depth", "levels")
+            continue
+        nodes = 0
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in known:
+                raise yaml.YAMLError(f"the alias {event.anchor} is part of itself, or unknown")
+            nodes = known[event.anchor]
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes = 1
+            known |= {event.anchor: nodes} if event.anchor else {}
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, nodes = opened.pop()
+            known |= {anchor: nodes} if anchor else {}
+        opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
+        require(f"{path} stands for", opened[-1][1], "yaml_nodes", "values")
 
 
 def check(kind: type[S], value: Any, where: str) -> S:

@@ -359,8 +359,14 @@ def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     )
 
 
-def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
+def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
     """Find, download or generate the raw files of a release, and lock their bytes.
+
+    Args:
+        plan: of the scale.
+        raw: the release.
+        log: a file for all progress lines and tracebacks.
+        accept_incomplete: lock what is there, though files are missing.
 
     Returns:
         the lock file.
@@ -375,7 +381,12 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
         lines = progress_lines.Progress("fetch", f"{raw.dataset} ({raw.release})", plan, log_file)
         lines.say("starts")
         try:
-            fetch_files(**_release(plan, raw), report=lines.report, manners=_manners(plan))
+            fetch_files(
+                **_release(plan, raw),
+                accept_incomplete=accept_incomplete,
+                report=lines.report,
+                manners=_manners(plan),
+            )
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
@@ -424,6 +435,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
         "name": raw.release,
         "roots": plan.raw_roots(raw),
         "lock": plan.store / raw.lock,
+        "registered": plan.registered(raw),
     }
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from stp.core.errors import StpError
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
+from stp.limits import require_pixels
 from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
 from stp.prepare.own.options import Common, Found, Recording, files_of
@@ -121,6 +122,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
+            require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             stamps: list[int | None] = []
             for packet in container.demux(stream):
                 if packet.is_corrupt:
