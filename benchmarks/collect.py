@@ -268,8 +268,8 @@ def artefacts(store: Path, key: dict[str, Any], random: np.random.Generator) -> 
         "source": "synthetic",
         "release": "made_up",
         "protocol": "demo",
-        "official_paper_protocol": False,
-        "comparable": False,
+        "follows_paper": False,
+        "bytes_of": [],
         "leaky": False,
         "best_of": 1,
         **{part: str(store / folder) for part, folder in folders.items()},
@@ -340,6 +340,7 @@ def manifest(store: Path, dimension: str, cells: list[dict[str, Any]]) -> dict[s
         "code": "c" * 16,
         "store": str(store),
         "cells": cells,
+        "raw": {},
         "unavailable": {},
         "conventions": {
             name: {"title": name, "higher_is_better": name.partition(".")[0] in up}

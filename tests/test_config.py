@@ -160,3 +160,14 @@ def test_a_column_names_its_threshold_as_a_number():
     scale["datasets"]["mine"]["metrics"] = ["csi.mean@low"]
     with pytest.raises(StpError, match=r"'csi\.mean@low' is no convention"):
         Recipes(config.load(scale)).conventions("mine")
+
+
+@pytest.mark.parametrize("name", ["../official", "a/b", "", ".hidden", "a b", "$(id)"])
+@pytest.mark.parametrize("kind", ["releases", "subsets"])
+def test_names_that_become_folders_lead_nowhere_else(kind: str, name: str) -> None:
+    content = {"releases": {"source": "official"}, "subsets": {"title": "x"}}[kind]
+    kth = {kind: {name: content}}
+    scale = {"scale": "x", "suite": "predbench", "dimensions": {}, "datasets": {"kth": kth}}
+    with pytest.raises(StpError, match=r"datasets\.kth") as caught:
+        config.load(scale)
+    assert "letters, digits" in caught.value.expected

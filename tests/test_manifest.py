@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from official_store import judged, write_official
 
+from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import Paper, as_text, manifest
@@ -63,22 +65,80 @@ def test_made_up_bytes_follow_no_papers_protocol(scale):
     }[scale]  # fmt: skip
     for cell in cells:  # whose protocol is the paper's, the bytes are its own
         if cell["protocol"] == "paper":
-            assert cell["source"] == "official" or cell["comparable"]
+            releases = [plan.config.datasets[name] for name in cell["bytes_of"]]
+            assert all(one.releases[one.release].is_papers for one in releases)
 
 
-def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on():
-    wanted = {"models": ["persistence"], "cells": [{"trained_on": "kitti", "tested_on": "caltech"}]}
+def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    wanted = {
+        "models": ["convlstm", "persistence"],
+        "cells": [{"trained_on": "kitti", "tested_on": "caltech"}],
+    }
+    known = {"official": {"files": [{"path": "all.zip", "sha256": "0" * 64}]}}
+    plan = overridden(
+        dimensions={"generalization": wanted}, datasets={"caltech": {"releases": known}}
+    )
 
-    def verified(*datasets: str) -> bool:
-        known = {"official": {"files": [{"path": "all.zip", "sha256": "0" * 64}]}}
-        plan = overridden(
-            dimensions={"generalization": wanted},
-            datasets={name: {"releases": known} for name in datasets},
-        )
-        return manifest(plan, "generalization")["cells"][0]["verified"]
+    def sure() -> dict[str, str | None]:
+        cells = judged(plan, "generalization")
+        return {cell["key"]["model"]: cell["bytes_known_by"] for cell in cells}
 
-    assert not verified("caltech")
-    assert verified("caltech", "kitti")
+    assert sure() == {"convlstm": "stated", "persistence": "stated"}
+    write_official(plan, ["caltech"])
+    assert sure() == {"convlstm": "stated", "persistence": "checksums"}  # the one is not trained
+    write_official(plan, ["kitti"])
+    assert sure() == {"convlstm": "counts", "persistence": "checksums"}
+
+
+def test_a_lab_with_all_official_bytes_gets_all_differences(tmp_path, monkeypatch):
+    """Though checksums are known of two datasets only."""
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    plan = Plan.load(PAPER)
+    cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
+    assert {(cell["bytes_known_by"], cell["comparable"]) for cell in cells} == {("stated", False)}
+    write_official(plan, {name for cell in cells for name in cell["bytes_of"]})
+    cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
+    assert all(cell["comparable"] and cell["official_paper_protocol"] for cell in cells)
+    rows = {tuple(v for k, v in one["key"].items() if k != "seed"): one for one in cells}
+    known = [one["bytes_known_by"] for one in rows.values()]
+    assert {level: known.count(level) for level in known} == {"checksums": 30, "counts": 465}
+
+
+def test_fewer_clips_than_published_are_only_stated_to_be_official(tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    plan = overridden(dimensions={"short_term": {"models": ["convlstm"], "datasets": ["kth"]}})
+    write_official(plan, ["kth"])
+    receipt = plan.store / plan.data("kth").receipt
+    known = []
+    for test in (4043, 4042):
+        content = json.loads(receipt.read_text())
+        content["extras"]["clips"]["test"] = test
+        receipt.write_text(json.dumps(content))
+        (cell,) = judged(plan, "short_term")
+        known.append((cell["bytes_known_by"], cell["comparable"]))
+    assert known == [("counts", True), ("stated", False)]
+
+
+def test_what_is_declared_later_makes_tables_again_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    wanted = {"short_term": {"models": ["convlstm"], "datasets": ["moving_mnist"]}}
+    release = yaml.safe_load((ROOT / "config" / "datasets" / "moving_mnist.yaml").read_text())
+    files = release["releases"]["official"]["files"]
+    bare = [{key: v for key, v in file.items() if key == "path"} for file in files]
+
+    def plan(declared: list[dict]) -> Plan:
+        changes = {"releases": {"official": {"files": declared}}}
+        return overridden(dimensions=wanted, datasets={"moving_mnist": changes})
+
+    before, after = plan(bare), plan(files)
+    assert list(before.artefacts) == list(after.artefacts)
+    assert manifest(before, "short_term") != manifest(after, "short_term")
+    write_official(after, ["moving_mnist"])
+    assert judged(after, "short_term")[0]["bytes_known_by"] == "checksums"
+    wrong = [{**file, "bytes": 1} for file in bare]
+    with pytest.raises(StpError, match="disagree"):
+        judged(plan(wrong), "short_term")
 
 
 def test_a_manifest_has_a_line_for_each_cell(paper):
@@ -90,9 +150,9 @@ def test_a_manifest_has_a_line_for_each_cell(paper):
 
 def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():
     found = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
-    assert not found["convlstm", "moving_mnist"]["official_paper_protocol"]
+    assert not found["convlstm", "moving_mnist"]["follows_paper"]
     assert found["convlstm", "moving_mnist"]["protocol"] == "changed paper"
-    assert found["simvpv2", "moving_mnist"]["official_paper_protocol"]
+    assert found["simvpv2", "moving_mnist"]["follows_paper"]
 
 
 def test_threads_and_prediction_batches_do_not_change_a_protocol():
@@ -134,12 +194,6 @@ def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
     found = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
     assert found["persistence", "moving_mnist"]["protocol"] == "changed paper"
     assert found["persistence", "moving_mnist"]["source"] == "official"
-
-
-def test_bytes_without_a_published_checksum_are_not_called_verified(paper):
-    found = entries(paper)
-    assert found["convlstm", "moving_mnist"]["official_paper_protocol"]
-    assert not found["convlstm", "kth"]["official_paper_protocol"]
 
 
 def test_columns_keep_the_papers_order_and_directions(paper):

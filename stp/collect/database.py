@@ -26,7 +26,7 @@ from stp.collect.paper import paper_columns
 from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
 from stp.collect.standings import standings
 from stp.collect.views import SCORES, VIEWS, View, comment_of
-from stp.core.disk import beside
+from stp.core.disk import below, beside
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
 from stp.options.score import CELL_KEYS
@@ -341,7 +341,7 @@ def _raw_files(plans: list[Manifest], receipts: list[dict[str, Any]]) -> Iterabl
     locks = sorted({r["inputs"]["raw"] for r in receipts if "raw" in (r.get("inputs") or {})})
     for lock in locks:
         for store in dict.fromkeys(plan["store"] for plan in plans):
-            path = Path(store, lock)
+            path = below(Path(store), lock, "a receipt")
             if not path.is_file():
                 continue
             try:

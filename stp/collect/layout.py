@@ -27,15 +27,26 @@ KEY_COLUMNS = (
 EVALUATION = tuple(name for name, *_ in KEY_COLUMNS if name not in ("model", "variant", "seed"))
 """Key columns that say what was tested: models of one evaluation are compared with each other."""
 
+BYTES_KNOWN_BY = (
+    "How surely the bytes of test and training are the official ones: checksums (registered or "
+    "published ones match), counts (all published counts of clips and declared sizes match) or "
+    "stated (somebody put them there). NULL where nobody says that they are official."
+)
 _SOURCE = (
     ("source", "VARCHAR", "Origin of the raw bytes: official, sample or synthetic."),
     ("release", "VARCHAR", "Release of the dataset, as named in its configuration."),
+    ("bytes_known_by", "VARCHAR", BYTES_KNOWN_BY),
+    (
+        "lacking",
+        "VARCHAR",
+        "Raw files that are missing, where somebody accepted that; NULL if none are.",
+    ),
     ("scale", "VARCHAR", "Scale of the run: configuration such as demo or paper."),
     ("protocol", "VARCHAR", "Protocol of training and test, e.g. paper or demo."),
     (
         "official_paper_protocol",
         "BOOLEAN",
-        "True only if bytes and recipe are the paper's.",
+        "True only if the recipe is the paper's, and the bytes are known to be the official ones.",
     ),
     (
         "comparable",

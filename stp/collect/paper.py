@@ -11,6 +11,7 @@ from typing import Any
 
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import Manifest, variable_of
+from stp.plan.raw_bytes import BYTES_TEXT
 from stp.plan.setting import split_threshold
 
 
@@ -35,6 +36,7 @@ def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
 _PLACE = ("dimension", "trained_on", "tested_on", "subset", "frame_interval", "variable", "metric")
 _PLACES = ", ".join(_PLACE)
 _AT_PLACE = " AND ".join(f"o.{name} IS NOT DISTINCT FROM p.{name}" for name in _PLACE)
+_BYTES = f"{BYTES_TEXT} || ', ' || protocol || ' protocol'"
 _CELL = ", ".join(f"s.{name}" for name in CELL_KEYS)
 
 PAPER_VALUES = f"""
@@ -102,8 +104,7 @@ by_setting AS (
         of_variable AS variable, heading AS metric, min(convention) AS convention,
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
         min(n) AS n, min(reason) AS reason,
-        string_agg(DISTINCT source || ' bytes, ' || protocol || ' protocol', '; '
-                   ORDER BY source || ' bytes, ' || protocol || ' protocol') AS bytes,
+        string_agg(DISTINCT {_BYTES}, '; ' ORDER BY {_BYTES}) AS bytes,
         bool_and(comparable) AS comparable
     FROM overall
     GROUP BY ALL

@@ -11,6 +11,7 @@ from stp.collect import layout
 from stp.collect.layout import EVALUATION
 from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
 from stp.options.score import CELL_KEYS
+from stp.plan.raw_bytes import BYTES_TEXT
 
 
 class View(NamedTuple):
@@ -183,7 +184,7 @@ FROM runs""",
 )
 
 _RUNS = f"{_CASE}, model, variant"
-_BYTES = "source || ' bytes, ' || protocol || ' protocol'"
+_BYTES = f"{BYTES_TEXT} || ', ' || protocol || ' protocol'"
 
 DELTAS = View(
     "deltas",
@@ -196,6 +197,8 @@ WITH whose AS (
         CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
             AS frame_interval,
         min(tested) AS tested, bool_and(comparable) AS comparable,
+        -- The weakest: of checksums, counts and stated the last in the alphabet.
+        max(bytes_known_by) AS bytes_known_by,
         string_agg(DISTINCT {_BYTES}, '; ' ORDER BY {_BYTES}) AS bytes
     FROM cells
     GROUP BY ALL
@@ -254,7 +257,7 @@ SELECT
     {_RUNS}, frame_interval, tested, metric, convention, value, published,
     CASE WHEN comparable AND remark IS NULL THEN value - published END AS difference,
     CASE WHEN NOT comparable THEN 'not comparable: ' || bytes ELSE remark END AS why_none,
-    n, bytes
+    n, bytes, bytes_known_by
 FROM (FROM frames UNION ALL BY NAME FROM people)
 WHERE value IS NOT NULL""",
     {
@@ -268,6 +271,7 @@ WHERE value IS NOT NULL""",
         "why_none": "Why there is no difference.",
         "n": "Test samples behind our value.",
         "bytes": "Origin of the bytes, and protocol.",
+        "bytes_known_by": layout.BYTES_KNOWN_BY,
     },
 )
 

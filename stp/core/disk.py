@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 from stp.core.errors import StpError
@@ -15,6 +15,39 @@ _REMEDIES = {
     errno.EACCES: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
     errno.EPERM: "you may not write there: choose a folder of yours (STP_STORE_DIR, STP_RAW_DIR)",
 }
+
+
+def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
+    """Join a name that somebody else wrote to a folder that it must not leave.
+
+    Args:
+        root: the folder.
+        name: relative to it, with ``/`` between folders.
+        where: what has the name, such as an archive, for the error.
+        links: whether there may be links below the folder, as there may in one of raw files.
+
+    Returns:
+        the path; there need not be such a file.
+
+    Raises:
+        StpError: the name is absolute, empty, leads out of the folder or has control characters;
+            or there is a link and must be none.
+    """
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts or not name.isprintable():
+        raise StpError(
+            f"{where}: the name {name!r} leads out of its folder",
+            expected="names of files below it, without '..' and control characters",
+            remedy="do not use the file by other means; get it from its publisher",
+        )
+    place = root.joinpath(*parts)
+    if not links and place.resolve() != root.resolve().joinpath(*parts):
+        raise StpError(
+            f"{where}: {name} is a link, or in a folder that is one",
+            expected="files and folders only",
+            remedy="get it again from where it was made",
+        )
+    return place
 
 
 def disk_error(error: OSError, what: str) -> StpError:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stp.core.disk import below
 from stp.core.errors import StpError
 from stp.data.known_checksums import KnownChecksums
 
@@ -38,6 +39,9 @@ class RawFiles:
                 remedy="remove it and run `stp fetch` again",
             ) from error
         self.names = sorted(self._entries)
+        for name in self.names:
+            if not name.startswith("/"):  # weights, which lie where a person says
+                below(Path(), name, self.lock)
         self._verified: dict[str, Path] = {}
         self._known = KnownChecksums.of(self.lock)
 

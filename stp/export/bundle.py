@@ -31,7 +31,7 @@ from stp.plan.strict import CONFIG_FOLDER
 
 CELL_COLUMNS = (
     *CELL_KEYS,
-    *("tested", "source", "release", "scale", "protocol"),
+    *("tested", "source", "release", "bytes_known_by", "lacking", "scale", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
     *("subset_note", "external", "samples", "statistic"),
     *(f"{part}_fingerprint" for part in lineage.PARTS),

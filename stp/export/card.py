@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stp.core.lock import COUNTS
 from stp.export.cite import Citation
 from stp.export.contents import Contents, Training
 from stp.export.lineage import commits, environments
@@ -225,6 +226,8 @@ def _result_row(row: Mapping[str, Any]) -> list[str]:
     whose = f"{row['source']}, {row['protocol']} protocol"
     if not row["comparable"]:
         whose += ", NOT COMPARABLE"
+    elif row["bytes_known_by"] == COUNTS:
+        whose += ", known by counts"
     return [
         row["tested"],
         f"{row['metric']} (`{row['convention']}`)",

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
+from stp.core.limits import require_zip
 from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
@@ -36,7 +37,8 @@ COLUMNS = {
     **{"metric": _TEXT, "convention": _TEXT, "variable": _TEXT, "level": _FLOAT},
     **{"threshold": _FLOAT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
     **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
-    **{"source": _TEXT, "release": _TEXT, "scale": _TEXT, "protocol": _TEXT},
+    **{"source": _TEXT, "release": _TEXT, "bytes_known_by": _TEXT, "lacking": _TEXT},
+    **{"scale": _TEXT, "protocol": _TEXT},
     **{"official_paper_protocol": _TRUTH, "comparable": _TRUTH, "leaky": _TRUTH},
     **{"best_of": _WHOLE, "scores_fingerprint": _TEXT},
 }
@@ -159,6 +161,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
         yield _Bundle(path, sizes, lambda name: found[name].open("rb"))
     elif path.is_file():
         with zipfile.ZipFile(path) as archive:
+            require_zip(path, archive)
             infos = [info for info in archive.infolist() if not info.is_dir()]
             # One folder around all files, as it is written, or none.
             tops = {info.filename.partition("/")[0] for info in infos}

@@ -46,7 +46,7 @@ SELECT
     l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
     l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
     l.source, l.scale, t.protocol, l.comparable, l.leaky, l.best_of,
-    d.published, d.difference, {sql_without_paths("l.reason")} AS reason
+    d.published, d.difference, d.bytes_known_by, {sql_without_paths("l.reason")} AS reason
 FROM leaderboard l
 JOIN titles t ON {_ON_CASE.replace("o.", "t.")}
 JOIN paper_columns p

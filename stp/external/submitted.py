@@ -10,6 +10,7 @@ import pandas as pd
 import zarr
 
 from stp.core.errors import StpError, nearest
+from stp.core.limits import require_zip
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.predict.windows import identity
@@ -244,6 +245,7 @@ def open_source(folder: Path, windows: Windows, spool: Path) -> Source:
 def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
+            require_zip(path, archive)
             names = archive.namelist()
             if "predictions.npy" not in names:
                 held = [name.removesuffix(".npy") for name in names]
@@ -258,7 +260,7 @@ def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
             if "sample.npy" in names:
                 with archive.open("sample.npy") as member:
                     samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError, MemoryError) as error:
         raise StpError(
             f"{path}: cannot be read ({error}): {windows.name(0)} and all others are lost",
             expected="a whole .npz file",

@@ -20,8 +20,9 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NamedTuple
 
-from stp.core.disk import writing
+from stp.core.disk import below, writing
 from stp.core.errors import StpError
+from stp.core.limits import require_unpacked, require_zip
 from stp.fetch.download import finish_part, open_part, part_path
 
 UNPACKED = ".unpacked"
@@ -80,8 +81,11 @@ def unpack(
             return len(read_listing(listing) or ())
         with writing(listing):
             lines.truncate(0)
+        packed, unpacked, members = archive.stat().st_size, 0, 0
         try:
             for member in _members(archive, advance):
+                unpacked, members = unpacked + member.size, members + 1
+                require_unpacked(archive, packed, unpacked, members)
                 possible = _places(archive, member.name, into, strip)
                 place = next(filter(wanted, possible), None)
                 if place is None:
@@ -127,13 +131,7 @@ def _is_there(place: str, size: int, find: Callable[[str], Path | None]) -> bool
 
 def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
     """Where a member may belong below the raw folder; nowhere, if it is stripped altogether."""
-    parts = PurePosixPath(name).parts
-    if name.startswith("/") or ".." in parts:
-        raise StpError(
-            f"{archive}: the name {name!r} leads out of its folder",
-            expected="an archive of the publisher, which has no such names",
-            remedy="do not unpack it by other means; get it from its publisher",
-        )
+    parts = below(Path(), name, archive).parts
     strips = range(len(parts)) if strip == "any" else [strip]
     rests = [parts[count:] for count in strips]
     return ["/".join([*PurePosixPath(into).parts, *rest]) for rest in rests if rest]
@@ -187,13 +185,14 @@ def _members(path: Path, advance: Callable[[int], None]) -> Iterator[_Member]:
         ) from error
     with raw:
         if path.suffix == ".zip":
-            yield from _of_zip(raw, advance)
+            yield from _of_zip(path, raw, advance)
         else:
             yield from _of_tar(raw, path.suffix != ".tar", advance)
 
 
-def _of_zip(raw: FileIO, advance: Callable[[int], None]) -> Iterator[_Member]:
+def _of_zip(path: Path, raw: FileIO, advance: Callable[[int], None]) -> Iterator[_Member]:
     with zipfile.ZipFile(raw) as archive:
+        require_zip(path, archive)
         for info in archive.infolist():
             if not info.is_dir():
                 is_link = stat.S_ISLNK(info.external_attr >> 16)

@@ -11,25 +11,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.lock import Checksum
 from stp.data.known_checksums import KnownChecksums
 
 THREADS = min(4, os.cpu_count() or 1)
 """Files that are read at a time (hashing leaves Python's lock alone)."""
 _BLOCK = 1 << 20
 _AHEAD = 64
-
-
-class Checksum(NamedTuple):
-    """What identifies the bytes of a file: their number and their SHA-256 (hexadecimal)."""
-
-    bytes: int
-    sha256: str
-
-    def __str__(self) -> str:
-        return f"{self.bytes} bytes, sha256 {self.sha256}"
 
 
 def checksum(path: Path, advance: Callable[[int], None] = lambda count: None) -> Checksum:

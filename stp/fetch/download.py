@@ -19,8 +19,10 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from stp.core.disk import writing
 from stp.core.errors import StpError
@@ -47,6 +49,52 @@ class Manners:
     backoff_s: float = 1.0
     timeout_s: float = 60.0
     most_wait_s: float = 900.0
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to web addresses that are no less safe than the one that was asked."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        require_web(newurl, f"{req.full_url} redirects to {newurl}", req.type)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def require_web(url: str, what: str, before: str = "http") -> None:
+    """Refuse an address that is not one of the web.
+
+    Args:
+        url: the address.
+        what: that leads there, for the error.
+        before: scheme of the address that redirects there; https stays https.
+
+    Raises:
+        StpError: it is of another scheme, such as ``file`` or ``data``.
+    """
+    allowed = ("https",) if before == "https" else ("http", "https")
+    if url.partition(":")[0].lower() not in allowed:
+        raise StpError(
+            what,
+            expected=f"an address that begins with {' or '.join(f'{one}://' for one in allowed)}",
+            remedy="look for another source of the file, and put it into the raw folder by hand",
+        )
+
+
+@cache
+def _opener() -> urllib.request.OpenerDirector:
+    """Opens addresses of the web, and nothing else: neither files of this machine nor FTP."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPErrorProcessor,
+        _Redirects,
+    ):
+        opener.add_handler(handler())
+    return opener
 
 
 class Stopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -184,6 +232,7 @@ def download(
         StpError: the server refuses, or offers another size; the disk is full.
         Stopped: the host's ``stop`` is set.
     """
+    require_web(url, f"{url} is no address to download {target.name} from")
     manners = host.manners
     failures, most = 0, -1
     while True:
@@ -228,7 +277,7 @@ def _attempt(
         if version:
             headers["If-Range"] = version
     try:
-        response = urllib.request.urlopen(
+        response = _opener().open(
             urllib.request.Request(url, headers=headers), timeout=host.manners.timeout_s
         )
     except urllib.error.HTTPError as error:

@@ -29,7 +29,11 @@ class Missing(NamedTuple):
 
 
 def missing_error(
-    title: str, files: Sequence[Missing], archives: Sequence[Missing], root: Path
+    title: str,
+    files: Sequence[Missing],
+    archives: Sequence[Missing],
+    root: Path,
+    accept: str = "",
 ) -> StpError:
     """The one error that says which files are needed, where they go and how to get them.
 
@@ -38,6 +42,7 @@ def missing_error(
         files: what is missing.
         archives: that hold missing files, and are not there either.
         root: the raw folder.
+        accept: the dataset, where it may be locked without them.
     """
     expected = "this layout:\n" + "\n".join(tree(root, files))
     if archives:
@@ -45,6 +50,11 @@ def missing_error(
             tree(root, archives)
         )
     then = "put the files there (another folder: STP_RAW_DIR) and run the same command again"
+    if accept:
+        then += (
+            f"; or go on with what is there, which every row will say: "
+            f"stp fetch {accept} --accept-incomplete"
+        )
     return StpError(
         f"{len(files)} raw file(s) or patterns of {title} are missing and cannot be downloaded "
         "automatically",

@@ -8,14 +8,12 @@ are refused.
 """
 
 import importlib
-import json
 import os
 import pkgutil
 import shutil
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,15 @@ import stp.fetch.generators
 from stp.core.disk import write_text_once, writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
+from stp.core.lock import (
+    Lock,
+    header_of,
+    lock_text,
+    matches,
+    read_lock,
+    require_agreement,
+    require_below,
+)
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED, is_unpacked, unpack
 from stp.fetch.checksum import Checksum, in_threads, verified
@@ -78,6 +85,21 @@ class _Found:
         gone = [file for file in self.files if file.path is None and not file.downloadable]
         return [*(file.missing for file in gone), *self.shortfalls]
 
+    def obtainable(self, title: str) -> "_Found":
+        """All but that.
+
+        Raises:
+            StpError: nothing is left.
+        """
+        files = [file for file in self.files if file.path is not None or file.downloadable]
+        if not files:
+            raise StpError(
+                f"there is no raw file of {title}",
+                expected="some of its files, where an incomplete release is accepted",
+                remedy="leave out --accept-incomplete: the error says how to get them",
+            )
+        return _Found(files, [])
+
 
 def fetch(
     release: Release,
@@ -86,6 +108,8 @@ def fetch(
     name: str,
     roots: Sequence[Path],
     lock: Path,
+    registered: Path | None = None,
+    accept_incomplete: bool = False,
     report: Report = silent,
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
 ) -> None:
@@ -116,7 +140,11 @@ def fetch(
         roots: folders of the same layout in order of preference: the user's raw folder, the only
             one that is written to, and perhaps a mirror. A generated release has one root, its
             own, so that generated files never stand in for official ones.
-        lock: the lock file; written if it is not there, else every file has to agree with it.
+        lock: the lock file; written if it is not there, else every file has to agree with it, and
+            it with what is declared.
+        registered: a lock file with the bytes of the official release, which are then the only
+            ones that are taken; perhaps not there.
+        accept_incomplete: lock what is there, though files are missing; the lock says which.
         report: progress.
         manners: how politely files are downloaded.
 
@@ -125,13 +153,17 @@ def fetch(
             the lock, or cannot be downloaded, unpacked or written.
     """
     _require_content(release, dataset, name)
-    header = {"dataset": dataset, "release": name, "source": release["source"]}
+    header = header_of(dataset, name, release["source"])
     title = f"{dataset} (release {name})"
     known = KnownChecksums.of(lock)
-    locked = _read_lock(lock, header)
+    release = _with_registered(release, registered, header)
+    locked = read_lock(lock, header)
+    if locked is not None:
+        require_agreement(locked, lock, release.get("files", ()))
     if release.get("generator") and not roots[0].exists():
         run_generator(release["generator"], release.get("options", {}), roots[0], report)
 
+    incomplete: list[str] = []
     there = _resolve(release, roots, locked)
     archives = _Archives(release, roots, locked, known, report)
     if archives.declared and (locked is None or there.unobtainable):
@@ -145,13 +177,17 @@ def fetch(
     if there.unobtainable:
         if release.get("generator"):
             raise removed_error(title, [one.path for one in there.unobtainable], roots[0])
-        helpful = [one for one in archives.absent() if one.may_hold(there.unobtainable)]
-        raise missing_error(title, there.unobtainable, [one.missing for one in helpful], roots[0])
+        if locked is not None or not accept_incomplete:
+            helpful = [one.missing for one in archives.absent() if one.may_hold(there.unobtainable)]
+            accept = dataset if locked is None else ""
+            raise missing_error(title, there.unobtainable, helpful, roots[0], accept)
+        incomplete = [f"{one.path} ({one.note or 'missing'})" for one in there.unobtainable]
+        there = there.obtainable(title)
     names = {file.name for file in there.files}
-    if locked is not None and names != set(locked):
+    if locked is not None and names != set(locked.files):
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
-            f"{some(sorted(names ^ set(locked)))}",
+            f"{some(sorted(names ^ set(locked.files)))}",
             expected="the same files as when the release was locked",
             remedy="declare the changed list of files as a new release",
         )
@@ -159,7 +195,8 @@ def fetch(
     wanted = []
     for file in there.files:
         if file.path is None:
-            expected = {**file.declared, **(locked[file.name]._asdict() if locked else {})}
+            expected = dict(file.declared)
+            expected |= locked.files[file.name]._asdict() if locked else {}
             wanted.append(Wanted(file.name, roots[0] / file.name, expected))
     # hashed before they get their names; not hashed again below
     found = download_all(wanted, manners, report, known)
@@ -168,12 +205,12 @@ def fetch(
             if isinstance(result, StpError):
                 raise result
             found[file.name] = result
-    if locked is not None:
-        _require_locked(found, locked, there.files, roots[0], lock)
-    else:
-        text = _lock_text(header, found)
-        if not write_text_once(lock, text):  # another process locked the release meanwhile
-            _require_locked(found, _read_lock(lock, header) or {}, there.files, roots[0], lock)
+    if locked is None:
+        text = lock_text(header, found, (file.declared for file in there.files), incomplete)
+        if write_text_once(lock, text):
+            return
+        locked = read_lock(lock, header)  # another process locked the release meanwhile
+    _require_locked(found, locked.files if locked else {}, there.files, roots[0], lock)
 
 
 def check(
@@ -183,6 +220,7 @@ def check(
     name: str,
     roots: Sequence[Path],
     lock: Path,
+    registered: Path | None = None,
     report: Report = silent,
 ) -> list[FileState]:
     """The state of every raw file of a release, without downloading, unpacking or generating.
@@ -194,8 +232,9 @@ def check(
         StpError: no files are declared; the lock file is damaged or belongs to another release.
     """
     _require_content(release, dataset, name)
-    header = {"dataset": dataset, "release": name, "source": release["source"]}
-    locked = _read_lock(lock, header)
+    header = header_of(dataset, name, release["source"])
+    given, release = release, _with_registered(release, registered, header)
+    locked = read_lock(lock, header)
     if release.get("generator") and not roots[0].exists():
         how = f"`stp fetch` generates it with {release['generator']}"
         return [FileState(roots[0].as_posix(), "missing", how=how)]
@@ -218,8 +257,8 @@ def check(
             if isinstance(result, StpError):
                 detail = str(result).replace("\n", "; ")
                 states.append(_state(file, "damaged", detail, _size(file)))
-            elif locked is not None and locked.get(file.name, result) != result:
-                detail = f"{file.path}: {result}; the lock file has {locked[file.name]}"
+            elif locked is not None and locked.files.get(file.name, result) != result:
+                detail = f"{file.path}: {result}; the lock file has {locked.files[file.name]}"
                 states.append(_state(file, "damaged", detail, result.bytes))
             else:
                 states.append(_state(file, "present", str(file.path), result.bytes))
@@ -228,9 +267,9 @@ def check(
     declared = {file.name for file in there.files}
     states += [
         FileState(name, "missing", "in the lock file, but no longer declared")
-        for name in sorted(set(locked or ()) - declared)
+        for name in sorted(set(locked.files if locked else ()) - declared)
     ]
-    return states + _ignored(release, roots, declared, locked)
+    return states + _ignored(given, roots, declared, locked)
 
 
 def _state(file: _File, state: str, detail: str, size: int) -> FileState:
@@ -253,7 +292,7 @@ def _ignored(
     release: Release,
     roots: Sequence[Path],
     declared: Collection[str],
-    locked: Mapping[str, Checksum] | None,
+    locked: Lock | None,
 ) -> list[FileState]:
     """Files that match a pattern now, but were not there when the release was locked."""
     if locked is None:
@@ -319,7 +358,7 @@ class _Archives:
         self,
         release: Release,
         roots: Sequence[Path],
-        locked: Mapping[str, Checksum] | None,
+        locked: Lock | None,
         known: KnownChecksums | None = None,
         report: Report = silent,
     ) -> None:
@@ -379,9 +418,9 @@ class _Archives:
 
     def _wants(self, name: str) -> bool:
         if self.locked is not None:
-            return name in self.locked
+            return name in self.locked.files
         return any(
-            _matches(name, entry["path"]) if entry.get("many") else name == entry["path"]
+            matches(name, entry["path"]) if entry.get("many") else name == entry["path"]
             for entry in self.files
         )
 
@@ -425,6 +464,10 @@ def run_generator(
 
 
 def _require_content(release: Release, dataset: str, name: str) -> None:
+    """Refuse releases of nothing, and files outside of the raw folder."""
+    entries = (*release.get("files", ()), *release.get("archives", ()))
+    places = (entry.get(key) for entry in entries for key in ("path", "into"))
+    require_below((place for place in places if place), f"{dataset} (release {name})", dataset)
     if not release.get("generator") and not release.get("files"):
         raise StpError(
             f"no raw files are declared for {dataset} (release {name})",
@@ -433,13 +476,43 @@ def _require_content(release: Release, dataset: str, name: str) -> None:
         )
 
 
-def _resolve(
-    release: Release, roots: Sequence[Path], locked: Mapping[str, Checksum] | None
-) -> _Found:
+def _with_registered(
+    release: Release, registered: Path | None, header: Mapping[str, str]
+) -> Release:
+    """A release whose files are declared one by one, with the checksums that are registered.
+
+    Raises:
+        StpError: these cannot be read, or differ from what is declared besides.
+    """
+    official = read_lock(registered, header) if registered else None
+    if official is None or registered is None:
+        return release
+    entries = release.get("files", ())
+    require_agreement(official, registered, entries)
+    named = {entry["path"]: entry for entry in entries if not entry.get("many")}
+    files = []
+    for name, sum_ in official.files.items():
+        patterns = (one for one in entries if one.get("many") and matches(name, one["path"]))
+        entry = named.pop(name, None) or next(patterns, None)
+        if entry is not None:
+            files.append({**entry, "path": name, "many": False, **sum_._asdict()})
+    if named or len(files) < len(official.files):
+        declared = {one["path"] for one in files}
+        raise StpError(
+            f"{registered} and the files that are declared of {header['dataset']} (release "
+            f"{header['release']}) are not the same: "
+            + some(sorted(set(named) | (set(official.files) - declared))),
+            expected="the same files, each declared by its name or a pattern",
+            remedy="correct either of them, or register the changed files as a new release",
+        )
+    return {**release, "files": files}
+
+
+def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _Found:
     """All files of a release, found or not, and where a pattern has too few."""
     if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
-        names = sorted(made if locked is None else locked)
+        names = sorted(made if locked is None else locked.files)
         return _Found([_File(name, {}, _find(name, roots)) for name in names], [])
     entries: dict[str, Mapping[str, Any]] = {}
     shortfalls = []
@@ -447,17 +520,19 @@ def _resolve(
         if not entry.get("many"):
             names = [entry["path"]]
         elif locked is not None:
-            names = [name for name in locked if _matches(name, entry["path"])]
+            names = [name for name in locked.files if matches(name, entry["path"])]
         else:
             names = sorted(_glob(entry["path"], roots))
         need = entry.get("min_files", 1)
-        if entry.get("many") and len(names) < need:
+        if entry.get("many") and len(names) < need and not (locked and locked.incomplete):
             note = f"{len(names)} files found, at least {need} needed"
             shortfalls.append(Missing(entry["path"], note, entry, need - len(names)))
         for name in names:
             # a file that is declared by name keeps that declaration when a pattern matches it too
             if name not in entries or not entry.get("many"):
                 entries[name] = entry
+    if locked is not None and locked.incomplete:
+        entries = {name: entry for name, entry in entries.items() if name in locked.files}
     files = [_File(name, entries[name], _find(name, roots)) for name in sorted(entries)]
     return _Found(files, shortfalls)
 
@@ -473,13 +548,6 @@ def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
         for path in root.glob(pattern)
         if not path.name.endswith(OWN) and path.is_file()
     }
-
-
-def _matches(name: str, pattern: str) -> bool:
-    parts, patterns = name.split("/"), pattern.split("/")
-    if patterns[-2:] == ["**", "*"]:
-        parts, patterns = parts[: len(patterns) - 1], [*patterns[:-2], "*"]
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
 def _require_locked(
@@ -501,31 +569,3 @@ def _require_locked(
             expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in shown),
             remedy="restore the original files, or declare the new bytes as a new release",
         )
-
-
-def _lock_text(header: Mapping[str, str], found: Mapping[str, Checksum]) -> str:
-    files = {name: {"bytes": sum_.bytes, "sha256": sum_.sha256} for name, sum_ in found.items()}
-    return json.dumps({**header, "files": files}, indent=1, sort_keys=True) + "\n"
-
-
-def _read_lock(lock: Path, header: Mapping[str, str]) -> dict[str, Checksum] | None:
-    """The checksums of a lock file; None if there is no lock file."""
-    try:
-        content = json.loads(lock.read_text(encoding="utf-8"))
-        files = {k: Checksum(v["bytes"], v["sha256"]) for k, v in content["files"].items()}
-        locked_header = {key: content[key] for key in header}
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StpError(
-            f"the lock file {lock} cannot be read ({error})",
-            expected="the JSON text written by `stp fetch`",
-            remedy="restore it from a copy of the store",
-        ) from error
-    if locked_header != dict(header):
-        raise StpError(
-            f"the lock file {lock} is for {locked_header}",
-            expected=f"{dict(header)}",
-            remedy="give the changed release a new name",
-        )
-    return files

@@ -14,6 +14,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from stp.core.disk import beside, writing
 from stp.page.shares import PAPERS_FILES, shares
 from stp.plan.manifest import Cell
+from stp.plan.raw_bytes import bytes_text
 
 TEXT_WIDTH = 6.9
 """Inches: the width of a page's text, of two columns."""
@@ -99,15 +100,15 @@ def whose(cells: Iterable[Cell]) -> str:
     """Say which bytes and which protocol numbers come from, and which share: every figure must."""
     texts = []
     for cell in cells:
-        verified = cell.get("verified", True) or cell["source"] != "official"
-        text = f"{'' if verified else 'unverified '}{cell['source']} bytes, "
-        text += f"{cell['protocol']} protocol"
+        text = f"{bytes_text(cell)}, {cell['protocol']} protocol"
         if cell["comparable"] and not cell["official_paper_protocol"]:
             text += f": {PAPERS_FILES}"
         elif cell["source"] != "own" and not cell["comparable"]:
             text += ": not comparable with published values"
         if cell["leaky"]:
             text += ", test samples overlap with training data"
+        if cell["lacking"]:
+            text += ", incomplete release"
         texts.append(text)
     return shares(texts, "cells")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, Code, Sources, digest, original
+from stp.core.lock import WEIGHTS
 from stp.core.receipts import RECEIPT
 from stp.kinds.kind import Kind
 from stp.options.named import modules
@@ -40,8 +41,6 @@ COLLECT = (
 """The root modules of what makes tables of scores."""
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
-WEIGHTS = "weights"
-"""Stands for a dataset where raw bytes are weights that somebody gives."""
 EXTERNAL = "external"
 """Stands for a dataset where raw bytes are predictions that were made elsewhere."""
 PERCEPTUAL = "perceptual"
@@ -102,9 +101,9 @@ class Raw:
 
     Attributes:
         lock: the lock file, relative to the store.
-        identity: hash of what is declared. The bytes themselves cannot be in it, because
-            they are unknown when the plan is made; that a release name always means the same
-            bytes is what the lock file guarantees.
+        identity: hash of the names of dataset, release and files. That they always mean the same
+            bytes is what the lock file guarantees; what is declared of these later (checksums,
+            sizes, URLs) is compared with the lock, and makes nothing again.
         generated: folder of generated files relative to the raw folder, or None.
         declared: the files, or what generates them.
     """
@@ -354,7 +353,7 @@ class Plan:
             lock = f"raw/{name}/{dataset.release}-{identity}.lock.json"
             generated = f"generated/{name}/{dataset.release}-{identity}"
         else:
-            files = [[f.path, f.bytes, f.sha256, f.md5_uncompressed] for f in release.files]
+            files = sorted({file.path for file in release.files})
             identity = digest([name, dataset.release, release.source, files])
             identity = original(identity, self.config.equivalent)
             lock = f"raw/{name}/{dataset.release}.lock.json"
@@ -398,6 +397,12 @@ class Plan:
             identity, lock = digest([EXTERNAL, given.sha256]), f"raw/{EXTERNAL}/{name}.lock.json"
             self._submitted[name] = Raw(EXTERNAL, name, lock, identity, None, given.release)
         return self._submitted[name]
+
+    def registered(self, raw: Raw) -> Path | None:
+        """Where the bytes of an official release are registered; perhaps there is no such file."""
+        if raw.generated or raw.dataset in (WEIGHTS, EXTERNAL):
+            return None
+        return configuration.CONFIG_FOLDER / "locks" / f"{raw.dataset}-{raw.release}.json"
 
     def raw_roots(self, raw: Raw) -> list[Path]:
         """List the folders that are searched for a release's files, in order."""

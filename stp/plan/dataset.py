@@ -1,5 +1,6 @@
 """What is known about a dataset: config/datasets/<name>.yaml."""
 
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -28,11 +29,6 @@ class RawFile(Strict):
     instructions: str = ""
     many: bool = False
     min_files: int = Field(default=1, ge=1)
-
-    @property
-    def verified(self) -> bool:
-        """Is it known what the official bytes are?"""
-        return self.sha256 is not None or self.md5_uncompressed is not None
 
 
 class Archive(Strict):
@@ -87,13 +83,9 @@ class Release(Strict):
     raw_gb: float | None = Field(default=None, gt=0)
 
     @property
-    def verified(self) -> bool:
-        """Are these official bytes, or those behind the paper, known by their checksums?"""
-        return (
-            (self.source == "official" or self.behind_paper)
-            and bool(self.files)
-            and all(file.verified for file in self.files)
-        )
+    def is_papers(self) -> bool:
+        """Are these said to be official bytes, or the very files behind the paper's numbers?"""
+        return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
 class Published(Strict):
@@ -114,6 +106,7 @@ class Counts(Strict):
         source: who counted them.
         published: what the paper's table says.
         explained: for a split where ours differ from the published ones, why.
+        estimated: splits of which nobody has counted all official clips.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -123,6 +116,21 @@ class Counts(Strict):
     source: str = ""
     published: Published = Published()
     explained: dict[str, str] = {}
+    estimated: tuple[Literal["train", "val", "test"], ...] = ()
+
+    @property
+    def official(self) -> dict[str, int]:
+        """Clips that the complete official release gives, of the splits that the paper counts.
+
+        What the paper prints; where a difference from that is explained, what was counted here.
+        """
+        printed = {split: number for split, number in self.published if number is not None}
+        ours = {split: getattr(self, split) for split in printed}
+        return {
+            split: ours[split] if split in self.explained and ours[split] is not None else number
+            for split, number in printed.items()
+            if split not in self.estimated
+        }
 
 
 class Subset(Strict):
@@ -137,6 +145,8 @@ class Subset(Strict):
     clips: int | None = Field(default=None, ge=0)
 
 
+FOLDER = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Names of releases and subsets: they are parts of paths."""
 A_PERSON = (2, 1, 1)
 """Shape of a position: x and y."""
 
@@ -195,6 +205,17 @@ class Dataset(Strict):
             subsets = {name: {"title": title} for name, title in protocols}
             return ({"subsets": subsets, "train_subsets": subsets} if subsets else {}) | given
         return given
+
+    @model_validator(mode="after")
+    def _names_are_those_of_folders(self) -> Self:
+        for name in (*self.releases, *self.subsets, *self.train_subsets):
+            if not FOLDER.fullmatch(name):
+                raise PydanticCustomError(
+                    "name",
+                    "names of letters, digits and . _ - only, and not {name}",
+                    {"name": name},
+                )
+        return self
 
     @model_validator(mode="after")
     def _is_of_a_kind(self) -> Self:

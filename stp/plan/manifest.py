@@ -8,11 +8,12 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.options.score import CELL_KEYS
+from stp.plan.raw_bytes import judge
 from stp.plan.setting import case_name, people_case, setting_of, split_threshold
 
 WHOSE = (
-    *("source", "release", "protocol", "official_paper_protocol", "comparable", "leaky"),
-    "best_of",
+    *("source", "release", "bytes_known_by", "lacking", "protocol", "official_paper_protocol"),
+    *("comparable", "leaky", "best_of"),
 )
 """What every cell says of its bytes, and of how many forecasts the best is scored."""
 NEEDED = (
@@ -20,6 +21,7 @@ NEEDED = (
     "scale",
     "store",
     "cells",
+    "raw",
     "unavailable",
     "tables",
     "names",
@@ -28,7 +30,7 @@ NEEDED = (
 )
 NEEDED_OF_CELL = (
     "key",
-    *WHOSE,
+    *("source", "release", "protocol", "follows_paper", "bytes_of", "leaky", "best_of"),
     "data",
     "predictions",
     "scores",
@@ -41,11 +43,11 @@ Part = str | float | None
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest.
+    """Read a manifest, and find out how surely the bytes of its cells are the official ones.
 
     Raises:
         StpError: the file is missing, is not JSON, lacks keys, lists no cells, or lists a cell
-            whose dataset is in no table.
+            whose dataset is in no table; raw bytes are locked that are not the declared ones.
     """
     remedy = "run the table command again: it writes the manifest"
     try:
@@ -91,6 +93,7 @@ def load_manifest(path: Path) -> Manifest:
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
+    judge(manifest)
     return manifest
 
 

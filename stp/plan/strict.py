@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from stp.core.errors import StpError, nearest
+from stp.core.limits import require
 
 CONFIG_FOLDER = Path(__file__).parents[2] / "config"
 
@@ -48,6 +49,10 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+_SHALLOW = 1000
+"""Levels of a YAML file that are harmless; only what may have more, or aliases, is counted."""
+
+
 def read_yaml(path: Path) -> Any:
     """Read one YAML or JSON file.
 
@@ -55,14 +60,44 @@ def read_yaml(path: Path) -> Any:
         StpError: there is no such file, or it is not YAML.
     """
     try:
-        return yaml.load(path.read_bytes(), Loader=_Loader)
+        require(f"{path} is very large", path.stat().st_size / 1e6, "yaml_mb", "MB")
+        content = path.read_bytes()
+        # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
+        most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
+        if most > _SHALLOW or (b"*" in content and b"&" in content):
+            _require_few_nodes(path, content)
+        return yaml.load(content, Loader=_Loader)
     except FileNotFoundError:
         raise StpError(
             f"there is no configuration file {path}",
             remedy=f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's",
         ) from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise StpError(f"{path} is not YAML: {error}", remedy="mend the named line") from None
+
+
+def _require_few_nodes(path: Path, content: bytes) -> None:
+    """Refuse aliases that stand for too much: ten lines may mean a thousand million values."""
+    known: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = [(None, 0)]
+    for event in yaml.parse(content, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append((event.anchor, 1))
+            require(f"{path} is nested", len(opened), "yaml_depth", "levels")
+            continue
+        nodes = 0
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in known:
+                raise yaml.YAMLError(f"the alias {event.anchor} is part of itself, or unknown")
+            nodes = known[event.anchor]
+        elif isinstance(event, yaml.ScalarEvent):
+            nodes = 1
+            known |= {event.anchor: nodes} if event.anchor else {}
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, nodes = opened.pop()
+            known |= {anchor: nodes} if anchor else {}
+        opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
+        require(f"{path} stands for", opened[-1][1], "yaml_nodes", "values")
 
 
 def check(kind: type[S], value: Any, where: str) -> S:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stp.core.errors import StpError
+from stp.core.limits import require, require_zip
 from stp.data.raw_files import RawFiles
 
 REMEDY = "fetch it again"
@@ -69,10 +70,13 @@ def read(raw: RawFiles, member: Member) -> bytes:
     """
     path = raw.find(member.file)
     try:
+        require(f"{path}: {member.inside or 'it'} is large", member.bytes / 1e9, "member_gb", "GB")
         if member.inside is None:
             return path.read_bytes()
         if member.file.endswith(".zip"):
             return _zip(path).read(member.inside)
+        if member.offset + member.bytes > path.stat().st_size:
+            raise tarfile.ReadError("cut off")
         with path.open("rb") as file:
             file.seek(member.offset)
             content = file.read(member.bytes)
@@ -132,4 +136,6 @@ def _require_end(path: Path, position: int) -> None:
 
 @lru_cache(maxsize=4)  # reading the list of a large archive again and again would take seconds
 def _zip(path: Path) -> zipfile.ZipFile:
-    return zipfile.ZipFile(path)
+    archive = zipfile.ZipFile(path)
+    require_zip(path, archive)
+    return archive

@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from stp.core.errors import StpError
+from stp.core.limits import require_pixels
 from stp.data.raw_files import RawFiles
 from stp.prepare.members import Member, read, where
 from stp.prepare.resize import bilinear
@@ -15,8 +16,6 @@ from stp.prepare.resize import bilinear
 FORMATS = ("PNG", "JPEG")
 MODES = ("L", "RGB", "P", "RGBA")
 """Eight bits a channel. Others, such as 16-bit grey, would lose what they hold without a word."""
-MOST_PIXELS = 1 << 25
-"""A damaged header may claim any size; the largest frames of our datasets have 2 million pixels."""
 
 
 def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
@@ -40,11 +39,12 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
             if picture.mode not in MODES:
                 raise ValueError(f"pixels of kind {picture.mode}")
-            if picture.width * picture.height > MOST_PIXELS:
-                raise ValueError(f"{picture.width} x {picture.height} pixels")
+            require_pixels(name, picture.width, picture.height)
             values = np.asarray(picture.convert(mode))
     # The decoders of Pillow raise almost anything for damaged files: OSError, SyntaxError,
     # ValueError, struct.error, zlib.error, EOFError, Image.DecompressionBombError ...
+    except StpError:
+        raise
     except Exception as error:
         raise StpError(
             f"{name}: cannot be decoded ({error or type(error).__name__})",

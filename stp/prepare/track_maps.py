@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 from stp.core.errors import StpError
+from stp.core.limits import require_pixels
 from stp.prepare.track_readers import numbers
 from stp.tracks.obstacles import Obstacles, cells, discs
 from stp.tracks.surface import Surface
@@ -34,6 +35,7 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
     """
     try:
         with Image.open(picture) as opened:
+            require_pixels(picture, *opened.size)
             grey = np.asarray(opened.convert("L"))
     except DAMAGED as error:
         raise StpError(

@@ -7,6 +7,7 @@ import av
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.limits import require_pixels
 
 
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
@@ -27,7 +28,9 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
     """
     try:
         with av.open(str(file) if isinstance(file, Path) else file, "r") as container:
-            frames = [_grey(frame) for frame in container.decode(container.streams.video[0])]
+            stream = container.streams.video[0]
+            require_pixels(name, stream.codec_context.width, stream.codec_context.height)
+            frames = [_grey(frame) for frame in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
     except (av.FFmpegError, ValueError, IndexError) as error:

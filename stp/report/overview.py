@@ -32,8 +32,9 @@ FROM artefacts GROUP BY host, device ORDER BY count(*) DESC, host, device"""
 
 MISSING = f"""
 SELECT
-    {", ".join(CELL_KEYS)}, tested, source, scale, protocol, official_paper_protocol,
-    comparable, leaky, stage, how, detail, attempts, log, strftime(ended, '%Y-%m-%d %H:%M') AS ended
+    {", ".join(CELL_KEYS)}, tested, source, scale, protocol, bytes_known_by, lacking,
+    official_paper_protocol, comparable, leaky, stage, how, detail, attempts, log,
+    strftime(ended, '%Y-%m-%d %H:%M') AS ended
 FROM missing ORDER BY rowid"""
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from stp.page.shares import PAPERS_FILES, shares
+from stp.plan.raw_bytes import bytes_text
 from stp.report.ask import questions
 
 LARGEST = 64_000_000
@@ -173,17 +174,19 @@ def _without_files(database: duckdb.DuckDBPyConnection, file: str, in_folders: s
 def _origin(database: duckdb.DuckDBPyConnection) -> str:
     """Whose bytes the numbers are from: as page/base.js says it."""
     cells = database.execute(
-        "SELECT official_paper_protocol, comparable, source, protocol, leaky FROM cells"
+        "SELECT official_paper_protocol, comparable, source, protocol, leaky, bytes_known_by, "
+        "lacking FROM cells"
     ).fetchall()
     kinds = [
         (
-            "official bytes, paper's protocol"
+            f"{bytes_text({'source': source, 'bytes_known_by': known})}, paper's protocol"
             if official
-            else f"{source} bytes, {protocol} protocol: "
+            else f"{bytes_text({'source': source, 'bytes_known_by': known})}, {protocol} protocol: "
             + (PAPERS_FILES if comparable else "not comparable with published values")
         )
         + (" (leaky: test samples overlap with training data)" if leaky else "")
-        for official, comparable, source, protocol, leaky in cells
+        + (" (incomplete release)" if lacking else "")
+        for official, comparable, source, protocol, leaky, known, lacking in cells
     ]
     return shares(kinds, "cells")
 

@@ -334,8 +334,14 @@ def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     )
 
 
-def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
+def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
     """Find, download or generate the raw files of a release, and lock their bytes.
+
+    Args:
+        plan: of the scale.
+        raw: the release.
+        log: a file for all progress lines and tracebacks.
+        accept_incomplete: lock what is there, though files are missing.
 
     Returns:
         the lock file.
@@ -349,7 +355,10 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None) -> Path:
         lines.say("starts")
         try:
             _fetching("raw").fetch(
-                **_release(plan, raw), report=lines.report, manners=_manners(plan)
+                **_release(plan, raw),
+                accept_incomplete=accept_incomplete,
+                report=lines.report,
+                manners=_manners(plan),
             )
         except Exception as error:
             if log_file is not None:
@@ -402,6 +411,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
         "name": raw.release,
         "roots": plan.raw_roots(raw),
         "lock": plan.store / raw.lock,
+        "registered": plan.registered(raw),
     }
 
 

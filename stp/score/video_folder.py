@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 from stp.core.errors import StpError
+from stp.core.limits import require_pixels
 
 FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")
@@ -105,6 +106,7 @@ def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
     for path in _pictures(folder)[wanted]:
         try:
             with Image.open(path) as picture:
+                require_pixels(path, *picture.size)
                 frames.append(np.asarray(picture.convert("RGB")))
         except (OSError, SyntaxError, ValueError) as error:
             raise _damaged(path, error) from error
@@ -120,7 +122,9 @@ def _from_pictures(folder: Path, wanted: slice) -> np.ndarray:
 def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
     try:
         with av.open(str(path), "r") as container:
-            decoded: Iterator[av.VideoFrame] = container.decode(container.streams.video[0])
+            stream = container.streams.video[0]
+            require_pixels(path, stream.codec_context.width, stream.codec_context.height)
+            decoded: Iterator[av.VideoFrame] = container.decode(stream)
             frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
     except (av.FFmpegError, ValueError, IndexError) as error:
         raise _damaged(path, error) from error

@@ -10,19 +10,23 @@ import re
 import shutil
 import tarfile
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp.core import store
-from stp.core.disk import write_text_once, writing
+from stp.core.disk import below, write_text_once, writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
+from stp.core.limits import require_unpacked
+from stp.core.lock import require_below
 from stp.core.receipts import RECEIPT, SEALED, checksum, read_receipt, require_receipt
 from stp.plan.cells import FOLDERS, Plan, fingerprint_of
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.sharing import SUMS
 
+LOCK = re.compile(r"raw/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\.lock\.json")
 GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
 """The lock file of generated raw bytes is named by what generates them."""
 
@@ -110,7 +114,7 @@ def _receive_all(
 def _unpack(source: Path, scratch: Path) -> Path:
     try:
         with tarfile.open(source) as tar:
-            tar.extractall(scratch / "tar", filter="data")
+            tar.extractall(scratch / "tar", members=_files_of(tar, source), filter="data")
     except tarfile.TarError as error:
         raise StpError(
             f"{source} cannot be unpacked: {error}",
@@ -121,13 +125,27 @@ def _unpack(source: Path, scratch: Path) -> Path:
     return inner[0] if len(inner) == 1 else scratch / "tar"
 
 
+def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
+    """Yield all members; links and devices, which `stp export` never writes, are refused."""
+    packed, unpacked = source.stat().st_size, 0
+    for members, info in enumerate(tar, start=1):
+        below(Path(), info.name, source)
+        unpacked += info.size
+        require_unpacked(source, packed, unpacked, members)
+        if not (info.isfile() or info.isdir()):
+            _refuse(source, f"{info.name} is neither a file nor a folder", "files and folders")
+        yield info
+
+
 def _compare_locks(source: Path, ours: Path) -> None:
     """Refuse everything where a release has other raw bytes than here."""
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
+        below(source, str(name), source, links=False)
+        theirs = _lock(path)
         if not (ours / name).is_file():
             continue
-        theirs, here = _lock(path), _lock(ours / name)
+        here = _lock(ours / name)
         for file in sorted({*theirs, *here}):
             if theirs.get(file) != here.get(file):
                 raise StpError(
@@ -144,6 +162,7 @@ def _lock(path: Path) -> Json:
     """Read what a lock file says of each raw file."""
     try:
         files: Json = json.loads(path.read_bytes())["files"]
+        require_below(files, path, path.parent.name)
     except (ValueError, KeyError, TypeError):
         raise StpError(
             f"{path} is not a lock file of raw bytes",
@@ -173,6 +192,7 @@ def _listed(sums: dict[str, str]) -> list[str]:
 def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Json:
     """Read a receipt, and refuse one that does not belong to its path."""
     path = source / folder / RECEIPT
+    below(source, f"{folder}/{RECEIPT}", source, links=False)
     receipt = require_receipt(source / folder)
     name = f"{folder}/{RECEIPT}"
     if name in sums and checksum(path) != sums[name]:
@@ -182,6 +202,10 @@ def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Json:
         _refuse(path, f"it is that of {receipt.get('path')} ({stage})", folder)
     if not all(isinstance(receipt.get(key), dict) for key in ("files", "inputs", "recipe", "code")):
         _refuse(path, "it is not whole", "files, inputs, recipe and code")
+    for name, value in receipt["inputs"].items():
+        below(Path(), str(value), path)
+        if name == "raw" and not LOCK.fullmatch(str(value)):
+            _refuse(path, f"its raw files are locked by {value}", "raw/<dataset>/<...>.lock.json")
     made_of = {key: _identity(value) for key, value in receipt["inputs"].items()}
     known = {key: value for key, value in made_of.items() if value is not None}
     if len(known) == len(made_of):
@@ -190,8 +214,9 @@ def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Json:
         if found != receipt["fingerprint"]:
             _refuse(path, f"its code, recipe and inputs make the fingerprint {found}", folder)
     for file in receipt["files"]:
-        if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
-            _refuse(path, f"it lists {file}", "files of its own folder")
+        below(source / folder, file, path, links=False)
+        if file in (RECEIPT, SEALED, store.DROPPED):
+            _refuse(path, f"it lists {file}", "files that a stage makes")
     return receipt
 
 
@@ -248,5 +273,5 @@ def _copy_file(source: Path, target: Path, entry: Json) -> None:
 def _take_lock(source: Path, ours: Path, receipt: Json) -> None:
     """Take over what locks the raw bytes of prepared data, where this store has no lock yet."""
     lock = receipt["inputs"].get("raw")
-    if lock and (source / lock).is_file():
-        write_text_once(ours / lock, (source / lock).read_text())
+    if lock and below(source, lock, source, links=False).is_file():
+        write_text_once(below(ours, lock, source), (source / lock).read_text())

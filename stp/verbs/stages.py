@@ -51,6 +51,7 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
         "stp fetch kth --configfile config/paper.yaml",
         "stp fetch --check kth",
         "stp fetch --check",
+        "stp fetch kth --configfile config/paper.yaml --lock-out config/locks/kth-official.json",
     )
 )
 def fetch(
@@ -63,11 +64,25 @@ def fetch(
     check: Annotated[
         bool, typer.Option("--check", help="Only report what is present, missing or damaged.")
     ] = False,
+    accept_incomplete: Annotated[
+        bool,
+        typer.Option(
+            "--accept-incomplete",
+            help="Lock a release that lacks files, which every row of results then says.",
+        ),
+    ] = False,
+    lock_out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the lock of one dataset for others: paths, sizes, SHA-256.", dir_okay=False
+        ),
+    ] = None,
 ) -> None:
     """Find, download, unpack or generate the raw files of a dataset, and lock their bytes.
 
     --check reads all bytes, whatever is known of them, and exits with 1 unless all are there and
-    undamaged.
+    undamaged. What --lock-out writes to config/locks/DATASET-RELEASE.json registers these bytes:
+    with that file, another lab knows that it has the same.
     """
     from stp.run import runner
 
@@ -76,11 +91,36 @@ def fetch(
         raise StpError("nothing to fetch", remedy="name a dataset, or use --check")
     names = targets or [artefact.dataset for artefact in plan.prepared]
     releases = [plan.raw_of(name) for name in names]
+    if lock_out and (check or len(releases) != 1):
+        raise StpError(
+            f"--lock-out of {len(releases)} dataset(s)" + (" with --check" if check else ""),
+            expected="one dataset, which is fetched",
+            remedy="name one dataset, without --check",
+        )
     if check:
         _check_files(plan, releases)
         return
     for raw in releases:
-        runner.fetch(plan, raw, log)
+        lock = runner.fetch(plan, raw, log, accept_incomplete)
+        if lock_out is not None:
+            _write_lock(lock, raw, lock_out)
+            say(log, f"wrote {lock_out}")
+
+
+def _write_lock(lock: Path, raw: Any, out: Path) -> None:
+    """Write a lock for others, unless it lacks files."""
+    from stp.core.disk import write_text, writing
+    from stp.core.lock import header_of, read_lock
+
+    locked = read_lock(lock, header_of(raw.dataset, raw.release, raw.declared.source))
+    if locked is None or locked.incomplete:
+        raise StpError(
+            f"the release {raw.release} of {raw.dataset} is incomplete, as its lock {lock} says",
+            expected="all files of a release that is registered for others",
+            remedy="delete the lock, get the missing files and fetch it again",
+        )
+    with writing(out):
+        write_text(out, lock.read_text(encoding="utf-8"))
 
 
 def _check_files(plan: Any, releases: list[Any]) -> None:

@@ -104,6 +104,31 @@ def sample_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
 class SmallStore:
     """Builds a store cell by cell, then writes the manifest."""
 
+    def lock(self, dataset: str, *, declared: bool = True, clips: int | None = None) -> None:
+        """Lock one official raw file.
+
+        Args:
+            dataset: whose it is.
+            declared: its checksum is.
+            clips: of the test split, published and prepared.
+        """
+        one = {"bytes": 1, "sha256": "0" * 64}
+        lock = self.folder / "store" / "raw" / dataset / "official.lock.json"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        whose = {"dataset": dataset, "release": "official", "source": "official"}
+        lock.write_text(json.dumps({**whose, "files": {f"{dataset}.npy": one}}))
+        data = self.folder / "store" / "data" / dataset / ("d" * 16)
+        if clips is not None:
+            data.mkdir(parents=True, exist_ok=True)
+            write_receipt(data, "prepare", extras={"clips": {"test": clips}})
+        self.manifest["raw"][dataset] = {
+            **{"release": "official", "source": "official", "is_papers": True},
+            **{"lock": str(lock), "data": str(data)},
+            "files": [{"path": f"{dataset}.npy", **(one if declared else {})}],
+            **{"registered": None, "registered_sha256": None},
+            "clips": {} if clips is None else {"test": clips},
+        }
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.cells: list[dict[str, Any]] = []
@@ -113,6 +138,7 @@ class SmallStore:
             "code": "c" * 16,
             "store": str(folder / "store"),
             "cells": self.cells,
+            "raw": {},
             "unavailable": {"lpips.alex": "metric not available yet"},
             "conventions": {
                 "ssim.range2": {
@@ -208,13 +234,15 @@ class SmallStore:
                 pq.write_table(sample_rows(key, held), folder / "sample_scores.parquet")
             made_by = {"data": "prepare", "scores": "score", "perceptual": "score"}
             write_receipt(folder, made_by.get(stage, stage))
+        if official:
+            self.lock(key["tested_on"])
         cell = {
             "key": key,
             "source": "official" if official else "synthetic",
             "release": "official" if official else "digits",
             "protocol": "paper" if official else "demo",
-            "official_paper_protocol": official,
-            "comparable": official,
+            "follows_paper": official,
+            "bytes_of": [key["tested_on"]] if official else [],
             "leaky": leaky,
             "best_of": best_of,
             "subset_note": "",

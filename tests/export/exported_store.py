@@ -45,7 +45,7 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
         )  # fmt: skip
     small.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.4}}, official=official)
     store = folder / "store"
-    (store / LOCK).parent.mkdir(parents=True)
+    (store / LOCK).parent.mkdir(parents=True, exist_ok=True)
     file = {"bytes": 3, "sha256": "f" * 64}
     lock = {"dataset": "moving_mnist", "release": "synthetic", "source": "synthetic"}
     (store / LOCK).write_text(json.dumps({**lock, "files": {"mnist/train.gz": file}}))

@@ -166,7 +166,7 @@ def test_manifests_mark_it_and_never_call_it_the_papers(world, submit, dots, mon
     submit("dots", dots)
     found = manifest(world.plan("theirs"), "short_term")
     theirs = [cell for cell in found["cells"] if cell["key"]["model"] == "theirs"]
-    assert [(c["external"], c["protocol"], c["official_paper_protocol"]) for c in theirs] == [
+    assert [(c["external"], c["protocol"], c["follows_paper"]) for c in theirs] == [
         (True, "external", False)
     ]
     assert theirs[0]["reference"] == "https://example.org/theirs"

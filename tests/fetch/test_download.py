@@ -11,7 +11,15 @@ import pytest
 
 from stp.core.disk import write_text_once
 from stp.core.errors import StpError
-from stp.fetch.download import GivenUpError, Host, Manners, Stopped, download, open_part
+from stp.fetch.download import (
+    GivenUpError,
+    Host,
+    Manners,
+    Stopped,
+    download,
+    open_part,
+    require_web,
+)
 from stp.fetch.raw import fetch
 
 QUICK = Manners(backoff_s=0.0, timeout_s=5.0)
@@ -117,6 +125,25 @@ def test_a_redirect_is_followed(get, server) -> None:
     assert get(sha256=SHA) == CONTENT
     assert server.asked == ["/a.bin", "/elsewhere.bin"] * 2
     assert server.ranges[-1] == "bytes=1000-"
+
+
+@pytest.mark.parametrize("url", ["ftp://127.0.0.1:9/a.bin", "file:///etc/hostname", "data:,x"])
+def test_only_addresses_of_the_web_are_opened(get, server, tmp_path: Path, url: str) -> None:
+    with pytest.raises(StpError, match="is no address to download") as caught:
+        get(url=url)
+    assert "http:// or https://" in caught.value.expected
+    server.faults = [("redirect", url)]
+    with pytest.raises(StpError, match=r"/a\.bin redirects to |Redirection to url"):
+        get()
+    assert not (tmp_path / "raw/toy/a.bin").exists()
+
+
+def test_a_redirect_does_not_leave_https() -> None:
+    require_web("https://example.org", "x")
+    require_web("https://example.org", "x", "http")
+    with pytest.raises(StpError) as caught:
+        require_web("http://example.org", "x", "https")
+    assert caught.value.expected == "an address that begins with https://"
 
 
 def test_redirects_in_a_circle_are_one_error(get, server) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from stp.core.errors import StpError
+from stp.core.lock import Checksum
 from stp.fetch import parallel
-from stp.fetch.checksum import Checksum
 from stp.fetch.download import Host, Manners
 from stp.fetch.meter import Meter
 from stp.fetch.raw import fetch

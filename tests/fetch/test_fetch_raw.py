@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stp.core.errors import StpError
+from stp.data.raw_files import RawFiles
 from stp.fetch.download import Manners
 from stp.fetch.raw import check, fetch
 
@@ -32,10 +33,18 @@ class Folders:
             "lock": self.lock,
         }
 
-    def fetch(self, *files: dict, **release: object) -> dict:
+    def fetch(
+        self,
+        *files: dict,
+        accept_incomplete: bool = False,
+        registered: Path | None = None,
+        **release: object,
+    ) -> dict:
         fetch(
             {"source": "official", "files": list(files), **release},
             **self.arguments(),
+            accept_incomplete=accept_incomplete,
+            registered=registered,
             manners=Manners(backoff_s=0.0, timeout_s=5.0),
         )
         return json.loads(self.lock.read_text())
@@ -327,3 +336,44 @@ def test_real_mnist_files_have_the_official_content(folders: Folders, raw_mirror
     listed = {row.split("\t")[0]: row.split("\t")[2] for row in manifest if row.count("\t") > 2}
     name = "mnist/t10k-images-idx3-ubyte.gz"
     assert lock["files"][name]["sha256"] == listed[name]
+
+
+OUTSIDE = ["../escaped.bin", "/tmp/escaped.bin", "toy/../../escaped.bin", "toy/a\nb.bin"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_files_outside_of_the_raw_folder_are_neither_read_nor_written(
+    folders: Folders, server, name: str
+) -> None:
+    server.files["/a.bin"] = CONTENT
+    entry = {"path": name, "url": f"{server.url}/a.bin"}
+    for call in (folders.fetch, folders.check):
+        with pytest.raises(StpError, match="leads out of its folder"):
+            call(entry)
+    with pytest.raises(StpError, match="leads out of its folder"):
+        folders.fetch({"path": "a.bin"}, archives=[{"path": "b.tgz", "into": name}])
+    assert not server.asked and not (folders.raw.parent / "escaped.bin").exists()
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_lock_that_names_files_outside_is_refused(folders: Folders, name: str) -> None:
+    folders.put("toy/a.bin", CONTENT)
+    folders.fetch({"path": "toy/a.bin"})
+    lock = json.loads(folders.lock.read_text())
+    lock["files"] = {name: lock["files"]["toy/a.bin"]}
+    folders.lock.write_text(json.dumps(lock))
+    with pytest.raises(StpError, match="leads out of its folder"):
+        folders.fetch({"path": "toy/*.bin", "many": True})
+    if not name.startswith("/"):  # as given weights may be
+        with pytest.raises(StpError, match="leads out of its folder"):
+            RawFiles(folders.lock, [folders.raw])
+
+
+def test_links_inside_the_raw_folder_are_followed(folders: Folders, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "disk2"
+    elsewhere.mkdir()
+    (elsewhere / "a.bin").write_bytes(CONTENT)
+    folders.raw.mkdir()
+    (folders.raw / "toy").symlink_to(elsewhere)
+    assert folders.fetch({"path": "toy/a.bin"})["files"]["toy/a.bin"]["sha256"] == SHA
+    assert RawFiles(folders.lock, [folders.raw]).find("toy/a.bin").read_bytes() == CONTENT

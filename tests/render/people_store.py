@@ -96,7 +96,7 @@ class PeopleStore(FigureStore):
             ("data", "predictions", "scores"), (self.data, made, scored), strict=True
         )}  # fmt: skip
         whose = {"source": "sample", "release": "tiny", "protocol": "tiny", "leaky": False}
-        whose |= {"official_paper_protocol": False, "comparable": False, "best_of": 1}
+        whose |= {"follows_paper": False, "bytes_of": [], "best_of": 1}
         cell = {
             **{"key": key, **whose, "subset_note": ""},
             **{"model": None, "calibrated": calibrated, "samples": samples, **about, **more},

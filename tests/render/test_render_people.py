@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from official_store import judged, write_official
 
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.plan.cells import Plan, Raw
 from stp.plan.manifest import cell_key
 from stp.plan.manifests import as_text, manifest
+from stp.plan.raw_bytes import judge
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.rows import Row, make_rows
 from stp.run import runner
@@ -36,6 +38,7 @@ def published() -> list[dict[str, str]]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of a table before anything was computed."""
     described = manifest(plan, dimension)
+    judge(described)
     absent = {cell_key(cell): "not computed" for cell in described["cells"]}
     return make_rows(described, dimension, {}, published(), absent)
 
@@ -104,11 +107,13 @@ def test_rows_say_how_scenarios_are_cut(plan):
     assert "ETH, strict, observe 6, predict 10 (4 s), noise 0.2 m" in titles
 
 
-def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, monkeypatch):
+def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     scale = yaml.safe_load((ROOT / "config" / "atlas-sample.yaml").read_text())
+    write_official(Plan.load(scale), ["atlas_eth", "atlas_thor1"])
     cells = {
         (key["tested_on"], key["subset"], key["variant"], key["model"]): cell
-        for cell in manifest(Plan.load(scale), TABLE)["cells"]
+        for cell in judged(Plan.load(scale), TABLE)
         if (key := cell["key"])["trained_on"] == "atlas_eth"
     }
     # The sample of ETH is the very file of the paper; it is a sample all the same.
@@ -125,7 +130,7 @@ def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, monkeypatch):
     scale["models"] = {"social_force": {"train": {"trials": 5}}}
     fewer = {
         (cell["key"]["variant"], cell["key"]["subset"]): cell
-        for cell in manifest(Plan.load(scale), TABLE)["cells"]
+        for cell in judged(Plan.load(scale), TABLE)
         if (cell["key"]["model"], cell["key"]["tested_on"]) == ("social_force", "atlas_eth")
         and cell["key"]["trained_on"] == "atlas_eth"
     }

@@ -101,8 +101,8 @@ class PictureStore:
                 "source": "synthetic",
                 "release": "synthetic",
                 "protocol": "demo",
-                "official_paper_protocol": False,
-                "comparable": False,
+                "follows_paper": False,
+                "bytes_of": [],
                 "leaky": False,
                 "best_of": 1,
                 "data": str(self.data),
@@ -118,7 +118,8 @@ class PictureStore:
         columns = columns or {"MSE": "mse.pixel_mean"}
         described = {
             "dimension": "short_term", "scale": "demo", "store": str(self.folder),
-            "cells": self.cells, "unavailable": {}, "published": "", "published_names": {},
+            "cells": self.cells, "raw": {},
+            "unavailable": {}, "published": "", "published_names": {},
             "tables": {"short_term": {"columns": {"kth": columns}}},
             "names": {
                 "models": {"simvpv2": "SimVPv2", "persistence": "Persistence"},

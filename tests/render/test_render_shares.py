@@ -4,6 +4,7 @@ from stp.page.figure_style import whose
 from stp.page.shares import shares
 
 OURS = {"source": "synthetic", "protocol": "demo", "leaky": False}
+OURS |= {"bytes_known_by": None, "lacking": None}
 OURS |= {"official_paper_protocol": False, "comparable": False}
 THEIRS = {**OURS, "source": "official", "protocol": "paper"}
 THEIRS |= {"official_paper_protocol": True, "comparable": True}
@@ -25,6 +26,10 @@ def test_of_several_kinds_each_has_its_share_most_first():
 
 def test_sampled_files_behind_the_paper_are_not_called_incomparable():
     sample = {**THEIRS, "source": "sample", "official_paper_protocol": False}
+    by_counts = {**THEIRS, "bytes_known_by": "counts", "lacking": "INCOMPLETE RELEASE"}
+    assert whose([by_counts]) == (
+        "official bytes, known by counts, paper protocol, incomplete release"
+    )
     assert whose([sample]) == (
         "sample bytes, paper protocol: the very files that the paper's numbers were made from"
     )

@@ -162,10 +162,28 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
 
 
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:
-    cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True)
-    cell |= {"official_paper_protocol": False, "comparable": False, "verified": False}
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
+    store.lock("enso", declared=False)
     (row,) = read(render(store) / "short_term.csv")
     assert row["notes"] == "NOT COMPARABLE: unverified official bytes, paper protocol"
+    assert (row["comparable"], row["RMSE difference"]) == ("NO", "")
+
+
+def test_differences_by_counts_are_given_and_marked(store: SmallStore) -> None:
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
+    store.lock("enso", declared=False, clips=1667)
+    (row,) = read(render(store) / "short_term.csv")
+    assert row["comparable"] == "by counts" and float(row["RMSE difference"]) != 0
+    assert row["notes"].startswith("BY COUNTS: official bytes, known by counts and sizes, not by ")
+
+
+def test_rows_of_an_incomplete_release_say_what_it_lacks(store: SmallStore) -> None:
+    store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
+    lock = store.folder / "store" / "raw" / "enso" / "official.lock.json"
+    lock.write_text(json.dumps({**json.loads(lock.read_text()), "incomplete": ["b.npy (missing)"]}))
+    (row,) = read(render(store) / "short_term.csv")
+    assert (row["comparable"], row["RMSE difference"]) == ("NO", "")
+    assert row["notes"].endswith("; INCOMPLETE RELEASE of enso: b.npy (missing)")
 
 
 def test_null_keeps_its_reason(store: SmallStore) -> None:

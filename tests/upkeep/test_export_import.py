@@ -187,7 +187,7 @@ def test_another_store_can_be_taken_as_it_is(plan, empty):
 def test_a_tar_file_cannot_write_elsewhere(empty, tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("../../outside.txt"))
-    with pytest.raises(StpError, match="cannot be unpacked"):
+    with pytest.raises(StpError, match="leads out of its folder"):
         receive(empty, tmp_path / "evil.tar")
     (tmp_path / "text.tar").write_text("no tar")
     with pytest.raises(StpError, match="cannot be unpacked"):
@@ -215,3 +215,82 @@ def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_
     assert done.returncode == 1
     assert "artefacts: 11 taken, 0 were there already, 1 refused" in done.stdout
     assert f"refused: {pick(plan, 'prepare').folder}" in done.stderr
+
+
+def hostile(plan: Plan, empty: Plan, folder: Path) -> tuple[str, Path]:
+    """Pack a store; return the folder of prepared data in it, and a file that must never be."""
+    export(plan, ["prepare"], folder)
+    (folder / SUMS).unlink()
+    return pick(plan, "prepare").folder, empty.store.parent / "escaped.json"
+
+
+def raw_of(folder: Path, lock: str) -> dict:
+    return {**json.loads((folder / RECEIPT).read_text())["inputs"], "raw": lock}
+
+
+@pytest.mark.parametrize("lock", ["../escaped.json", "raw/x/../../../escaped.json", "escaped.json"])
+def test_a_receipt_cannot_write_a_lock_outside_of_the_store(plan, empty, tmp_path, lock):
+    packed = tmp_path / "packed"
+    data, escaped = hostile(plan, empty, packed)
+    (packed / "raw" / "x").mkdir()
+    for name in (packed.parent / "escaped.json", packed / "escaped.json"):
+        name.write_text('{"files": {}}')
+    edit(packed / data, RECEIPT, inputs=raw_of(packed / data, lock))
+    received = receive(empty, packed)
+    assert data in received.refused and data not in received.taken
+    assert not escaped.exists() and not (empty.store / "escaped.json").exists()
+
+
+def test_a_link_in_an_archive_writes_nothing_outside(plan, empty, tmp_path):
+    """A link makes one name two places: there is a file here, and elsewhere it would be written."""
+    packed = tmp_path / "packed"
+    data, escaped = hostile(plan, empty, packed)
+    (packed / "deep" / "er").mkdir(parents=True)
+    (packed / "deep" / "escaped.json").write_text('{"files": {}}')
+    (packed / "raw" / "link").symlink_to(Path("..", "deep", "er", "here"))
+    (packed / "deep" / "er" / "here").mkdir()
+    edit(packed / data, RECEIPT, inputs=raw_of(packed / data, "raw/link/../../escaped.json"))
+    with tarfile.open(tmp_path / "packed.tar", "w") as tar:
+        tar.add(packed, "packed")
+    with pytest.raises(StpError, match="neither a file nor a folder"):
+        receive(empty, tmp_path / "packed.tar")
+    assert data in receive(empty, packed).refused
+    assert not escaped.exists() and not (empty.store / "escaped.json").exists()
+
+
+@pytest.mark.parametrize("what", ["data/file.txt", RECEIPT])
+def test_links_are_not_taken_for_files(plan, empty, tmp_path, what):
+    packed = tmp_path / "packed"
+    data, _ = hostile(plan, empty, packed)
+    secret = tmp_path / "secret"
+    (packed / data / what).rename(secret)
+    (packed / data / what).symlink_to(secret)
+    received = receive(empty, packed)
+    assert "is a link" in received.refused[data] and not (empty.store / data).exists()
+
+
+def test_a_folder_of_an_archive_is_no_link(plan, empty, tmp_path):
+    packed = tmp_path / "packed"
+    data, _ = hostile(plan, empty, packed)
+    (packed / data).rename(tmp_path / "elsewhere")
+    (packed / data).symlink_to(tmp_path / "elsewhere")
+    assert "is a link" in receive(empty, packed).refused[data]
+
+
+@pytest.mark.parametrize("name", ["/abs", "../up", "a/../../up", "line\nbreak", RECEIPT])
+def test_a_receipt_lists_files_of_its_own(plan, empty, tmp_path, name):
+    packed = tmp_path / "packed"
+    data, _ = hostile(plan, empty, packed)
+    edit(packed / data, RECEIPT, files={name: {"bytes": 1, "sha256": "0" * 64}})
+    why = receive(empty, packed).refused[data]
+    assert "leads out of its folder" in why or f"it lists {RECEIPT}" in why
+
+
+def test_a_lock_that_names_files_elsewhere_is_refused(plan, empty, tmp_path):
+    packed = tmp_path / "packed"
+    hostile(plan, empty, packed)
+    lock = next((packed / "raw").glob("*/*.lock.json"))
+    entry = {"bytes": 1, "sha256": "0" * 64}
+    lock.write_text(json.dumps({"files": {"../../.ssh/config": entry}}))
+    with pytest.raises(StpError, match="leads out of its folder"):
+        receive(empty, packed)

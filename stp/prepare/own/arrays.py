@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.limits import require_zip
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare import hdf5
@@ -197,6 +198,7 @@ def contents(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
     if name.endswith(PACKED):
         try:
             with zipfile.ZipFile(path) as archive:
+                require_zip(path, archive)
                 for array in _names_in_zip(path):
                     with archive.open(f"{array}.npy") as file:
                         shape, _, dtype = _header(file)
@@ -261,6 +263,7 @@ def _in_zip(path: Path, name: str, array: str, folder: Path) -> Place:
     """Where an array of a .npz file can be mapped into memory; compressed ones are unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
+            require_zip(path, archive)
             info = archive.getinfo(f"{array}.npy")
             if info.compress_type == zipfile.ZIP_STORED:
                 with path.open("rb") as file:

@@ -15,6 +15,7 @@ import av
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.core.limits import require_pixels
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded
@@ -121,6 +122,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
+            require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             stamps: list[int | None] = []
             for packet in container.demux(stream):
                 if packet.is_corrupt:

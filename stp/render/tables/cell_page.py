@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from stp.collect.cell import Artefact, Json, Missing, name_of, names, raw_files
+from stp.core.lock import COUNTS
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.page.shares import PAPERS_FILES
+from stp.plan.raw_bytes import bytes_text
 from stp.render.direction import Direction
 
 _DAY = 86400
@@ -150,9 +152,13 @@ def _warnings(cell: Json) -> Iterable[str]:
         yield f"{cell['source'].capitalize()} bytes: {PAPERS_FILES}."
     elif not cell["comparable"] and cell["source"] != "own":
         yield (
-            f"NOT COMPARABLE with published values: {cell['source']} bytes, {cell['protocol']} "
+            f"NOT COMPARABLE with published values: {bytes_text(cell)}, {cell['protocol']} "
             "protocol."
         )
+    elif cell["bytes_known_by"] == COUNTS:
+        yield f"BY COUNTS: {bytes_text(cell)} and sizes, not by checksums."
+    if cell["lacking"]:
+        yield f"{cell['lacking']}."
     if cell["leaky"]:
         yield "LEAKY SPLIT: test samples overlap with training data."
     if cell["external"]:

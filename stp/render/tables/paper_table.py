@@ -22,7 +22,7 @@ from stp.render.tables.leads import Leads, read_leads
 from stp.render.tables.rows import Entry, Key, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
-from stp.render.tables.tidy import comparable, csv_text, leads_csv, tidy_csv
+from stp.render.tables.tidy import csv_text, leads_csv, tidy_csv
 
 LEADS = "long_term"
 """The table that also has values at each lead time."""
@@ -203,7 +203,7 @@ def _table_csv(rows: list[Row]) -> str:
             row.source,
             row.scale,
             row.protocol,
-            comparable(row),
+            row.comparability,
             row.dataset,
             row.model,
             row.seeds,

@@ -69,7 +69,7 @@ def _csv(studies: list[Study]) -> str:
     writer.writerow(HEADER)
     for study in studies:
         row = study.row
-        about = [row.source, row.scale, row.protocol, "yes" if row.comparable else "NO"]
+        about = [row.source, row.scale, row.protocol, row.comparability]
         about += [row.dataset, row.model]
         notes = "; ".join(row.notes)
         for column in study.columns:

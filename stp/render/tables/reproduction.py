@@ -206,7 +206,7 @@ def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
         for line in table.lines:
             row = line.row
             about = [row.source, plan["scale"], row.protocol] if row else ["", plan["scale"], ""]
-            about += [("yes" if row.comparable else "NO") if row else ""]
+            about += [row.comparability if row else ""]
             counts = [row.seeds, row.samples] if row else ["", ""]
             for metric, value in line.values.items():
                 writer.writerow(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
 from stp.page.shares import PAPERS_FILES
 from stp.plan.manifest import (
@@ -21,6 +22,7 @@ from stp.plan.manifest import (
     parts_of,
     variable_of,
 )
+from stp.plan.raw_bytes import bytes_text
 from stp.plan.setting import ROBUSTNESS, setting_of
 from stp.render.tables import people
 
@@ -82,6 +84,7 @@ class Row:
 
     Attributes:
         comparable: values stand beside published ones, see the results store's `cells`.
+        bytes_known_by: how surely the bytes are the official ones, see there.
         seeds: number of seeds; None for a deterministic model.
         samples: samples behind the values; the smallest number if columns differ.
         cells: those with scores, one for each seed.
@@ -105,6 +108,16 @@ class Row:
     key: dict[str, Any]
     counted: people.Counted | None = None
     is_printed: bool = False
+    bytes_known_by: str | None = None
+
+    @property
+    def comparability(self) -> str:
+        """May values stand beside published ones: yes, by counts, NO; empty for printed rows."""
+        if self.is_printed:
+            return ""
+        if not self.comparable:
+            return "NO"
+        return "by counts" if self.bytes_known_by == COUNTS else "yes"
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
@@ -262,6 +275,7 @@ def _row(
         scale=manifest["scale"],
         protocol=first["protocol"],
         comparable=comparable,
+        bytes_known_by=first["bytes_known_by"],
         leaky=leaky,
         dataset=label[0],
         model=label[1],
@@ -328,9 +342,11 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     elif comparable and not cell["official_paper_protocol"]:
         yield f"{cell['source']} bytes: {PAPERS_FILES}"
     elif not comparable:
-        doubt = cell["source"] == "official" and not cell.get("verified", True)
-        bytes_ = f"{'unverified ' if doubt else ''}{cell['source']} bytes"
-        yield f"NOT COMPARABLE: {bytes_}, {cell['protocol']} protocol"
+        yield f"NOT COMPARABLE: {bytes_text(cell)}, {cell['protocol']} protocol"
+    elif cell["bytes_known_by"] == COUNTS:
+        yield f"BY COUNTS: {bytes_text(cell)} and sizes, not by checksums"
+    if cell["lacking"]:
+        yield cell["lacking"]
     if leaky:
         yield "LEAKY SPLIT: test samples overlap with training data"
     if cell.get("subset_note"):

@@ -12,7 +12,6 @@ from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, Standings, is_set_distance
-from stp.render.tables.tidy import comparable
 from stp.score.bootstrap import FEWEST_CLUSTERS
 
 ALIKE = "†"
@@ -60,7 +59,7 @@ def grid(
 _FRAMES = (
     "Means over test samples and lead times, then over seeds; in parentheses the value that the "
     "paper prints. A difference (ours - published) is given only for official bytes under the "
-    "paper's protocol."
+    "paper's protocol; `by counts` says that counts and sizes show it, and no checksums."
 )
 _PEOPLE = (
     "Mean ± standard deviation over scenarios (ddof 0), as the paper prints it; in parentheses "
@@ -93,7 +92,7 @@ def _section(
         "source": [row.source for row in rows],
         "scale": [row.scale for row in rows],
         "protocol": [row.protocol for row in rows],
-        "comparable": [comparable(row) for row in rows],
+        "comparable": [row.comparability for row in rows],
         "seeds": [_count(row.seeds) for row in rows],
         "n": [_count(row.samples) for row in rows],
     }

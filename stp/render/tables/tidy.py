@@ -112,17 +112,12 @@ def csv_text(lines: Iterable[Sequence[Any]]) -> str:
     return text.getvalue()
 
 
-def comparable(row: Row) -> str:
-    """Say whether a row may be compared with published values; nothing if it is one itself."""
-    return "" if row.is_printed else "yes" if row.comparable else "NO"
-
-
 def _whose(row: Row) -> list[Any]:
     return [
         row.source,
         row.scale,
         row.protocol,
-        comparable(row),
+        row.comparability,
         *(row.key[name] for name in KEYS),
         row.dataset,
         row.model,

@@ -114,21 +114,28 @@ const stp = (() => {
   // Of bytes that are comparable with published values, and not official.
   const papersFiles = "the very files that the paper's numbers were made from";
 
+  /** Whose bytes, and how surely; as stp/collect/raw_bytes.py says it. */
+  function bytes(cell, word = " bytes") {
+    return `${cell.bytes_known_by === "stated" ? "unverified " : ""}${cell.source}${word}${
+      cell.bytes_known_by === "counts" ? ", known by counts" : ""}`;
+  }
+
   /** Whose bytes a number comes from; every table and chart says it. */
   function badge(cell) {
-    const text = cell.official_paper_protocol ? "official, paper's protocol"
-      : `${cell.source}, ${cell.protocol} protocol`;
-    return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : ""));
+    const text = `${bytes(cell, "")}, ${cell.official_paper_protocol ? "paper's" : cell.protocol} protocol`;
+    return h("span", {class: `badge ${cell.source}`}, text + (cell.leaky ? ", leaky" : "")
+      + (cell.lacking ? ", incomplete" : ""));
   }
 
   /** The same of many cells, as text: each kind once, with its share where there are several; most first. */
   function origin(cells) {
     const kinds = new Map();
     for (const cell of cells) {
-      const kind = (cell.official_paper_protocol ? "official bytes, paper's protocol"
-        : `${cell.source} bytes, ${cell.protocol} protocol: ${cell.comparable ? papersFiles
+      const kind = (cell.official_paper_protocol ? `${bytes(cell)}, paper's protocol`
+        : `${bytes(cell)}, ${cell.protocol} protocol: ${cell.comparable ? papersFiles
           : "not comparable with published values"}`)
-        + (cell.leaky ? " (leaky: test samples overlap with training data)" : "");
+        + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")
+        + (cell.lacking ? " (incomplete release)" : "");
       kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     }
     if (kinds.size === 1) return [...kinds.keys()][0];

@@ -1,0 +1,128 @@
+"""How large what others wrote may be: looked at in headers, before anything is unpacked or read.
+
+A file of a few kilobytes can claim, or unpack to, more than any disk has. Data that really are
+larger raise a limit: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
+"""
+
+import os
+import zipfile
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from stp.core.errors import StpError
+
+VARIABLE = "STP_LIMITS"
+_HARMLESS = 1_000_000_000
+"""Bytes that may be packed as well as they can: arrays of zeros are right, too."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is refused above.
+
+    Attributes:
+        members: files in an archive.
+        unpacked_gb: all files of an archive together, in 10^9 bytes.
+        member_gb: one file that is read into memory, in 10^9 bytes.
+        ratio: bytes of an archive, or of one file in it, for each packed byte, above 10^9 bytes.
+        pixels: of a picture, or of one frame of a video.
+        yaml_mb: a YAML file, in 10^6 bytes.
+        yaml_nodes: values in a YAML file after its aliases are replaced.
+        yaml_depth: of lists and mappings, in a YAML file with aliases or many levels.
+    """
+
+    members: int = 10_000_000
+    unpacked_gb: int = 4_000
+    member_gb: int = 8
+    ratio: int = 200
+    pixels: int = 1 << 25
+    yaml_mb: int = 10
+    yaml_nodes: int = 1_000_000
+    yaml_depth: int = 100
+
+
+def read(text: str) -> Limits:
+    """Read limits such as ``unpacked_gb=9000,ratio=5000``; the others keep their defaults.
+
+    Raises:
+        StpError: there is no such limit, or it is no positive number.
+    """
+    given = {}
+    for pair in filter(None, text.replace(" ", "").split(",")):
+        name, _, value = pair.partition("=")
+        known = [field.name for field in fields(Limits)]
+        if name not in known or not value.isdecimal() or not int(value):
+            raise StpError(
+                f"{VARIABLE} has {pair!r}",
+                expected=f"<name>=<whole number>; names are {', '.join(known)}",
+                remedy="correct the environment variable",
+            )
+        given[name] = int(value)
+    return replace(Limits(), **given)
+
+
+def limits() -> Limits:
+    """The limits of this process."""
+    return read(os.environ.get(VARIABLE, ""))
+
+
+def require(what: str, found: float, name: str, unit: str = "") -> None:
+    """Refuse what is above a limit.
+
+    Args:
+        what: it is, naming the file.
+        found: how much it is, in the unit of the limit.
+        name: of the limit.
+        unit: of both, for the error.
+
+    Raises:
+        StpError: it is above.
+    """
+    most = getattr(limits(), name)
+    if found > most:
+        raise StpError(
+            f"{what}: {found:,.0f} {unit or name}",
+            expected=f"at most {most:,} {unit or name}",
+            remedy=f"do not use it; if it is right, raise the limit: {VARIABLE}={name}={found:.0f}",
+        )
+
+
+def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1) -> None:
+    """Refuse an archive, or one file of it, that unpacks to too much.
+
+    Args:
+        what: the archive, or a file in it.
+        packed: its bytes.
+        unpacked: the bytes that its headers state.
+        members: files in it.
+
+    Raises:
+        StpError: there are too many files, or bytes, or too many for each packed byte.
+    """
+    require(f"{what}: too many files in it", members, "members", "files")
+    require(f"{what}: too large unpacked", unpacked / 1e9, "unpacked_gb", "GB")
+    if unpacked > _HARMLESS:
+        said = "bytes for each packed byte"
+        require(f"{what}: too large unpacked", unpacked / max(packed, 1), "ratio", said)
+
+
+def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse a zip file that unpacks to too much, or has a member that does.
+
+    Raises:
+        StpError: see `require_unpacked`.
+    """
+    infos = archive.infolist()
+    total = sum(info.file_size for info in infos)
+    require_unpacked(path, path.stat().st_size, total, len(infos))
+    for info in infos:
+        require_unpacked(f"{path}: {info.filename}", info.compress_size, info.file_size)
+
+
+def require_pixels(what: object, width: int, height: int) -> None:
+    """Refuse a picture, or frames of a video, with too many pixels.
+
+    Raises:
+        StpError: there are too many.
+    """
+    require(f"{what}: {width} x {height}", width * height, "pixels")

@@ -1,0 +1,40 @@
+"""A store as a lab has it that put the official bytes where they belong, without the bytes."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from stp.core.lock import Checksum, header_of, lock_text
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.plan.raw_bytes import judge
+
+
+def write_official(plan: Plan, datasets: Iterable[str]) -> None:
+    """Lock what is declared, and prepare as many clips as the complete release gives."""
+    for name in datasets:
+        raw, counts = plan.raw(name), plan.config.datasets[name].counts
+        found, entries = {}, [file.model_dump() for file in raw.declared.files]
+        for entry in entries:
+            pattern = entry["path"].replace("**/*", "*")
+            for number in range(entry["min_files"] if entry["many"] else 1):
+                path = pattern.replace("*", str(number))
+                found[path] = Checksum(entry["bytes"] or 1, entry["sha256"] or "0" * 64)
+        write(plan.store / raw.lock, lock_text(
+            header_of(name, raw.release, raw.declared.source), found, entries
+        ))  # fmt: skip
+        clips = {split: getattr(counts, split) for split in ("train", "val", "test")}
+        receipt = {"extras": {"clips": {split: n for split, n in clips.items() if n}}}
+        write(plan.store / plan.data(name).receipt, json.dumps(receipt))
+
+
+def judged(plan: Plan, dimension: str) -> list[dict]:
+    """The cells of a dimension, with what is known of their bytes."""
+    found = manifest(plan, dimension)
+    judge(found)
+    return found["cells"]
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
