@@ -21,7 +21,16 @@ from typing import Any
 from stp.core.disk import disk_error, write_text
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, never
-from stp.core.receipts import RECEIPT, SEALED, again, check_file, checksum, read_receipt
+from stp.core.receipts import (
+    RECEIPT,
+    SEALED,
+    again,
+    check_file,
+    checksum,
+    is_altered,
+    read_receipt,
+    refuse_altered,
+)
 
 DROPPED = "dropped.json"
 """Beside the receipt of an artefact whose data were deleted on purpose."""
@@ -40,10 +49,30 @@ def list_files(folder: Path) -> Json:
     }
 
 
+def seal_arrays(folder: Path) -> None:
+    """Write checksums of the chunks beside the arrays of an artefact that readers map.
+
+    Other arrays get none: they are small, and a job that needs them checks their files as a whole.
+    """
+    from stp.data.zarr_rows import MappedRows  # what only looks at a store needs no NumPy
+
+    for array in sorted(folder.glob("*.zarr/*/zarr.json")):
+        with contextlib.suppress(StpError):  # of another layout
+            MappedRows(array.parent).seal()
+
+
 def is_complete(folder: Path) -> bool:
-    """Does a folder hold every file, in full size, that its receipt lists?"""
+    """Does a folder hold every file, in full size, that its receipt lists?
+
+    A receipt that differs from its sealed copy lists nothing that can be trusted.
+    """
     receipt = read_receipt(folder)
-    return receipt is not None and not is_dropped(folder) and not missing_files(folder, receipt)
+    return (
+        receipt is not None
+        and not is_dropped(folder)
+        and not is_altered(folder)
+        and not missing_files(folder, receipt)
+    )
 
 
 def missing_files(folder: Path, receipt: Json) -> list[str]:
@@ -62,11 +91,36 @@ def verify(folder: Path) -> None:
     Raises:
         StpError: the receipt or a file is missing, or a file's bytes differ.
     """
+    receipt = _readable_receipt(folder)
+    for name in receipt["files"]:
+        check_file(folder, receipt, name)
+
+
+def _readable_receipt(folder: Path) -> Json:
     receipt = read_receipt(folder)
     if receipt is None:
         raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
+    refuse_altered(folder)
+    return receipt
+
+
+def check_input(folder: Path) -> None:
+    """Check the files of an artefact that readers take as they find them.
+
+    Shards of arrays whose chunks have checksums are left out: whoever maps them compares what is
+    read, so that a job that needs a few clips does not read a store of 300 GB first.
+
+    Raises:
+        StpError: a file is missing, or its bytes differ.
+    """
+    from stp.data.chunk_sums import NAME
+
+    receipt = _readable_receipt(folder)
+    arrays = [name.removesuffix(NAME) for name in receipt["files"] if name.endswith(f"/{NAME}")]
+    shards = tuple(f"{array}c/" for array in arrays)
     for name in receipt["files"]:
-        check_file(folder, receipt, name)
+        if not name.startswith(shards):
+            check_file(folder, receipt, name)
 
 
 def drop(folder: Path, why: str) -> None:
@@ -145,6 +199,7 @@ def publish(temporary: Path, final: Path, receipt: Json) -> bool:
     Returns:
         False if somebody else was faster; their artefact is kept and ours thrown away.
     """
+    seal_arrays(temporary)
     text = json.dumps({**receipt, "files": list_files(temporary)}, indent=1, sort_keys=True)
     (temporary / SEALED).write_text(text)
     (temporary / RECEIPT).write_text(text)

@@ -331,6 +331,8 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
             expected="a folder with every file of its receipt",
             remedy=f"run snakemake again; if it is damaged, delete it first: rm -r {path}",
         )
+    else:
+        store.check_input(path)
 
 
 def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
