@@ -66,6 +66,7 @@ def readers(folder: Path, frames: np.ndarray, length: int) -> dict[str, Read]:
     )
     single[:] = frames
     ours = MappedRows(folder / "frames.zarr" / "frames")
+    ours.seal()  # as the store does: each chunk is checked when it is read first
     memmap = np.load(folder / "frames.npy", mmap_mode="r")
     same = zarr.open_array(folder / "frames.zarr" / "frames", mode="r")
     return {

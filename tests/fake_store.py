@@ -8,6 +8,7 @@ from typing import Any
 
 from stp.core import store
 from stp.core.fingerprint import definitions_of
+from stp.data import zarr_rows
 from stp.plan.cells import Artefact, Plan, Raw
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
@@ -61,6 +62,7 @@ def finish(plan: Plan, artefact: Artefact, days_old: float = 0, **receipt: Any) 
         "extras": {},
         "attempts": [],
     }
+    zarr_rows.seal_arrays(temporary)
     assert store.publish(temporary, final, {**content, **receipt})
     grow_old(final, days_old)
     return final

@@ -91,6 +91,29 @@ def test_a_missing_input_says_what_to_run(plan):
         runner.make(plan, cell(plan, "persistence").predictions)
 
 
+@pytest.mark.parametrize("name", ["predictions.zarr/predictions/c/0/0/0/0/0", "index.parquet"])
+def test_a_flipped_bit_in_predictions_becomes_no_number(prepared, name):
+    made = cell(prepared, "persistence")
+    damaged = runner.make(prepared, made.predictions) / name
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 3] ^= 64
+    damaged.write_bytes(content)
+    with pytest.raises(StpError, match=rf"{damaged}: damaged(.|\n)*rm -r"):
+        runner.make(prepared, made.scores)
+    assert not (prepared.store / made.scores.folder).exists()
+
+
+def test_a_flipped_bit_in_weights_is_found_before_they_are_loaded(prepared, monkeypatch):
+    made = cell(prepared, "convlstm")
+    folder = runner.make(prepared, made.model)
+    content = bytearray((folder / "model.pt").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "model.pt").write_bytes(content)
+    monkeypatch.setattr(torch, "load", lambda *_a, **_k: pytest.fail("damaged weights were loaded"))
+    with pytest.raises(StpError, match=r"model\.pt: damaged, SHA-256(.|\n)*rm -r"):
+        runner.make(prepared, made.predictions)
+
+
 def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path):
     log = tmp_path / "logs" / "prepare.log"
     with pytest.raises(StpError):

@@ -84,6 +84,25 @@ def test_verify_names_the_damaged_file(tmp_path):
         store.verify(final)
 
 
+def test_a_forged_receipt_differs_from_its_sealed_copy(tmp_path):
+    final = tmp_path / "fp"
+    write_artefact(final)
+    (final / "sub" / "file.txt").write_text("forged")
+    receipt = json.loads((final / RECEIPT).read_text())
+    receipt["files"] = store.list_files(final)
+    (final / RECEIPT).write_text(json.dumps(receipt))
+    assert not store.is_complete(final)
+    with pytest.raises(StpError, match=r"altered since(.|\n)*rm -r"):
+        store.verify(final)
+
+
+def test_a_torn_receipt_is_no_forged_one(tmp_path):
+    final = tmp_path / "fp"
+    write_artefact(final)
+    (final / RECEIPT).write_text((final / RECEIPT).read_text()[:40])
+    assert store.is_complete(final)
+
+
 def test_a_crash_before_publishing_leaves_nothing_under_the_final_name(tmp_path):
     code = (
         "import os, sys; from pathlib import Path; from stp.core import store\n"

@@ -143,13 +143,17 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
 
 
 def check_schema(path: Path) -> None:
-    """Look at the columns of a collected file.
+    """Look at the columns of a collected file, and at the checksums of its pages: DuckDB, which
+    reads it, ignores them.
 
     Raises:
         StpError: the file is missing, damaged, or has other columns.
     """
     try:
-        found = pq.read_schema(path)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            found = file.schema_arrow
+            for _ in file.iter_batches():
+                pass
     except FileNotFoundError:
         remedy = "collect the cells of its manifest first"
         raise StpError(f"{path} is missing", expected=EXPECTED, remedy=remedy) from None

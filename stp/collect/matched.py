@@ -203,4 +203,6 @@ def _write_cache(path: Path, known: Known) -> None:
         dict(zip(_CACHE.names, [*key, *found], strict=True)) for key, found in known.items()
     )
     with beside(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(list(rows), _CACHE), temporary)
+        pq.write_table(
+            pa.Table.from_pylist(list(rows), _CACHE), temporary, write_page_checksum=True
+        )

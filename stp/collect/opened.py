@@ -1,6 +1,7 @@
 """Open results.duckdb for reading."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -8,10 +9,16 @@ import duckdb
 
 from stp.core.errors import StpError
 
+_FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors)\.parquet)'")
+
 
 @contextmanager
 def opened(
-    database: Path, wanted: str = "a results store", threads: int | None = None
+    database: Path,
+    wanted: str = "a results store",
+    threads: int | None = None,
+    *,
+    locked: Iterable[Path] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a results store; what goes wrong with it inside is one error.
 
@@ -20,6 +27,9 @@ def opened(
         wanted: what is expected of it, for people.
         threads: of DuckDB, all cores unless given. With one, rows that share a place in an order
             come in the same order every time.
+        locked: statements may read and write these files, and nothing else outside the store: no
+            other files, no network, no extensions; the store's own views still read their files.
+            None: whatever the system allows.
 
     Raises:
         StpError: there is no store, or it is damaged or an older one.
@@ -36,6 +46,8 @@ def opened(
         settings["threads"] = threads
     try:
         with duckdb.connect(str(database), read_only=True, config=settings) as connection:
+            if locked is not None:
+                _lock(connection, locked)
             yield connection
     except duckdb.Error as error:
         raise StpError(
@@ -43,3 +55,16 @@ def opened(
             expected=f"{wanted}, and the artefacts that it names where they were",
             remedy=f"build it again: stp collect --database {database}",
         ) from None
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, allowed: Iterable[Path]) -> None:
+    """Take files and network away from a connection, for good."""
+    views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    read = {path.replace("''", "'") for (sql,) in views for path in _FILE_OF_VIEW.findall(sql)}
+    # SET takes no values for places marked with `?`.
+    listed = ", ".join(
+        "'" + path.replace("'", "''") + "'" for path in sorted({*read, *map(str, allowed)})
+    )
+    connection.execute(f"SET allowed_paths = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")

@@ -70,7 +70,7 @@ def build_partial(
         files = [out / COLLECTED / f"{plan['dimension']}.json" for plan, _ in held]
         for path, (plan, rows) in zip(files, held, strict=True):
             write_text(path, json.dumps(plan))
-            pq.write_table(rows, path.with_suffix(".parquet"))
+            pq.write_table(rows, path.with_suffix(".parquet"), write_page_checksum=True)
         collected = [path.with_suffix(".parquet") for path in files]
         cache = out / COLLECTED / "matched_distances.parquet"
         build(files, collected, out / DATABASE, cache, report, gaps)

@@ -81,7 +81,7 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:
         folder = Path(cell["predictions"])
         path = folder / RUNTIME
         try:
-            measured = pq.read_table(path).to_pylist()
+            measured = pq.read_table(path, page_checksum_verification=True).to_pylist()
         except (pa.ArrowException, OSError) as error:
             raise StpError(
                 f"{path}: cannot be read ({error})",

@@ -18,12 +18,13 @@ from rich.text import Text
 from stp.collect.opened import opened
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
+from stp.page.safe_text import safe_row
 from stp.page.text_table import Column, plain
 
 Format = Literal["table", "csv", "json", "markdown"]
 
 
-def query(database: Path, sql: str, format: Format = "table") -> str:
+def query(database: Path, sql: str, format: Format = "table", *, allow_files: bool = False) -> str:
     """Run ``sql`` on a database opened for reading only and return the rows as text.
 
     Args:
@@ -32,26 +33,28 @@ def query(database: Path, sql: str, format: Format = "table") -> str:
         format: ``table`` and ``markdown`` are for reading: floats with six significant digits,
             NULL written out. ``csv`` and ``json`` are for programs: all digits; NULL is an empty
             field or ``null``.
+        allow_files: the statement may read and write files and use the network.
 
     Raises:
         StpError: there is no database, the format is unknown, or DuckDB refuses the statement.
     """
     _check(format)
-    return written(*answer(database, sql), format)
+    return written(*answer(database, sql, allow_files=allow_files), format)
 
 
 def answer(
-    database: Path, sql: str, values: Sequence[Any] = ()
+    database: Path, sql: str, values: Sequence[Any] = (), *, allow_files: bool = False
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run a statement and return the names of its columns, and its rows.
 
     Args:
         values: of the places marked with ``?``.
+        allow_files: the statement may read and write files and use the network.
 
     Raises:
         StpError: there is no database, or DuckDB refuses the statement.
     """
-    with _reading(database) as connection:
+    with _reading(database, None if allow_files else []) as connection:
         found = connection.execute(sql, list(values))
         # DuckDB answers None to an empty statement, whatever its stubs say.
         columns = [column[0] for column in found.description or []] if found else []
@@ -61,7 +64,9 @@ def answer(
     return columns, rows
 
 
-def save(database: Path, sql: str, path: Path, values: Sequence[Any] = ()) -> int:
+def save(
+    database: Path, sql: str, path: Path, values: Sequence[Any] = (), *, allow_files: bool = False
+) -> int:
     """Write the answer of a statement as a Parquet file; columns keep the types that they have in
     DuckDB (times, lists, JSON).
 
@@ -72,21 +77,32 @@ def save(database: Path, sql: str, path: Path, values: Sequence[Any] = ()) -> in
         StpError: see `answer`; or the file cannot be written.
     """
     with writing(path), beside(path) as temporary:
-        with _reading(database) as connection:
+        with _reading(database, None if allow_files else [temporary.absolute()]) as connection:
             found = connection.sql(sql, params=list(values) or None)
             # DuckDB answers None to a statement without rows, whatever its stubs say.
             if found is None:
                 raise _no_rows(sql)
-            found.write_parquet(str(temporary))
+            found.write_parquet(str(temporary.absolute()))
         return int(pq.read_metadata(temporary).num_rows)
 
 
 @contextmanager
-def _reading(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database for reading; what DuckDB refuses is said in its words."""
-    with opened(database) as connection:
+def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database for reading; what DuckDB refuses is said in its words.
+
+    Args:
+        files: that a statement may use; None for any.
+    """
+    with opened(database, locked=files) as connection:
         try:
             yield connection
+        except duckdb.PermissionException as error:
+            raise StpError(
+                f"DuckDB: {error}",
+                expected="a statement about the results store alone: files, network and "
+                "extensions are out of its reach",
+                remedy="if you trust the statement and the store: stp query --allow-files",
+            ) from None
         except duckdb.Error as error:
             raise StpError(
                 f"DuckDB: {error}",
@@ -121,7 +137,7 @@ def save_rows(
     _check_distinct(columns)
     arrays = [pa.array([row[i] for row in rows], types.get(name)) for i, name in enumerate(columns)]
     with writing(path), beside(path) as temporary:
-        pq.write_table(pa.table(arrays, names=list(columns)), temporary)
+        pq.write_table(pa.table(arrays, names=list(columns)), temporary, write_page_checksum=True)
 
 
 def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
@@ -183,8 +199,8 @@ def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerow(safe_row(columns))
+    writer.writerows(map(safe_row, rows))
     return text.getvalue()
 
 

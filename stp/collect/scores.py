@@ -67,12 +67,12 @@ def collect(manifest: Path, out: Path) -> None:
             remedy="\n".join(["mend each of these:", *map(str, problems)]),
         )
     with beside(out) as temporary:
-        pq.write_table(pa.concat_tables(tables), temporary)
+        pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
 
 
 def read_parquet(path: Path) -> pa.Table:
     """Read a Parquet file; pq.read_table would import pandas, half a second of every build."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
         return file.read()
 
 

@@ -315,7 +315,10 @@ def _metric(convention: str, kind: str) -> Metric:
 def _table(folder: Path, name: str, conventions: list[str]) -> pa.Table:
     try:
         return pq.read_table(
-            folder / name, filters=[("convention", "in", conventions)], partitioning=None
+            folder / name,
+            filters=[("convention", "in", conventions)],
+            partitioning=None,
+            page_checksum_verification=True,
         )
     except (pa.ArrowException, OSError, KeyError) as error:
         raise StpError(

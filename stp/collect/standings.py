@@ -340,4 +340,4 @@ def _keep(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> Non
     of_all = hashlib.sha256("\n".join(keys).encode()).hexdigest()
     kept = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})
     with beside(path) as temporary:
-        pq.write_table(kept, temporary)
+        pq.write_table(kept, temporary, write_page_checksum=True)

@@ -50,6 +50,11 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
     return place
 
 
+def is_read_only(error: OSError) -> bool:
+    """Did the system refuse because nothing may be written there?"""
+    return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
 def disk_error(error: OSError, what: str) -> StpError:
     """Turn what the operating system refused into an error that says what to do."""
     where = f" ({error.filename})" if error.filename else ""

@@ -43,11 +43,36 @@ def read_receipt(folder: Path) -> Json | None:
     return None
 
 
+def is_altered(folder: Path) -> bool:
+    """Does the declared receipt of a folder say something else than its sealed copy?"""
+    try:
+        declared, sealed = ((folder / name).read_bytes() for name in (RECEIPT, SEALED))
+        # One that is torn says nothing: its sealed copy is read instead.
+        return declared != sealed and json.loads(declared) != json.loads(sealed)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+
+
+def refuse_altered(folder: Path) -> None:
+    """Refuse a receipt that somebody changed since the artefact was finished.
+
+    Raises:
+        StpError: it differs from its sealed copy.
+    """
+    if is_altered(folder):
+        raise StpError(
+            f"{folder / RECEIPT}: altered since the artefact was finished",
+            expected=f"what its sealed copy says, {folder / SEALED}",
+            remedy=again(folder),
+        )
+
+
 def require_receipt(folder: Path) -> Json:
     """Read the declared receipt of an artefact folder ``.../<fingerprint>``.
 
     Raises:
-        StpError: the receipt is missing, damaged, or that of another artefact.
+        StpError: the receipt is missing, damaged, that of another artefact, or was altered since
+            the artefact was finished.
     """
     path = folder / RECEIPT
     try:
@@ -71,6 +96,7 @@ def require_receipt(folder: Path) -> Json:
             expected=f"fingerprint {folder.name}, the name of the folder",
             remedy=again(folder),
         )
+    refuse_altered(folder)
     return receipt
 
 

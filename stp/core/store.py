@@ -21,7 +21,16 @@ from typing import Any
 from stp.core.disk import disk_error, write_text
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, never
-from stp.core.receipts import RECEIPT, SEALED, again, check_file, checksum, read_receipt
+from stp.core.receipts import (
+    RECEIPT,
+    SEALED,
+    again,
+    check_file,
+    checksum,
+    is_altered,
+    read_receipt,
+    refuse_altered,
+)
 
 DROPPED = "dropped.json"
 """Beside the receipt of an artefact whose data were deleted on purpose."""
@@ -41,9 +50,17 @@ def list_files(folder: Path) -> Json:
 
 
 def is_complete(folder: Path) -> bool:
-    """Does a folder hold every file, in full size, that its receipt lists?"""
+    """Does a folder hold every file, in full size, that its receipt lists?
+
+    A receipt that differs from its sealed copy lists nothing that can be trusted.
+    """
     receipt = read_receipt(folder)
-    return receipt is not None and not is_dropped(folder) and not missing_files(folder, receipt)
+    return (
+        receipt is not None
+        and not is_dropped(folder)
+        and not is_altered(folder)
+        and not missing_files(folder, receipt)
+    )
 
 
 def missing_files(folder: Path, receipt: Json) -> list[str]:
@@ -62,11 +79,42 @@ def verify(folder: Path) -> None:
     Raises:
         StpError: the receipt or a file is missing, or a file's bytes differ.
     """
+    receipt = _readable_receipt(folder)
+    for name in receipt["files"]:
+        check_file(folder, receipt, name)
+
+
+def _readable_receipt(folder: Path) -> Json:
     receipt = read_receipt(folder)
     if receipt is None:
         raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
+    refuse_altered(folder)
+    return receipt
+
+
+def check_input(folder: Path, chunk_sums: str) -> None:
+    """Check the files of an artefact that readers take as they find them.
+
+    Shards of arrays whose chunks have checksums are left out: whoever maps them compares what is
+    read, so that a job that needs a few clips does not read a store of 300 GB first.
+
+    Args:
+        folder: of the artefact.
+        chunk_sums: name of the file of checksums in the folder of an array.
+
+    Raises:
+        StpError: a file is missing, or its bytes differ.
+    """
+    receipt = _readable_receipt(folder)
+    arrays = [
+        name.removesuffix(chunk_sums)
+        for name in receipt["files"]
+        if name.endswith(f"/{chunk_sums}")
+    ]
+    shards = tuple(f"{array}c/" for array in arrays)
     for name in receipt["files"]:
-        check_file(folder, receipt, name)
+        if not name.startswith(shards):
+            check_file(folder, receipt, name)
 
 
 def drop(folder: Path, why: str) -> None:

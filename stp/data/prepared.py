@@ -76,7 +76,7 @@ class Prepared:
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
         try:
-            index = pd.read_parquet(path)
+            index = pd.read_parquet(path, page_checksum_verification=True)
         except (OSError, ValueError) as error:
             raise StpError(
                 f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",

@@ -5,8 +5,12 @@ pairs, two little-endian u64 per chunk, and a CRC-32C of that index (Zarr v3 spe
 "sharding_indexed" codec). Without compression, and with only the first axis divided, the rows of a
 shard are therefore one contiguous block, which the operating system can map. No Zarr code runs, so
 processes may be forked at any time.
+
+Each chunk is compared with its checksum (``stp.data.chunk_sums``) when it is touched first, once
+for each `MappedRows`: a store of any size is opened at once, and what is not read costs nothing.
 """
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.data import chunk_sums
 
 REMEDY = "make the artefact again: remove its folder and run the command once more"
 
@@ -32,7 +37,6 @@ class MappedRows:
         self.folder = Path(folder)
         meta = read_metadata(self.folder, "array")
         self.shape: tuple[int, ...] = tuple(meta["shape"])
-        self.dtype = np.dtype(meta["data_type"])
         self.dims: tuple[str, ...] = tuple(meta.get("dimension_names") or ())
         shard = tuple(meta["chunk_grid"]["configuration"]["chunk_shape"])
         codec = meta["codecs"][0]
@@ -47,20 +51,32 @@ class MappedRows:
                 expected="uncompressed shards, divided along the first axis only",
                 remedy=REMEDY,
             )
+        self.dtype = np.dtype(meta["data_type"])
         self._shard_rows, self._chunk_rows = shard[0], inner[0]
         self._row_bytes = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
         self._check_files()
         self._maps: list[np.ndarray] | None = None
+        self._sums: np.ndarray | None = None
+        self._unchecked = bytearray()
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start..stop-1, shape (stop - start, ...); a view of the file where possible."""
+        """Rows start..stop-1, shape (stop - start, ...); a view of the file where possible.
+
+        Raises:
+            IndexError: there are no such rows.
+            StpError: their bytes are not those that were written.
+        """
         if not 0 <= start <= stop <= len(self):
             raise IndexError(f"rows {start}:{stop} of {len(self)} in {self.folder}")
         if self._maps is None:
-            self._maps = [self._map(i) for i in range(self._shard_count())]
+            self._open()
+        assert self._maps is not None
+        chunks = start // self._chunk_rows, -(-stop // self._chunk_rows)
+        if self._unchecked.find(1, *chunks) >= 0:
+            self._check_chunks(*chunks)
         first, last = start // self._shard_rows, max(start, stop - 1) // self._shard_rows
         if first == last and start < stop:
             base = first * self._shard_rows
@@ -71,6 +87,53 @@ class MappedRows:
             if start < stop
         ]
         return np.concatenate(pieces) if pieces else np.empty((0, *self.shape[1:]), self.dtype)
+
+    def seal(self) -> None:
+        """Write the checksums of all chunks."""
+        self._maps = [self._map(i) for i in range(self._shard_count())]
+        sums = [chunk_sums.of(self._chunk(i)) for i in range(self._chunk_count())]
+        np.array(sums, "<u4").tofile(self.folder / chunk_sums.NAME)
+
+    def _open(self) -> None:
+        self._maps = [self._map(i) for i in range(self._shard_count())]
+        self._sums = chunk_sums.read(self.folder)
+        # None are written before the artefact is finished: its own job may read what it writes.
+        if self._sums is None:
+            return
+        if len(self._sums) != self._chunk_count():
+            raise StpError(
+                f"{self.folder / chunk_sums.NAME}: {len(self._sums)} checksums",
+                expected=f"{self._chunk_count()}, one for each chunk",
+                remedy=REMEDY,
+            )
+        self._unchecked = bytearray(b"\1" * self._chunk_count())
+
+    def _check_chunks(self, first: int, end: int) -> None:
+        assert self._sums is not None
+        for i in range(first, end):
+            if not self._unchecked[i]:
+                continue
+            if chunk_sums.of(self._chunk(i)) != self._sums[i]:
+                row = i * self._chunk_rows
+                last = min(row + self._chunk_rows, len(self)) - 1
+                raise StpError(
+                    f"{self._shard_file(row // self._shard_rows)}: damaged, "
+                    f"in the bytes of rows {row}..{last}",
+                    expected=f"the checksum (CRC-32C) in {self.folder / chunk_sums.NAME}",
+                    remedy=f"delete the artefact and run again: rm -r {self.folder.parent.parent}; "
+                    "`stp verify` looks for more of this kind",
+                )
+            self._unchecked[i] = 0
+
+    def _chunk_count(self) -> int:
+        return -(-len(self) // self._chunk_rows)
+
+    def _chunk(self, i: int) -> np.ndarray:
+        """The rows of a chunk, which lies in one shard."""
+        assert self._maps is not None
+        start = i * self._chunk_rows
+        shard, row = divmod(start, self._shard_rows)
+        return self._maps[shard][row : row + self._chunk_rows]
 
     def _shard_count(self) -> int:
         return -(-len(self) // self._shard_rows)
@@ -112,7 +175,8 @@ class MappedRows:
 
     def __getstate__(self) -> dict[str, Any]:
         # A mapping must not travel to another process: it would be sent as a copy of all rows.
-        return {**self.__dict__, "_maps": None}
+        # The other process opens the files anew, and checks them itself.
+        return {**self.__dict__, "_maps": None, "_sums": None, "_unchecked": bytearray()}
 
 
 def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
@@ -137,3 +201,13 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
     if meta.get("zarr_format") != 3 or meta.get("node_type") != kind:
         raise StpError(f"{path}: not a Zarr v3 {kind}", expected=f"node_type {kind}", remedy=REMEDY)
     return meta
+
+
+def seal_arrays(folder: Path) -> None:
+    """Write checksums of the chunks beside the arrays of an artefact that readers map.
+
+    Other arrays get none: they are small, and a job that needs them checks their files as a whole.
+    """
+    for array in sorted(folder.glob("*.zarr/*/zarr.json")):
+        with contextlib.suppress(StpError):  # of another layout
+            MappedRows(array.parent).seal()

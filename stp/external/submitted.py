@@ -11,6 +11,7 @@ import zarr
 
 from stp.core.errors import StpError, nearest
 from stp.core.limits import require_zip
+from stp.data.zarr_codecs import check_codecs
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.predict.windows import identity
@@ -316,8 +317,9 @@ class ZarrSource(ArraySource):
 
 
 def _zarr_source(path: Path) -> Source:
+    check_codecs(path)
     try:
-        found = zarr.open(str(path), mode="r")
+        found = zarr.open(str(path), mode="r", use_consolidated=False)
         array, samples = found, None
         if isinstance(found, zarr.Group):
             if "predictions" not in found:

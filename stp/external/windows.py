@@ -244,7 +244,7 @@ def index_table(data: Prepared, clips: Clips, seen: list[str]) -> pd.DataFrame:
         import xarray as xr
 
         latest = table["start"] + (data.context - 1) * table["stride"]
-        with xr.open_zarr(folder, consolidated=False) as frames:
+        with xr.open_zarr(folder, consolidated=False, zarr_format=3) as frames:
             table["time"] = frames["time"][latest.to_numpy()].to_numpy()
     table["window"] = seen
     return table
@@ -255,7 +255,7 @@ def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordina
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
     found = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}
-    group = zarr.open_group(str(data.folder / "frames.zarr"), mode="r")
+    group = zarr.open_group(str(data.folder / "frames.zarr"), mode="r", zarr_format=3)
     for name, array in group.arrays():
         dims = getattr(array.metadata, "dimension_names", None) or ()
         if dims and set(dims) <= {"channel", "y", "x"} and name not in found:

@@ -164,7 +164,7 @@ def _read(path: Path, convention: str) -> Any:
     try:
         if convention not in pq.read_schema(path).names:
             return None
-        return pq.read_table(path, columns=["clip", convention])
+        return pq.read_table(path, columns=["clip", convention], page_checksum_verification=True)
     except FileNotFoundError:
         return None
     except (OSError, pa.ArrowInvalid) as error:

@@ -41,7 +41,7 @@ class Climatology:
         if hours is None:
             raise LookupError("the prepared data have no coordinate time (hours since 1970)")
         self._means = MappedRows(store / kind)
-        found = zarr.open_array(str(store / "day"), mode="r")[:]
+        found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
         self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
         self._stamps = hours.astype("datetime64[h]")
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.fingerprint import digest
 from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
 from stp.plan.model import Model
@@ -183,12 +184,45 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             dimension, suite.dimensions, f"dimension of {wanted.suite}", f"{where}: dimensions"
         )
         _check_wanted(cells, datasets, models, suite, f"{where}: dimensions.{dimension}")
-    equivalent = read_yaml(folder / "equivalent.yaml") or []
     return Config(
         scale=wanted,
         datasets=datasets,
         models=models,
         suite=suite,
         metrics=metrics,
-        equivalent={entry["new"]: entry["old"] for entry in equivalent},
+        equivalent=_equivalent(folder / "equivalent.yaml"),
     )
+
+
+def seal_of(entry: Mapping[str, Any]) -> str:
+    """The digest that ends the evidence of an entry of config/equivalent.yaml.
+
+    Raises:
+        KeyError, TypeError, AttributeError: it is no entry.
+    """
+    evidence = {key: value for key, value in entry["evidence"].items() if key != "seal"}
+    return digest({"old": entry["old"], "new": entry["new"], "evidence": evidence})
+
+
+def _equivalent(path: Path) -> dict[str, str]:
+    """Read which code was proven to be equivalent to which older code.
+
+    Raises:
+        StpError: an entry is not as `stp why --prove` wrote it; its reason alone is free.
+    """
+    entries = read_yaml(path) or []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            compared = entry["evidence"]["files"].values()
+            is_written = entry["evidence"]["seal"] == seal_of(entry) and len(compared) > 0
+            is_same = all(one["old"] == one["new"] for one in compared if one["how"] == "bytes")
+        except (KeyError, TypeError, AttributeError):
+            is_written = is_same = False
+        if not is_written or not is_same:
+            raise StpError(
+                f"{path}, entry {number}: no evidence that a machine wrote",
+                expected="an entry as `stp why --prove` prints it, with sample, digests and commit",
+                remedy="`stp why WORDS --prove` makes a sample again, compares it, and writes the "
+                "entry; or take this entry out: what it spares is computed again",
+            )
+    return {entry["new"]: entry["old"] for entry in entries}

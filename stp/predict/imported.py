@@ -70,7 +70,7 @@ def run(job: Job) -> dict[str, Any]:
             remedy="`stp import-predictions` of the same folder names the first window that "
             "differs; export the windows again, and predict them",
         )
-    clips.index.to_parquet(job.out / "index.parquet", index=False)
+    clips.index.to_parquet(job.out / "index.parquet", index=False, write_page_checksum=True)
     return {
         "samples": len(clips),
         "members": recipe["predict"].get("samples", 1),

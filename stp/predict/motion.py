@@ -70,16 +70,16 @@ def run(job: Job) -> dict[str, Any]:
         job.report("scenarios predicted", done, len(scenarios))
     cut = {key: recipe[key] for key in CUT if key in recipe}
     rows = pa.concat_tables(found).replace_schema_metadata({"cut": json.dumps(cut)})
-    pq.write_table(rows, job.out / PREDICTIONS, compression="zstd")
+    pq.write_table(rows, job.out / PREDICTIONS, compression="zstd", write_page_checksum=True)
     densities.write(job.out, densest)
     about = scenario_table(
         scenarios, place.step, recipe["split"], recipe.get("people") or place.about["fewest"]
     )
-    pq.write_table(about, job.out / SCENARIOS, compression="zstd")
+    pq.write_table(about, job.out / SCENARIOS, compression="zstd", write_page_checksum=True)
     measured = runtime.measure(
         lambda one: _draw(module, one, recipe["lead_times"], parameters, place, options), scenarios
     )
-    pq.write_table(measured, job.out / RUNTIME)
+    pq.write_table(measured, job.out / RUNTIME, write_page_checksum=True)
     return {
         "scenarios": len(scenarios),
         "moments": scenarios.looked_at,

@@ -40,5 +40,7 @@ def run(job: Job) -> dict[str, Any]:
             for rows in forecasts.batches():
                 writer.append(forecasts.of(rows).reshape(-1, *stored.shape[1:]))
                 job.report("samples predicted", int(rows[-1]) + 1, total)
-        forecasts.clips.index.to_parquet(job.out / "index.parquet", index=False)
+        forecasts.clips.index.to_parquet(
+            job.out / "index.parquet", index=False, write_page_checksum=True
+        )
         return forecasts.describe()

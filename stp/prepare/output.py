@@ -129,5 +129,5 @@ def write_index(
         assert rows["clip"].is_unique, f"clip names in {split} repeat"
         counts["clips"][split] = len(rows)
         counts["clusters"][split] = int(rows["cluster"].nunique())
-    table.to_parquet(out / "index.parquet", index=False)
+    table.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
     return counts

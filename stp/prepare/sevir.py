@@ -225,7 +225,7 @@ def run(job: Job) -> dict[str, Any]:
     _describe(written.group, events, catalog)
     table = catalog.drop(columns=["img_type", "minute_offsets"])
     table["first_frame"] = np.arange(len(events), dtype=np.int64) * FRAMES
-    table.to_parquet(job.out / "events.parquet", index=False)
+    table.to_parquet(job.out / "events.parquet", index=False, write_page_checksum=True)
     train = [number for number, event in enumerate(events) if event.split == "train"]
     found = write_index(job.out, clips)
     statistics = written.statistics.of(train)

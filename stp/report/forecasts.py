@@ -339,7 +339,9 @@ def _leads(path: Path | None, column: str, samples: list[int]) -> list[list[Any]
     """Values of samples over lead times; None where there are none."""
     if path is None:
         return [None] * len(samples)
-    values = _parquet(pq.read_table, path, columns=[column], partitioning=None)[column]
+    values = _parquet(
+        pq.read_table, path, columns=[column], partitioning=None, page_checksum_verification=True
+    )[column]
     found = [values[i].as_py() if i < len(values) else None for i in samples]
     return [None if one is None else [plain(value) for value in one] for one in found]
 

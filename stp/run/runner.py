@@ -24,6 +24,7 @@ from stp.core.disk import disk_error, write_text
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
 from stp.core.job import Interrupted, Job, Report
+from stp.data import chunk_sums, zarr_rows
 from stp.plan.cells import Artefact, Plan, Raw
 from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
@@ -172,6 +173,7 @@ def _make(
             "extras": extras,
             "attempts": attempts.read(state),
         }
+        zarr_rows.seal_arrays(temporary)
         if not store.publish(temporary, final, receipt):
             lines.say("somebody else was faster; theirs is kept")
     finally:
@@ -306,6 +308,8 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
             expected="a folder with every file of its receipt",
             remedy=f"run snakemake again; if it is damaged, delete it first: rm -r {path}",
         )
+    else:
+        store.check_input(path, chunk_sums.NAME)
 
 
 def _refuse_if_changed(plan: Plan, artefact: Artefact) -> None:

@@ -4,21 +4,29 @@ Jobs on a cluster read the Snakefile again, several at a time, so what is writte
 named by its content or written by the main process only.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from stp.core.disk import write_text_if_changed
+from stp.core.disk import write_text, write_text_if_changed
 from stp.core.fingerprint import Sources, digest
+from stp.core.receipts import checksum
 from stp.plan import config as configuration
 from stp.plan import profiled as networks
 from stp.plan.cells import Plan
 from stp.plan.manifests import Paper, as_text, manifest
 from stp.run.results import LAST_RUN, RESULTS
 
+MADE_FROM = ".made_from.json"
+"""Ends the name of the file beside a table that tells what it was made from."""
+NOT_MADE = ("logs",)
+"""Folders of results whose times say nothing to Snakemake."""
 FACTS = ("datasets", "models", "published")
 """Folders of the configuration that tables of facts are made from."""
 
@@ -112,7 +120,90 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
         paths[dimension] = manifest_path(dimension, results or results_of(plan))
         if write:
             write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
+    if write:
+        follow_content(list(plan.config.scale.dimensions), results or results_of(plan))
     return paths
+
+
+def note_made_from(manifest: Path, table: Path) -> None:
+    """Note beside a table which manifest it was made from, and what its files hold.
+
+    Args:
+        manifest: of its dimension.
+        table: its CSV file; the other formats lie beside it.
+    """
+    stems = (table.stem, f"{table.stem}_tidy", f"{table.stem}_leads")
+    files = [path for path in table.parent.iterdir() if path.stem in stems and path.is_file()]
+    noted = {
+        "manifest": manifest.name,
+        "sha256": checksum(manifest),
+        "files": {path.name: checksum(path) for path in sorted(files)},
+    }
+    write_text(table.with_name(f".{table.stem}{MADE_FROM}"), json.dumps(noted, indent=1) + "\n")
+
+
+def is_table_current(table: Path, manifest: Path) -> bool:
+    """Is a table made from the manifest as it is now, and are its files as they were made?"""
+    try:
+        noted = json.loads(table.with_name(f".{table.stem}{MADE_FROM}").read_bytes())
+        return bool(
+            noted["sha256"] == checksum(manifest)
+            and table.name in noted["files"]
+            and all(checksum(table.parent / name) == one for name, one in noted["files"].items())
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def follow_content(dimensions: Iterable[str], results: Path) -> None:
+    """Let the times of rows and tables say what their content says: Snakemake looks at times.
+
+    What was made from another manifest gets a time before that of the manifest that is planned, so
+    that it is made again: after a revert, or where `rsync` or a clock that runs ahead has left
+    files that look newer. A time in the future, which nothing made now could reach, becomes now.
+
+    Args:
+        dimensions: that the plan has.
+        results: the folder of a scale: ``plan``, ``collected``, ``tables`` and what is made from
+            these. Copies of its tables lie in ``tables`` beside it.
+    """
+    now = time.time()
+    for folder in (folder for folder in results.glob("*/") if folder.name not in NOT_MADE):
+        for path in folder.rglob("*"):
+            if path.is_file() and path.stat().st_mtime > now:
+                os.utime(path, (now, now))
+    for dimension in dimensions:
+        planned = manifest_path(dimension, results)
+        rows = _rows_of(planned, results)
+        kept = rows.with_suffix(".json")  # what they were collected from
+        if not kept.is_file() or kept.read_bytes() != planned.read_bytes():
+            _make_older(rows, planned)
+    tables = {
+        results / "tables" / f"{dimension}.csv": manifest_path(dimension, results)
+        for dimension in dimensions
+    }
+    for note in (results / "tables").glob(f".*{MADE_FROM}"):  # such as that of the reproduction
+        name = note.name.removeprefix(".").removesuffix(MADE_FROM)
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            manifest = results / "plan" / json.loads(note.read_bytes())["manifest"]
+            tables.setdefault(note.with_name(f"{name}.csv"), manifest)
+    for table, manifest in tables.items():
+        if manifest.is_file() and not is_table_current(table, manifest):
+            _make_older(table, manifest, _rows_of(manifest, results))
+    for copy in (results.parent / "tables").glob("*.csv"):
+        table = results / "tables" / copy.name
+        if table.is_file() and copy.read_bytes() != table.read_bytes():
+            _make_older(copy, table)
+
+
+def _rows_of(manifest: Path, results: Path) -> Path:
+    return results / "collected" / f"{manifest.stem}.parquet"
+
+
+def _make_older(path: Path, *than: Path) -> None:
+    limit = min(one.stat().st_mtime for one in than if one.is_file())
+    if path.is_file() and path.stat().st_mtime >= limit:
+        os.utime(path, (limit - 1, limit - 1))
 
 
 def whose_bytes(plan: Plan) -> dict[str, str]:

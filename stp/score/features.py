@@ -46,7 +46,7 @@ def write_features(path: Path, clips: list[str], found: Mapping[str, Features]) 
             flat = pa.array(values.reshape(-1))
             lists = pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
             columns[f"{choice}.{kind}"] = lists
-    pq.write_table(pa.table(columns), path)
+    pq.write_table(pa.table(columns), path, write_page_checksum=True)
 
 
 def read_features(path: Path, choice: str) -> Features:
@@ -61,7 +61,9 @@ def read_features(path: Path, choice: str) -> Features:
     """
     names = [f"{choice}.{kind}" for kind in Features._fields]
     try:
-        table = pq.read_table(path, columns=names, partitioning=None)
+        table = pq.read_table(
+            path, columns=names, partitioning=None, page_checksum_verification=True
+        )
         # A column that is not there is left out without a word.
         arrays = [np.stack(table[name].to_numpy()) for name in names]
     except (OSError, KeyError, pa.ArrowInvalid) as error:

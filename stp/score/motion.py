@@ -89,7 +89,10 @@ def run(job: Job) -> dict[str, Any]:
     drawn = read_predictions(folder, scenarios)
     found = errors.displacement(drawn, scenarios.future)
     pq.write_table(
-        error_table(scenarios, found, options.cell), job.out / ERRORS, compression="zstd"
+        error_table(scenarios, found, options.cell),
+        job.out / ERRORS,
+        compression="zstd",
+        write_page_checksum=True,
     )
     samples = PeopleSamples(scenarios, drawn)
     about = {"units": "m", "variables": None}
@@ -146,7 +149,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """
     path = folder / PREDICTIONS
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         columns = {name: table[name].to_numpy() for name in table.column_names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]

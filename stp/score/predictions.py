@@ -107,7 +107,9 @@ class Predictions(Samples):
 
     def _check_index(self, path: Path, split: str) -> None:
         try:
-            found = pd.read_parquet(path, columns=["clip"])["clip"].tolist()
+            found = pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)[
+                "clip"
+            ].tolist()
         except (OSError, ValueError, KeyError) as error:
             raise StpError(
                 f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",

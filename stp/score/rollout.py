@@ -103,7 +103,7 @@ class Rollout(Samples):
                 one = np.load(path) if path.exists() else self.forecasts(number, number + 1)[0]
                 writer.append(one.reshape(1, *writer.array.shape[1:]))
         index = self.index.iloc[self.kept].assign(sample=self.kept)
-        index.to_parquet(out / "index.parquet", index=False)
+        index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
     def _make(self, sample: int) -> None:
         """Make the batch of a sample, unless it was the last one that was made."""

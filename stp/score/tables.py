@@ -68,7 +68,7 @@ def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -
         for convention, its_rows in rows.items()
         for row in its_rows
     ]
-    pq.write_table(pa.Table.from_pylist(records, SCORES), path)
+    pq.write_table(pa.Table.from_pylist(records, SCORES), path, write_page_checksum=True)
 
 
 def write_samples(
@@ -90,7 +90,11 @@ def write_samples(
         for field in SAMPLES
     ]
     lists = [_lists(values) for values in columns.values()]
-    pq.write_table(pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]), path)
+    pq.write_table(
+        pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]),
+        path,
+        write_page_checksum=True,
+    )
 
 
 def write_clusters(
@@ -110,7 +114,9 @@ def write_clusters(
         )
         for convention, values in sums.items()
     ]
-    pq.write_table(pa.concat_tables([CLUSTERS.empty_table(), *tables]), path)
+    pq.write_table(
+        pa.concat_tables([CLUSTERS.empty_table(), *tables]), path, write_page_checksum=True
+    )
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:

@@ -168,7 +168,9 @@ def write(folder: Path, tables: list[pa.Table]) -> None:
     """Write the densities of a folder of predictions; nothing if there is none."""
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
-        pq.write_table(pa.concat_tables(tables), folder / name, compression="zstd")
+        pq.write_table(
+            pa.concat_tables(tables), folder / name, compression="zstd", write_page_checksum=True
+        )
 
 
 def read(folder: Path, scenarios: Scenarios) -> Density | None:
@@ -184,7 +186,7 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
         path = folder / name
         if path.is_file():
             try:
-                return of_rows(pq.read_table(path), scenarios)
+                return of_rows(pq.read_table(path, page_checksum_verification=True), scenarios)
             except _WrongError as wrong:
                 raise StpError(
                     f"{path}: {wrong}", expected=wrong.expected, remedy="predict this cell again"

@@ -151,7 +151,9 @@ def write(
 
 
 def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
-    pq.write_table(table.replace_schema_metadata(about), path, compression="zstd")
+    pq.write_table(
+        table.replace_schema_metadata(about), path, compression="zstd", write_page_checksum=True
+    )
 
 
 def read(folder: Path) -> Place:
@@ -174,7 +176,7 @@ def _read(path: Path, made: Callable[[pa.Table], T], expected: str) -> T | None:
     if not path.is_file():
         return None
     try:
-        return made(pq.read_table(path))
+        return made(pq.read_table(path, page_checksum_verification=True))
     except (OSError, pa.ArrowException, KeyError, ValueError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",

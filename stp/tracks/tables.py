@@ -55,7 +55,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
     )
     described = {**(about or {}), "step": tracks.step, "dt": tracks.dt}
     table = table.replace_schema_metadata({ABOUT: json.dumps(described, sort_keys=True)})
-    pq.write_table(table, path, compression="zstd")
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
 def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
@@ -65,7 +65,7 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
         StpError: the file is missing or damaged.
     """
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         about = json.loads((table.schema.metadata or {})[ABOUT])
         x, y = (table[name].to_numpy() for name in ("x", "y"))
         frame, person = table["frame"].to_numpy(), table["person"].to_numpy()

@@ -64,7 +64,9 @@ def _search(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) ->
         interrupted=job.interrupted,
     )
     _write_parameters(job, found.parameters)
-    pd.DataFrame(found.tried).to_parquet(job.out / "trials.parquet", index=False)
+    pd.DataFrame(found.tried).to_parquet(
+        job.out / "trials.parquet", index=False, write_page_checksum=True
+    )
     return {
         "trials": found.trials,
         "final_error": found.error,
@@ -93,7 +95,9 @@ def _learn(job: Job, module: ModuleType, scenarios: Scenarios, place: Place) -> 
     )
     _write_parameters(job, parameters)
     torch.save({"weights": learned.weights, "dt": scenarios.dt}, job.out / "model.pt")
-    pd.DataFrame(learned.history).to_parquet(job.out / "history.parquet", index=False)
+    pd.DataFrame(learned.history).to_parquet(
+        job.out / "history.parquet", index=False, write_page_checksum=True
+    )
     return dict(learned.told)
 
 

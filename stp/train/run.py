@@ -117,7 +117,7 @@ def run(job: Job) -> dict[str, Any]:
 
 def _write_history(job: Job, history: list[dict[str, Any]]) -> None:
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
-    table.to_parquet(job.out / "history.parquet", index=False)
+    table.to_parquet(job.out / "history.parquet", index=False, write_page_checksum=True)
 
 
 def _closed_form(

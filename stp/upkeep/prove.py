@@ -5,15 +5,19 @@ The older artefact's own inputs and recipe are used, so the code is all that can
 
 import importlib
 import shutil
-import socket
 import time
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stp.core import store
 from stp.core.errors import StpError
+from stp.core.fingerprint import digest
 from stp.core.job import Job, Report, silent
+from stp.core.provenance import describe_machine
+from stp.core.receipts import checksum
+from stp.data import zarr_rows
 from stp.plan.cells import Artefact, Plan
 from stp.run.cluster import launch
 from stp.run.runner import canonical_recipe, raw_roots
@@ -21,9 +25,31 @@ from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A file of an artefact, or a Zarr store of it, beside the same made again.
+
+    Attributes:
+        name: of it.
+        how: by bytes or by values.
+        difference: the first that was found, or None.
+        old: digest of the older one.
+        new: digest of the one that was made again.
+    """
+
+    name: str
+    how: str
+    difference: str | None
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.difference or f'identical {self.how}'}"
+
+
 def prove(
     plan: Plan, artefact: Artefact, older: Comparison, report: Report = silent, **runtime: Any
-) -> tuple[list[str], bool]:
+) -> list["Compared"]:
     """Make an artefact again with the code of now, and compare it with the older one.
 
     Args:
@@ -34,7 +60,7 @@ def prove(
         runtime: settings without influence on the result, over those of the configuration.
 
     Returns:
-        what was compared, a line for each file; and whether all of it is the same.
+        what was compared: each file, and each Zarr store as a whole.
 
     Raises:
         StpError: more than code differs, or the older artefact or its inputs are not there.
@@ -57,6 +83,7 @@ def prove(
     with store.lease(scratch):
         try:
             _make(plan, artefact, inputs, scratch, report, runtime)
+            zarr_rows.seal_arrays(scratch / "out")  # as the older one was
             return _compared(plan.store / older.folder, scratch / "out")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -88,18 +115,30 @@ def _make(
         core.run(job)
 
 
-def _compared(old: Path, new: Path) -> tuple[list[str], bool]:
-    found, same = [], True
-    for name, how, difference in compare(old, new):
-        same = same and difference is None
-        found.append(f"{name}: {difference or f'identical {how}'}")
-    return found, same
+def _compared(old: Path, new: Path) -> list[Compared]:
+    return [
+        Compared(name, how, difference, _digest(old / name), _digest(new / name))
+        for name, how, difference in compare(old, new)
+    ]
 
 
-def evidence(artefact: Artefact, older: Comparison, found: list[str]) -> str:
-    """Write down what was proven, for config/equivalent.yaml."""
-    day = time.strftime("%Y-%m-%d")
-    return (
-        f"{artefact.stage} of {artefact.label} made again on {socket.gethostname()}, {day}, and "
-        f"compared with {Path(older.folder).name} ({'; '.join(found)})"
-    )
+def _digest(path: Path) -> str:
+    """The SHA-256 of a file, or over those of all files of a folder; empty where there is none."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        return digest({str(file.relative_to(path)): checksum(file) for file in files})
+    return checksum(path) if path.is_file() else ""
+
+
+def evidence(artefact: Artefact, older: Comparison, found: list[Compared]) -> dict[str, Any]:
+    """Write down what was proven, for config/equivalent.yaml, but for the seal."""
+    machine = describe_machine()
+    return {
+        "sample": f"{artefact.stage} of {artefact.label}",
+        "older": older.folder,
+        "commit": machine["commit"],
+        "host": machine["host"],
+        "packages": {name: machine["packages"][name] for name in ("torch", "numpy")},
+        "date": time.strftime("%Y-%m-%d"),
+        "files": {one.name: {"how": one.how, "old": one.old, "new": one.new} for one in found},
+    }

@@ -68,7 +68,7 @@ def _difference(a: Path, b: Path) -> str | None:
 def _parquet(a: Path, b: Path) -> str | None:
     import pandas as pd
 
-    tables = [pd.read_parquet(path) for path in (a, b)]
+    tables = [pd.read_parquet(path, page_checksum_verification=True) for path in (a, b)]
     free = [c for c in NO_RESULT.get(a.name, ()) if all(c in table for table in tables)]
     old, new = (table.drop(columns=free) for table in tables)
     if list(old.columns) != list(new.columns) or len(old) != len(new):
@@ -84,7 +84,7 @@ def _parquet(a: Path, b: Path) -> str | None:
 def _zarr(a: Path, b: Path) -> str | None:
     import zarr
 
-    old, new = (zarr.open_group(str(path), mode="r") for path in (a, b))
+    old, new = (zarr.open_group(str(path), mode="r", zarr_format=3) for path in (a, b))
     found = _tree(dict(old.attrs), dict(new.attrs), "attributes")
     names = sorted({*old.array_keys(), *new.array_keys()})
     for name in names if found is None else []:

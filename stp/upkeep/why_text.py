@@ -7,6 +7,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.plan.cells import Artefact, Plan
+from stp.plan.config import seal_of
 from stp.run.meter import Meter
 from stp.run.status import look
 from stp.upkeep import prove as proof
@@ -62,9 +63,13 @@ def _indented(text: str, mark: str) -> Iterator[str]:
         yield (mark if i == 0 else " " * len(mark)) + line
 
 
-def entry(old: str, new: str, reason: str = "...", evidence: str = "...") -> str:
-    """Write an entry of config/equivalent.yaml."""
-    texts = (json.dumps(text, ensure_ascii=False) for text in (reason, evidence))
+def entry(old: str, new: str, reason: str = "...", evidence: Json | None = None) -> str:
+    """Write an entry of config/equivalent.yaml; without evidence it would be refused."""
+    proven: Json | str = "..."
+    if evidence is not None:
+        seal = seal_of({"old": old, "new": new, "evidence": evidence})
+        proven = {**evidence, "seal": seal}
+    texts = (json.dumps(what, ensure_ascii=False) for what in (reason, proven))
     return "- old: {}\n  new: {}\n  reason: {}\n  evidence: {}".format(
         *(f'"{hex}"' for hex in (old, new)), *texts
     )
@@ -76,8 +81,8 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
     if not found:
         return
     yield ""
-    yield "If this code computes the same as before, prove it with a sample and say so in"
-    yield "config/equivalent.yaml; then nothing is computed again:"
+    yield "If this code computes the same as before, prove it with a sample: the command writes the"
+    yield "evidence of an entry in config/equivalent.yaml, and nothing is computed again:"
     for (old, new), reason in found.items():
         yield ""
         yield f"# stp why {reason.artefact.folder} --prove"
@@ -125,10 +130,11 @@ def _prove(plan: Plan, reasons: list[Reason], runtime: Json) -> bool:
         assert older is not None
         print(f"{artefact.stage} of {artefact.label}, again with the code of now:")
         meter = Meter(artefact.stage)
-        compared, same = proof.prove(plan, artefact, older, meter, **runtime)
+        compared = proof.prove(plan, artefact, older, meter, **runtime)
         meter.clear()
         for line in compared:
             print(f"  {line}")
+        same = all(one.difference is None for one in compared)
         print("  identical" if same else "  NOT identical: the change of code changes results")
         if not same:
             return False

@@ -99,9 +99,15 @@ def put(
     elif styled is not None and has_styles():
         from rich.console import Console
 
+        from stp.page.safe_text import Visible
+
         console = Console(highlight=False)
         # Long paths and commands are the terminal's to break: they are there to be copied.
-        console.print(styled(console.width), crop=False)
+        console.print(Visible(styled(console.width)), crop=False)
+    elif sys.stdout.isatty():
+        from stp.page.safe_text import visible
+
+        sys.stdout.write(visible(text()))
     else:
         sys.stdout.write(text())
 
@@ -154,14 +160,16 @@ def put_answer(
     format: FormatName,
     out: Path | None,
     values: Sequence[Any] = (),
+    *,
+    allow_files: bool = False,
 ) -> int:
     """Ask a database and write the answer; return the number of rows."""
     from stp.collect.query import answer, save
 
     if format == "parquet":
         assert out is not None
-        return save(database, sql, out, values)
-    columns, rows = answer(database, sql, values)
+        return save(database, sql, out, values, allow_files=allow_files)
+    columns, rows = answer(database, sql, values, allow_files=allow_files)
     put_rows(columns, rows, format, out)
     return len(rows)
 

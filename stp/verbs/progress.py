@@ -51,6 +51,7 @@ def status(
     ] = False,
 ) -> None:
     """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
+    from stp.core.disk import is_read_only
     from stp.run import progress
     from stp.run import status as standing
     from stp.run.cluster import driver
@@ -59,8 +60,13 @@ def status(
 
     planned = load_plan(configfile)
     if start:
-        progress.mark_start(planned)
-        claims.claim(planned)
+        try:
+            progress.mark_start(planned)
+            claims.claim(planned)
+        except OSError as error:
+            if not is_read_only(error):
+                raise
+            print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
         driver.note(configfile)
         return
     found = standing.look(planned)

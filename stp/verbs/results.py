@@ -27,13 +27,23 @@ def query(
     format: output.Format = None,
     out: output.Out = None,
     fail_if_empty: output.FailIfEmpty = False,
+    allow_files: Annotated[
+        bool,
+        typer.Option(
+            "--allow-files", help="The statement may read and write files and use the network."
+        ),
+    ] = False,
 ) -> None:
     """Ask the results store a question in SQL.
+
+    The statement sees the store alone, unless --allow-files says otherwise. In
+    CSV, text that a spreadsheet would run begins with an apostrophe.
 
     Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
     without rows.
     """
-    rows = output.put_answer(database, sql, output.chosen(format, out), out)
+    chosen = output.chosen(format, out)
+    rows = output.put_answer(database, sql, chosen, out, allow_files=allow_files)
     output.end_if_empty(rows, fail_if_empty)
 
 

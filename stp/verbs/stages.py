@@ -272,8 +272,7 @@ def render(
         for dimension in planned.dimensions:
             path = manifests[dimension]
             final = results / "tables" / f"{dimension}.csv"
-            is_made = final.is_file() and final.stat().st_mtime >= path.stat().st_mtime
-            if is_made:
+            if workflow_files.is_table_current(final, path):
                 continue
             missing = render_partial(path, runner.failures(planned), folder)
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
@@ -285,18 +284,21 @@ def render(
 
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reproduction(manifest, rows, out)
+        workflow_files.note_made_from(manifest, out)
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
     elif reliability:
         from stp.render.tables.reliability import render_reliability
 
         rows = out.parent.parent / "collected" / f"{manifest.stem}.parquet"
         render_reliability(manifest, rows, out)
+        workflow_files.note_made_from(manifest, out)
         say(log, f"wrote {out}, and beside it .md, .png and .svg")
     else:
         database = out.parent.parent / "results.duckdb"
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)
         render_table(manifest, database, out)
+        workflow_files.note_made_from(manifest, out)
         gaps = out.parent.parent / "partial"
         for gap in gaps.glob(f"{out.stem}*"):  # no longer true
             gap.unlink()

@@ -42,6 +42,50 @@ def gc(
     garbage.collect(configfile, predictions, older_than, forget_after, yes)
 
 
+@command(epilog=examples("stp verify --all", "stp verify", "stp verify simvpv2 kth"))
+def verify(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Words that the path holds, or receipts; the whole plan unless given."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Everything in the store, whoever needs it.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(help="Files that are read at once; all cores unless given.", min=1)
+    ] = None,
+    configfile: ConfigFile = DEMO,
+) -> None:
+    """Read all bytes of finished artefacts, and name what is damaged and what to delete.
+
+    Receipts are compared with their sealed copies, and files with the SHA-256 in the receipts. Raw
+    files are checked by stp fetch --check.
+
+    Exit codes: 0 all is well, 1 something is damaged, 2 wrong usage.
+    """
+    from stp.core.units import size_text
+    from stp.run.meter import Meter
+    from stp.upkeep import verify as verification
+    from stp.upkeep.inventory import artefacts
+    from stp.upkeep.why import chosen
+
+    if everything and words:
+        raise typer.BadParameter("--all leaves nothing to choose", param_hint="--all")
+    plan = load_plan(configfile)
+    named = artefacts(plan.store) if everything else [a.folder for a in chosen(plan, words or [])]
+    meter = Meter("verify")
+    found = verification.verify([plan.store / folder for folder in named], meter, threads)
+    meter.clear()
+    for line in verification.lines(found):
+        print(line)
+    print(
+        f"artefacts: {found.artefacts} verified, {size_text(found.bytes)}; "
+        f"{len(found.damaged)} damaged"
+    )
+    if found.damaged:
+        raise typer.Exit(1)
+
+
 @command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
 def import_(
     source: Annotated[

@@ -210,3 +210,21 @@ def test_a_manifest_that_was_cut_is_refused(store: SmallStore) -> None:
     path = rows_of(store).with_suffix(".json")
     error = refused(store, lambda: path.write_text(json.dumps({"cells": []})), build)
     assert str(path) in error.what
+
+
+def test_a_flipped_bit_in_collected_rows_is_refused(store):
+    """Inside a page, where DuckDB, which reads it, sees another number."""
+
+    def spoil() -> None:
+        with pq.ParquetFile(rows_of(store)) as file:
+            columns = [
+                file.metadata.row_group(0).column(i) for i in range(file.metadata.num_columns)
+            ]
+        (values,) = [column for column in columns if column.path_in_schema == "value"]
+        content = bytearray(rows_of(store).read_bytes())
+        content[values.data_page_offset + values.total_compressed_size - 2] ^= 1
+        rows_of(store).write_bytes(content)
+
+    problem = refused(store, spoil, build)
+    assert f"{rows_of(store)}: cannot be read" in problem.what
+    assert "checksum" in problem.what

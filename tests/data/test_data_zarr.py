@@ -127,3 +127,46 @@ def test_a_writer_that_was_not_filled_says_so(tmp_path):
     writer.append(np.ones((3, 2), np.uint8))
     with pytest.raises(AssertionError):
         writer.close()
+
+
+def flip_a_bit(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
+def test_a_flipped_bit_is_an_error_as_soon_as_its_rows_are_read(tmp_path, dtype):
+    folder = write(tmp_path / "frames.zarr", numbers(40, dtype))
+    MappedRows(folder).seal()
+    expected = MappedRows(folder).read(0, 40).copy()
+    # Shards have 12 rows and chunks 3: row 17 is in the second shard, in the chunk of rows 15..17.
+    shard = folder / "c" / "1" / "0" / "0" / "0"
+    flip_a_bit(shard, 5 * 6 * np.dtype(dtype).itemsize)
+    mapped = MappedRows(folder)
+    for start, stop in ((0, 15), (18, 40)):
+        np.testing.assert_array_equal(mapped.read(start, stop), expected[start:stop])
+    for start, stop in ((17, 18), (0, 40), (14, 16)):
+        with pytest.raises(StpError, match=rf"{shard}: damaged, in the bytes of rows 15\.\.17"):
+            mapped.read(start, stop)
+    with pytest.raises(StpError, match="damaged"):
+        pickle.loads(pickle.dumps(mapped)).read(15, 18)
+
+
+def test_checksums_are_those_of_crc32c_and_other_readers_ignore_them(tmp_path):
+    rows = np.frombuffer(b"123456789" * 2, np.uint8).reshape(18, 1, 1, 1)
+    folder = write(tmp_path / "frames.zarr", rows, chunk=9)
+    MappedRows(folder).seal()
+    # 0xE3069283 is the check value of CRC-32C, as RFC 3720 and catalogues of CRCs print it.
+    assert (folder / "crc32c").read_bytes() == bytes.fromhex("839206e3") * 2
+    np.testing.assert_array_equal(
+        xr.open_zarr(tmp_path / "frames.zarr", consolidated=False)["frames"], rows
+    )
+
+
+def test_checksums_of_another_number_of_chunks_are_refused(tmp_path):
+    folder = write(tmp_path / "frames.zarr", numbers(40))
+    MappedRows(folder).seal()
+    (folder / "crc32c").write_bytes(bytes(8))
+    with pytest.raises(StpError, match=r"crc32c: 2 checksums\nexpected: 14"):
+        MappedRows(folder).read(0, 1)

@@ -1,6 +1,9 @@
 """One small file says what differs from site to site."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +104,63 @@ def test_scratch_is_used_inside_slurm_jobs_only(write):
     assert 'export TMPDIR="/scratch/$SLURM_JOB_ID"' in setup
     assert setup.startswith('if [ -n "${SLURM_JOB_ID:-}" ]')
     assert Site().job_setup() == ""
+
+
+SNAKEFILE = """
+from pathlib import Path
+from stp.run.cluster.site import Site
+shell.prefix(Site.load().shell_prefix(Path("/opt/it's $(here) {x}/bin")))
+
+rule all:
+    output: "told.txt"
+    shell: '''printf '%s\\n' "$TMPDIR" "$PATH" > {output}; touch "$TMPDIR"/written'''
+"""
+
+
+@pytest.mark.parametrize("scratch", ["/scratch/$SLURM_JOB_ID", "/scratch/${SLURM_JOB_ID}/a b"])
+def test_snakemake_runs_rules_with_scratch_and_without(write, tmp_path, scratch):
+    """Through the formatting that Snakemake does to a prefix, in a Slurm job and elsewhere."""
+    path = f"{tmp_path}{scratch}"
+    write(f"scratch: {path}\n")
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    for job in ("4711", None):
+        environment = {k: v for k, v in os.environ.items() if k != "SLURM_JOB_ID"}
+        environment |= {"TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+        environment |= {"SLURM_JOB_ID": job} if job else {}
+        command = [sys.executable, "-m", "snakemake", "-c1", "--forceall"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        folder, *found = (tmp_path / "told.txt").read_text().splitlines()
+        meant = path.replace("${SLURM_JOB_ID}", "4711").replace("$SLURM_JOB_ID", "4711")
+        assert folder == (meant if job else str(tmp_path))
+        assert (Path(folder) / "written").is_file()
+        assert "\n".join(found).endswith(":/opt/it's $(here) {x}/bin")
+
+
+def test_every_line_of_the_example_works_once_its_comment_sign_is_gone(write):
+    """Each alone, with its default or, where that is nothing, the value that its comment names."""
+    named = {"type": "a100", "scratch": "/scratch/$SLURM_JOB_ID", "image": "stp.sif"}
+    section, tried = "", set()
+    for line in EXAMPLE.read_text().splitlines():
+        if re.match(r"[a-z]+:$", line):
+            section = line
+        found = re.match(r"( *)# ([a-z_]+): ([^#]*)", line)
+        if found is None:
+            continue
+        indent, key, value = found.groups()
+        value = named.get(key, value.strip())
+        value = {"null": "90" if key.startswith("max_") else "something"}.get(value, value)
+        inside = f"{section}\n  " if indent else ""
+        write(f"{inside}{key}: {value}\n")
+        site = Site.load()
+        holder = getattr(site, section.rstrip(":")) if indent else site
+        assert key in holder.model_fields_set
+        assert site.shell_prefix(Path("/bin")).format() == (
+            f'export PATH="$PATH":/bin; {site.job_setup()}'
+        )
+        assert site.profile()["slurm-requeue"]
+        tried.add(key)
+    fields = {*Site.model_fields, *Site().cpu.model_dump(), *Site().gpu.model_dump()}
+    assert tried == fields - {"cpu", "gpu"}

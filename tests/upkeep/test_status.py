@@ -1,5 +1,6 @@
 """How a plan stands, as a grid that needs no colours, and for machines."""
 
+import errno
 import json
 import os
 import subprocess
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_plan, tried
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.core.disk import write_text
 from stp.plan import config
 from stp.plan.cells import Plan
@@ -177,3 +180,25 @@ def test_the_verb_prints_json_and_notes_a_start(plan):
     assert stp("status", "--start").stdout == ""
     assert progress.run_started(plan) > 0
     assert len(list((plan.store / "state" / "plans").glob("*.json"))) == 1
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
+def test_a_run_begins_though_the_store_is_read_only(plan, monkeypatch, tmp_path, number):
+    def refuse(*_args):
+        raise OSError(number, os.strerror(number), str(plan.store))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stp.run.progress.mark_start", refuse)
+    done = CliRunner().invoke(app, ["status", "--start", "--configfile", str(TINY)])
+    assert done.exit_code == 0, done.exception
+    assert "cannot be written: finished artefacts serve" in done.output
+
+
+def test_a_full_disk_is_not_taken_for_a_read_only_one(plan, monkeypatch, tmp_path):
+    def full(*_args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("stp.run.progress.mark_start", full)
+    done = CliRunner().invoke(app, ["status", "--start", "--configfile", str(TINY)])
+    assert isinstance(done.exception, OSError)

@@ -219,11 +219,16 @@ def test_only_where_nothing_but_code_changed_an_equivalent_is_suggested(plan, co
 
 
 def test_an_entry_is_yaml_whatever_is_written_into_it():
-    text = entry("0123456789012345", "12e4567890123456", "a: b #1", 'said "x"')
-    assert yaml.safe_load(text) == [
-        {"old": "0123456789012345", "new": "12e4567890123456", "reason": "a: b #1",
-         "evidence": 'said "x"'}
-    ]  # fmt: skip
+    text = entry("0123456789012345", "12e4567890123456", "a: b #1", {"said": 'a "x"'})
+    (found,) = yaml.safe_load(text)
+    seal = found["evidence"].pop("seal")
+    assert len(seal) == 16
+    assert found == {
+        "old": "0123456789012345",
+        "new": "12e4567890123456",
+        "reason": "a: b #1",
+        "evidence": {"said": 'a "x"'},
+    }
 
 
 @pytest.fixture
@@ -260,6 +265,31 @@ def test_a_refactor_is_proven_by_making_a_sample_again(made, copy):
     for stage in ("train", "predict"):
         assert (made.store / pick(now, stage, "climatology").receipt).exists()
     assert not list((made.store / "state").glob(".prove.*"))
+
+
+@pytest.mark.parametrize("forged", ["by hand", "other code", "other digest", "no files"])
+def test_an_entry_without_evidence_of_a_machine_is_refused(tmp_path, forged):
+    folder = tmp_path / "config"
+    shutil.copytree(ROOT / "config", folder)
+    files = {"model.pt": {"how": "bytes", "old": "a" * 64, "new": "a" * 64}}
+    evidence = {"sample": "train of convlstm on enso, seed 0", "commit": "4b2fd97", "files": files}
+    (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "a loop was split", evidence))
+    reworded = {**good, "reason": "any reason"}
+    write_text(folder / "equivalent.yaml", yaml.safe_dump([reworded]))
+    assert config.load(TINY, folder).equivalent == {"1" * 16: "0" * 16}
+
+    if forged == "by hand":
+        good["evidence"] = "weights of convlstm on moving_mnist, seed 0, are bit-equal"
+    elif forged == "other code":
+        good["new"] = "2" * 16
+    elif forged == "other digest":
+        files["model.pt"]["new"] = "b" * 64
+        (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "a loop was split", evidence))
+    else:
+        (good,) = yaml.safe_load(entry("0" * 16, "1" * 16, "...", {**evidence, "files": {}}))
+    write_text(folder / "equivalent.yaml", yaml.safe_dump([reworded, good]))
+    with pytest.raises(StpError, match=r"equivalent\.yaml, entry 2: (.|\n)*--prove"):
+        config.load(TINY, folder)
 
 
 def test_a_change_of_the_results_is_found_out(made, copy):

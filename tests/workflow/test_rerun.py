@@ -7,6 +7,8 @@ belong to the checkout, not to the store.
 import os
 import random
 import shutil
+import subprocess
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -232,3 +234,88 @@ def test_unknown_names_stop_the_plan_with_the_nearest(checkout: Checkout, tmp_pa
     done = checkout.snakemake("-n", config=str(tmp_path / "typo.yaml"))
     assert done.returncode != 0
     assert "did you mean convlstm?" in done.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_a_finished_store_on_a_read_only_disk_serves(private):
+    shutil.rmtree(private.folder / "results")
+    for options in ("bind", "remount,bind,ro"):
+        mounted = subprocess.run(
+            ["mount", "-o", options, str(private.shared), str(private.shared)], check=False
+        )
+        if mounted.returncode:
+            pytest.skip("this machine does not allow mounting")
+    try:
+        before = private.receipts()
+        said = private.make_table()
+        assert "cannot be written: finished artefacts serve" in said
+        assert "SimVP" in (private.folder / TABLE).read_text()
+        config = ("--configfile", "tests/workflow/tiny.yaml")
+        for words in (
+            ("status", *config),
+            ("table", "short_term"),
+            ("query", "SELECT count(*) FROM sample_scores"),
+            ("verify", *config),
+            ("why", *config),
+        ):
+            done = private.run("stp", *words)
+            assert done.returncode == 0, (words, done.stdout)
+        assert private.receipts() == before
+    finally:
+        subprocess.run(["umount", str(private.shared)], check=True)
+
+
+# Tables follow content: whatever the clocks said where files were written
+
+
+def in_an_hour(folder: Path) -> None:
+    """Give all results the times of a machine whose clock runs ahead."""
+    moment = time.time() + 3600
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (moment, moment))
+
+
+def without_simvpv2(checkout: Checkout) -> str:
+    text = (checkout.folder / "tests/workflow/tiny.yaml").read_text()
+    (checkout.folder / "fewer.yaml").write_text(text.replace("convlstm, simvpv2]", "convlstm]"))
+    return "fewer.yaml"
+
+
+def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(private):
+    in_an_hour(private.folder / "results")
+    done = private.snakemake(config=without_simvpv2(private))
+    assert done.returncode == 0, done.stdout
+    assert "SimVP" not in (private.folder / TABLE).read_text()
+    assert private.planned("--configfile", "fewer.yaml") == Counter()
+
+    in_an_hour(private.folder / "results")
+    private.make_table()  # the model comes back
+    assert "SimVP" in (private.folder / TABLE).read_text()
+    assert private.planned() == Counter()
+
+
+def test_results_that_rsync_brought_from_another_plan_are_made_again(private, tmp_path):
+    """Whole, and the table alone; newer than what the plan is."""
+    text = (private.folder / TABLE).read_text()
+    other = tmp_path / "other"
+    shutil.copytree(private.folder / "results", other)
+    done = private.snakemake(config=without_simvpv2(private))
+    assert done.returncode == 0, done.stdout
+    fewer = (private.folder / TABLE).read_text()
+    assert fewer != text
+    for names in (("collected", "tables"), ("tables",), ("tables/short_term.csv",)):
+        for name in names:
+            if (other / name).is_dir():
+                shutil.copytree(
+                    other / name,
+                    private.folder / "results" / name,
+                    copy_function=shutil.copyfile,  # with the times of now
+                    dirs_exist_ok=True,
+                )
+            else:
+                shutil.copyfile(other / name, private.folder / "results" / name)
+        assert (private.folder / TABLE).read_text() == text
+        done = private.snakemake(config="fewer.yaml")
+        assert done.returncode == 0, done.stdout
+        assert (private.folder / TABLE).read_text() == fewer, names

@@ -16,6 +16,7 @@ import xarray as xr
 from stp.core.errors import StpError, nearest
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
+from stp.data.zarr_codecs import check_codecs
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.options import Common, Coordinate, Found, Recording, files_of
 
@@ -221,6 +222,7 @@ def opened(path: Path) -> Iterator[xr.Dataset]:
     """
     try:
         if path.suffix == ".zarr":
+            check_codecs(path)
             dataset = xr.open_zarr(path, consolidated=False, chunks=None, decode_timedelta=False)
         else:
             dataset = xr.open_dataset(path, engine="netcdf4", cache=False, decode_timedelta=False)

@@ -112,7 +112,11 @@ def _of_cell(cell: Cell) -> Spectra:
     folder = Path(cell["scores"])
     path = check_file(folder, require_receipt(folder), "cluster_sums.parquet")
     try:
-        rows = pq.read_table(path, partitioning=None).select(CLUSTERS.names).cast(CLUSTERS)
+        rows = (
+            pq.read_table(path, partitioning=None, page_checksum_verification=True)
+            .select(CLUSTERS.names)
+            .cast(CLUSTERS)
+        )
     except (pa.ArrowException, KeyError, OSError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",

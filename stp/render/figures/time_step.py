@@ -32,7 +32,7 @@ def seconds_per_step(cell: Cell) -> float | None:
         return None
     start, stride, length = (int(clips.index[name].iloc[0]) for name in _FRAMES)
     if (folder / "frames.zarr" / "time").is_dir():
-        time = zarr.open_array(folder / "frames.zarr" / "time", mode="r")
+        time = zarr.open_array(folder / "frames.zarr" / "time", mode="r", zarr_format=3)
         unit = SECONDS.get(str(time.attrs.get("units", "")).partition(" ")[0])
         moments = np.asarray(time[start : start + length * stride : stride], np.float64)
         steps = set(np.diff(moments).tolist())

@@ -184,7 +184,7 @@ class Kept:
 def _index(folder: Path) -> pd.DataFrame:
     path = folder / "index.parquet"
     try:
-        return pd.read_parquet(path, columns=["clip"])
+        return pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)
     except (OSError, ValueError, KeyError) as error:
         raise StpError(
             f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
@@ -438,7 +438,7 @@ def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | 
         return seconds
     start, stride = (int(clips.index[key].iloc[sample]) for key in ("start", "stride"))
     at = start + stride * np.arange(length)
-    times = xr.open_zarr(store, consolidated=False)["time"][at].to_numpy()
+    times = xr.open_zarr(store, consolidated=False, zarr_format=3)["time"][at].to_numpy()
     if not np.issubdtype(times.dtype, np.datetime64):
         return None  # a calendar of its own, such as one without leap years
     steps = np.unique(np.diff(times) / np.timedelta64(1, "s"))

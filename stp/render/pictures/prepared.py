@@ -179,7 +179,7 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
 
 def units_of(prepared: Prepared) -> list[str]:
     """Units of each channel: of the coordinate ``channel_units``, or one text for all."""
-    group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r")
+    group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r", zarr_format=3)
     if "channel_units" in group:
         return [str(text) for text in np.asarray(group["channel_units"])]
     return [str(prepared.attrs.get("units", ""))] * prepared.shape[0]
@@ -198,7 +198,9 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
     import xarray as xr
 
     at = chosen["start"] + (prepared.context - 1) * chosen["stride"]
-    times = xr.open_zarr(store_folder, consolidated=False)["time"][at.to_numpy()].to_numpy()
+    times = xr.open_zarr(store_folder, consolidated=False, zarr_format=3)["time"][
+        at.to_numpy()
+    ].to_numpy()
     stamps = [str(moment)[:16].replace("T", " ") for moment in times]
     return [f"{name}\n{stamp}" for name, stamp in zip(names, stamps, strict=True)]
 
@@ -220,7 +222,7 @@ def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
     import zarr
 
     lat, lon = (
-        np.asarray(zarr.open_array(store_folder / name, mode="r")[...], np.float64)
+        np.asarray(zarr.open_array(store_folder / name, mode="r", zarr_format=3)[...], np.float64)
         for name in ("lat", "lon")
     )
     if lat.shape != prepared.shape[1:2] or lon.shape != prepared.shape[2:]:

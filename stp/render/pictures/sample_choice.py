@@ -129,7 +129,9 @@ def _columns(folder: Path) -> list[str]:
 def _read(folder: Path, column: str) -> pa.Table:
     try:
         path = folder / "sample_scores.parquet"
-        return pq.read_table(path, columns=["clip", column], partitioning=None)
+        return pq.read_table(
+            path, columns=["clip", column], partitioning=None, page_checksum_verification=True
+        )
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(folder, error) from error
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from stp.options.score import CELL_KEYS
 from stp.page.digits import number
+from stp.page.safe_text import safe_row
 from stp.render.tables.leads import Leads
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, Standings
@@ -108,7 +109,7 @@ def _rounded_csv(lines: Iterable[Sequence[Any]]) -> str:
 def csv_text(lines: Iterable[Sequence[Any]]) -> str:
     """Write lines as CSV."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))
     return text.getvalue()
 
 

@@ -5,6 +5,7 @@ Nothing here can change a result, so nothing of it is in a fingerprint.
 """
 
 import os
+import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -124,6 +125,18 @@ class Site(Strict):
             f'if [ -n "${{SLURM_JOB_ID:-}}" ]; then export TMPDIR="{self.scratch}"; '
             'mkdir -p "$TMPDIR"; fi; '
         )
+
+    def shell_prefix(self, commands: Path) -> str:
+        """What Snakemake puts before the shell command of every rule.
+
+        Args:
+            commands: folder of commands that jobs find after all others.
+
+        Returns:
+            for ``shell.prefix``, which formats it: braces of the shell are doubled.
+        """
+        setup = f'export PATH="$PATH":{shlex.quote(str(commands))}; {self.job_setup()}'
+        return setup.replace("{", "{{").replace("}", "}}")
 
     def profile(self) -> dict[str, Any]:
         """What profiles/slurm/config.yaml takes over, by the names of Snakemake's options."""

@@ -1,0 +1,93 @@
+"""Read every byte of the store and compare it with the receipts, several files at once."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stp.core.errors import StpError
+from stp.core.job import Report, silent
+from stp.core.receipts import RECEIPT, SEALED, Json, check_file, read_receipt, refuse_altered
+from stp.core.store import is_dropped
+
+
+@dataclass
+class Verified:
+    """What was found.
+
+    Attributes:
+        artefacts: that were looked at.
+        bytes: that were read.
+        damaged: what is wrong with each damaged artefact, by its folder.
+    """
+
+    artefacts: int = 0
+    bytes: int = 0
+    damaged: dict[Path, list[str]] = field(default_factory=dict)
+
+
+def verify(
+    folders: Iterable[Path], report: Report = silent, threads: int | None = None
+) -> Verified:
+    """Check artefacts: receipts against their sealed copies, files against receipts.
+
+    Args:
+        folders: of artefacts.
+        report: is told how many megabytes of how many were read.
+        threads: files that are read at the same time; as many as there are cores, unless given.
+    """
+    found = Verified()
+    work: list[tuple[Path, Json, str, int]] = []
+    for folder in folders:
+        receipt = read_receipt(folder)
+        if receipt is None and not any((folder / name).exists() for name in (RECEIPT, SEALED)):
+            continue  # Snakemake made the folder, and nothing has been finished in it
+        found.artefacts += 1
+        found.damaged[folder] = list(_problems_of_receipt(folder, receipt))
+        if receipt is not None and not found.damaged[folder] and not is_dropped(folder):
+            work += [(folder, receipt, n, e["bytes"]) for n, e in receipt["files"].items()]
+    total = sum(size for *_, size in work)
+
+    def check(what: tuple[Path, Json, str, int]) -> StpError | None:
+        try:
+            check_file(*what[:3])
+        except StpError as problem:
+            return problem
+        except OSError as problem:  # the disk itself
+            return StpError(f"{what[0] / what[2]}: cannot be read: {problem.strerror}")
+        return None
+
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        for (folder, *_, size), problem in zip(work, pool.map(check, work), strict=True):
+            found.bytes += size
+            if problem is not None:
+                found.damaged[folder].append(problem.what)
+            report("MB", found.bytes >> 20, total >> 20)
+    found.damaged = {folder: problems for folder, problems in found.damaged.items() if problems}
+    return found
+
+
+def _problems_of_receipt(folder: Path, receipt: Json | None) -> Iterator[str]:
+    if receipt is None:
+        yield f"{folder}: no readable receipt"
+    elif receipt.get("fingerprint") != folder.name:
+        yield f"{folder}: receipt of another artefact, {receipt.get('fingerprint')}"
+    elif not (folder / SEALED).is_file():
+        yield f"{folder / SEALED}: missing"
+    else:
+        try:
+            refuse_altered(folder)
+        except StpError as problem:
+            yield problem.what
+
+
+def lines(found: Verified) -> Iterator[str]:
+    """What is damaged, and what to delete, for people."""
+    for folder, problems in found.damaged.items():
+        yield f"damaged: {folder}"
+        yield from (f"  {problem}" for problem in problems)
+    if found.damaged:
+        yield ""
+        yield "Delete these, and run again: they are made anew."
+        yield from (f"rm -r {folder}" for folder in found.damaged)
