@@ -136,7 +136,7 @@ def make_store(folder: Path, seeds: int) -> Path:
         connection.execute("SELECT setseed(0.5)")
         connection.execute(
             "UPDATE ranks SET rank_low = greatest(rank - 2, 1), rank_high = rank + 2, "
-            "best_share = random(), clusters = 20, reason = NULL"
+            "clusters = 20, reason = NULL"
         )
         connection.execute(
             "UPDATE comparisons SET p = random(), p_corrected = random(), "

@@ -69,6 +69,10 @@ ABOUT = tuple(name for name, *_ in _SOURCE)
 ALIKE = ("source", "scale", "leaky", "best_of")
 """What models that are ranked together share besides the evaluation."""
 
+SET_DISTANCES = ("fvd", "kvd")
+"""Metrics that compare sets of clips: their values depend on the number of clips n, and only those
+of equal n are ranked together."""
+
 SCORES_COMMENT = (
     "One row per cell, convention, variable, level, threshold, lead time and statistic."
 )
@@ -87,8 +91,8 @@ SCORE_KINDS = Table(
         (
             "statistic",
             "VARCHAR",
-            "mean over samples, or ci95_low, ci95_high: bootstrap over clusters; of people also "
-            "sd, the standard deviation over samples (ddof 0).",
+            "mean over samples, or ci95_low, ci95_high: studentised bootstrap over clusters; of "
+            "people also sd, the standard deviation over samples (ddof 0).",
         ),
     ),
 )
@@ -371,12 +375,12 @@ _ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ALIKE)
 
 RANKS = Table(
     "ranks",
-    "How sure a rank is: one row per evaluation, model, variant and convention (all lead times "
-    "together, mean over seeds). Clusters of clips are drawn with replacement, 9,999 times, the "
-    "same ones for all models of an evaluation, and all are ranked anew (Hall and Miller 2009, "
-    "Annals of Statistics 37, 3929-3959, on bootstrapped ranks). As they show, such intervals are "
-    "approximate where models are nearly equal: table comparisons says which ones can be told "
-    "apart. The clips vary, the trained models do not: seeds are in view seed_variance.",
+    "Ranks, and how sure they are: one row per evaluation, model, variant and convention (all lead "
+    "times together, mean over seeds). The confidence set of a rank comes from table comparisons: "
+    "as many models as are significantly better stand before it, as many as are significantly "
+    "worse behind it; all sets of an evaluation and convention hold at once (Mogstad, Romano, "
+    "Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518). The clips vary, the trained "
+    "models do not: seeds are in view seed_variance.",
     (
         *_EVALUATION_COLUMNS,
         ("model", "VARCHAR", "Model."),
@@ -388,25 +392,25 @@ RANKS = Table(
             "BIGINT",
             "1 is best, ties share the smallest; NULL without a value or a direction.",
         ),
-        ("rank_low", "BIGINT", "Rank that 2.5 % of the resamples reach or beat."),
-        ("rank_high", "BIGINT", "Rank that 97.5 % of the resamples reach or beat."),
+        ("rank_low", "BIGINT", "1 plus the number of models that are significantly better."),
         (
-            "best_share",
-            "DOUBLE",
-            "Share of the resamples in which it has rank 1; where models tie, shares add up to "
-            "more than 1.",
+            "rank_high",
+            "BIGINT",
+            "Number of models less that of models that are significantly worse: with 95 % "
+            "confidence all ranks are from rank_low to rank_high.",
         ),
         ("models", "BIGINT", "Models that are ranked together."),
-        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
-        ("reason", "VARCHAR", "Why there is no rank, or else no interval."),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) behind the tests."),
+        ("reason", "VARCHAR", "Why there is no rank, or else no confidence set."),
     ),
 )
 
 COMPARISONS = Table(
     "comparisons",
     "Which models can be told apart: one row per evaluation, convention and pair of models (each "
-    "pair once, the first by name as model). A paired bootstrap: clusters of clips are drawn with "
-    "replacement, 9,999 times, the same ones for both (Davison and Hinkley 1997, section 4.4).",
+    "pair once, the first by name as model). A paired t test over clusters of clips, with the "
+    "standard error of the cluster jackknife and Satterthwaite's degrees of freedom; "
+    "docs/statistics.md has the method, and how often it errs.",
     (
         *_EVALUATION_COLUMNS,
         ("model", "VARCHAR", "Model."),
@@ -416,13 +420,9 @@ COMPARISONS = Table(
         *_CONVENTION_COLUMNS,
         *_ALIKE_COLUMNS,
         ("difference", "DOUBLE", "Value of other minus value of model; means over seeds."),
-        ("ci95_low", "DOUBLE", "Lower end of its 95 % percentile interval over resamples."),
+        ("ci95_low", "DOUBLE", "Lower end of its 95 % interval, for this pair alone."),
         ("ci95_high", "DOUBLE", "Upper end of it."),
-        (
-            "p",
-            "DOUBLE",
-            "Two-sided p value: from the resamples in which the order turns round; never 0.",
-        ),
+        ("p", "DOUBLE", "Two-sided p value of this pair alone."),
         (
             "p_corrected",
             "DOUBLE",
@@ -436,9 +436,10 @@ COMPARISONS = Table(
         (
             "detectable",
             "DOUBLE",
-            "The smallest difference that four of five such tests find, at p < 0.05.",
+            "The smallest difference that four of five such tests find at the level that better "
+            "asks for: 0.05 / pairs, that of Holm's first step.",
         ),
-        ("clusters", "BIGINT", "Independent clusters (videos, months) that were drawn from."),
+        ("clusters", "BIGINT", "Independent clusters (videos, months) behind the test."),
         ("reason", "VARCHAR", "Why there is no test."),
     ),
 )
@@ -476,7 +477,7 @@ PERSON_ERRORS = Table(
         *KEY_COLUMNS,
         ("scenario", "BIGINT", "Number of the scenario, from 0."),
         ("start_frame", "BIGINT", "Its first observed frame."),
-        ("episode", "BIGINT", "Scenarios that overlap in time share one; unit of the bootstrap."),
+        ("episode", "BIGINT", "Scenarios that overlap in time share one: a cluster."),
         ("person", "BIGINT", "Person, as the raw data number them."),
         ("lead", "BIGINT", "Lead time in steps, from 1."),
         ("lead_seconds", "DOUBLE", "The same in seconds."),
@@ -541,7 +542,7 @@ SAMPLE_COLUMNS = {
     **{name: comment for name, _, comment in KEY_COLUMNS},
     "sample": "Number of the test sample, from 0: row of predictions.zarr.",
     "clip": "Readable name of the clip, unique in the split.",
-    "cluster": "What the sample depends on: video, trajectory, month; unit of the bootstrap.",
+    "cluster": "What the sample depends on: video, trajectory, month; unit of intervals and tests.",
     "variable": "Physical variable; NULL for all channels together.",
 }
 TABLES = (

@@ -1,19 +1,17 @@
-"""Is one row worse than another, or could it be the choice of test clips? A paired bootstrap.
+"""Is one row worse than another, or could it be the choice of test clips? A paired test.
 
-Both rows were scored on the same clusters of clips (videos, trajectories, months). Clusters are
-drawn with replacement, the same ones for both rows; each time both values are made anew, as scores
-are, from sums over clusters (``cluster_sums.parquet``). The two-sided p value counts the resamples
-in which the order of the two turns round (Davison and Hinkley 1997, section 4.4; with one added to
-both counts, so that it is never 0): it is below 5 % where the 95 % percentile interval of the
-difference leaves out 0. Of several seeds, the mean over seeds is compared in each resample: the
-clips vary, the trained models do not.
+Both rows were scored on the same clusters of clips (videos, trajectories, months). Their values are
+made again with one cluster left out at a time, as scores are, from sums over clusters
+(``cluster_sums.parquet``); the differences of these values have a standard error
+(`stp.score.jackknife`), and the ratio of the two is compared with Student's t distribution. All
+pairs of the models that are ranked together are corrected for each other (Holm 1979). Of several
+seeds, means over seeds are compared: the clips vary, the trained models do not.
 """
 
 import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,24 +25,23 @@ from stp.core.receipts import again
 from stp.metrics.metric import Metric, Series, every_component, first_component, needs_data
 from stp.plan.manifest import Cell, Part
 from stp.score.aggregate import values
-from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
 from stp.score.conventions import find
+from stp.score.jackknife import (
+    FEWEST_CLUSTERS,
+    degrees_of_freedom,
+    deviations,
+    left_out_means,
+    standard_error,
+)
 
-BATCH = 1111
-RESAMPLES = 9 * BATCH
-"""So many that all pairs of 20 models can be told apart: the smallest p value, 2 in 10,000, stays
-below the level when it is multiplied by their 190 (Holm). Each batch has a seed, its number."""
 THREADS = min(4, len(os.sched_getaffinity(0)))
 CLOSE = 1e-6
 """Relative difference between a value and what its own sums give, from rounding."""
-EQUAL = 1e-12
-"""Relative difference between values of a resample that are the same but for rounding."""
-POWER = NormalDist().inv_cdf(0.8) + NormalDist().inv_cdf(1 - LEVEL / 2)
-"""Standard errors that a difference must have to be found at this level in four of five tests (the
-normal approximation of a two-sided test's power)."""
+POWER = 0.8
+"""Share of tests that find a difference which is called detectable."""
 
-NO_SUMS = "no sums over clusters of clips to resample"
-"""Why a value has no resamples: a distance between sets, or the store is not at hand."""
+NO_SUMS = "no sums over clusters of clips"
+"""Why a value cannot be tested: a distance between sets, or the store is not at hand."""
 
 
 class Asked(NamedTuple):
@@ -64,15 +61,18 @@ class Asked(NamedTuple):
     value: float
 
 
-class Resampled(NamedTuple):
-    """A value in each resample.
+class LeftOut(NamedTuple):
+    """A value, and what it is without each of the clusters.
 
     Attributes:
-        clusters: which clusters were drawn from; only values of equal ones may be compared.
-        values: float64 (RESAMPLES,); not finite where a resample has no value.
+        clusters: names of the G clusters, and their numbers of samples; only values of equal ones
+            may be compared.
+        value: of all of them.
+        values: without each of them, float64 (G,), finite.
     """
 
     clusters: tuple[Any, ...]
+    value: float
     values: np.ndarray
 
 
@@ -115,25 +115,11 @@ class _Sums(NamedTuple):
         return np.asarray((made[..., None, :] if made.ndim < means.ndim else made)[..., 0])
 
 
-class _Drawn(NamedTuple):
-    """A value of one cell.
-
-    Attributes:
-        clusters: which were drawn from.
-        value: of all clips, from the sums.
-        values: float64 (RESAMPLES,).
-    """
-
-    clusters: tuple[Any, ...]
-    value: float
-    values: np.ndarray
-
-
-def resample(asked: Sequence[Asked]) -> list[Resampled | str]:
-    """Resample values of one dataset, all with the same clusters drawn.
+def left_out(asked: Sequence[Asked]) -> list[LeftOut | str]:
+    """Make values again without each of their clusters.
 
     Returns:
-        for each value, those in the resamples, or why there are none.
+        for each value, those without each cluster, or why there are none.
 
     Raises:
         StpError: a file of sums is damaged.
@@ -146,62 +132,69 @@ def resample(asked: Sequence[Asked]) -> list[Resampled | str]:
             wanted[value.convention, value.part] = None
     # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
     with ThreadPoolExecutor(THREADS) as threads:
-        answers = threads.map(lambda one: _drawn(_read(*one)), places.values())
+        answers = threads.map(lambda one: _without_each(_read(*one)), places.values())
         found = dict(zip(places, answers, strict=True))
     return [_answer(value, found) for value in asked]
 
 
-def differences(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Others minus ones, 0 where they differ by rounding only: equal models shall tie."""
-    with np.errstate(invalid="ignore"):
-        found = others - ones
-        tiny = np.abs(found) <= EQUAL * np.maximum(np.abs(ones), np.abs(others))
-    return np.asarray(np.where(tiny, 0.0, found))
-
-
-class PairedTest(NamedTuple):
-    """A paired test of two values.
+class Tests(NamedTuple):
+    """Paired tests of all pairs of M values, in the order of `itertools.combinations`; each (P,).
 
     Attributes:
-        ci95_low, ci95_high: 95 % interval of the difference, percentiles over resamples.
-        p: two-sided, see `p_value`; of how bad the values are, where anything is better.
-        detectable: the smallest difference that four of five such tests would find.
+        low, high: 95 % interval of the second minus the first value.
+        p: two-sided; of how bad the values are, where anything is better.
+        error: the standard error of what p is of.
     """
 
-    ci95_low: float
-    ci95_high: float
-    p: float
-    detectable: float
+    low: np.ndarray
+    high: np.ndarray
+    p: np.ndarray
+    error: np.ndarray
 
 
-def compared(ones: np.ndarray, others: np.ndarray, direction: Direction) -> PairedTest | str:
-    """Test whether others differ from ones.
+def tested(ones: Sequence[LeftOut], direction: Direction) -> Tests:
+    """Compare each pair of values.
 
     Args:
-        ones, others: values in the same resamples, (R,).
-        direction: which values are better.
-
-    Returns:
-        the test of others minus ones, or why there is none.
+        ones: the values, of the same clusters.
+        direction: which of them are better.
     """
-    found = differences(ones, others)
-    if not np.isfinite(found).all():
-        return "some resamples have no value"
-    losses = found
+    # Imported late: a store without sums over clusters has no tests.
+    from scipy.special import stdtr, stdtrit
+
+    freedom = degrees_of_freedom(np.array(ones[0].clusters[1]))
+    whole = np.array([one.value for one in ones])
+    each = np.stack([one.values for one in ones], axis=1)  # (G, M)
+    difference, error = _differences(whole, each)
+    reach = stdtrit(freedom, 0.975) * error
+    low, high = difference - reach, difference + reach
     if direction.known:
-        losses = differences(direction.losses(ones), direction.losses(others))
-    low, high = (float(end) for end in np.percentile(found, (2.5, 97.5)))
-    return PairedTest(low, high, p_value(losses), POWER * float(losses.std(ddof=1)))
+        difference, error = _differences(direction.losses(whole), direction.losses(each))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(freedom, -np.abs(difference / error))
+    return Tests(low, high, np.where(difference == 0, 1.0, p), error)
 
 
-def p_value(differences: np.ndarray) -> float:
-    """Two-sided p value of a difference that was resampled.
+def effect(clusters: tuple[Any, ...], tests: int) -> float:
+    """How many standard errors a difference must have to be found by four of five tests.
 
     Args:
-        differences: in each resample, (R,), finite.
+        clusters: as in `LeftOut`.
+        tests: how many are corrected for each other. The level is that for the smallest of their
+            p values, `LEVEL` / tests (Holm's first step), so that what is called detectable is
+            found whatever the others are.
     """
-    below, above = int((differences <= 0).sum()), int((differences >= 0).sum())
-    return min(1.0, 2 * (min(below, above) + 1) / (len(differences) + 1))
+    from scipy.special import nctdtrinc, stdtrit
+
+    freedom = degrees_of_freedom(np.array(clusters[1]))
+    return float(nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, 1 - LEVEL / 2 / tests)))
+
+
+def _differences(whole: np.ndarray, each: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of all pairs, and their standard errors; 0 where rounding alone differs."""
+    one, other = np.triu_indices(len(whole), 1)
+    difference = deviations(whole[other], whole[one])
+    return difference, standard_error(deviations(each[:, other], each[:, one]), difference)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -214,55 +207,46 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-def _answer(asked: Asked, found: dict[str, dict[_Place, _Drawn | str]]) -> Resampled | str:
+def _answer(asked: Asked, found: dict[str, dict[_Place, LeftOut | str]]) -> LeftOut | str:
     """Join the seeds of a value."""
     seeds = []
     for cell in asked.cells:
-        drawn = found[str(cell["scores"])][asked.convention, asked.part]
-        if isinstance(drawn, str):
-            return drawn
-        seeds.append(drawn)
+        one = found[str(cell["scores"])][asked.convention, asked.part]
+        if isinstance(one, str):
+            return one
+        seeds.append(one)
     if any(seed.clusters != seeds[0].clusters for seed in seeds):
         return "its seeds were scored on different clusters of clips"
-    made = np.mean([seed.value for seed in seeds])
+    made = float(np.mean([seed.value for seed in seeds]))
     if abs(made - asked.value) > CLOSE * max(1e-12, abs(asked.value)):
         return f"its sums over clusters give {made:.6g}"
-    return Resampled(seeds[0].clusters, np.mean([seed.values for seed in seeds], axis=0))
+    return LeftOut(seeds[0].clusters, made, np.mean([seed.values for seed in seeds], axis=0))
 
 
-def _drawn(found: dict[_Place, _Sums | str]) -> dict[_Place, _Drawn | str]:
-    """Resample all values of a cell; those that have the same clusters at once."""
-    drawn: dict[_Place, _Drawn | str] = {}
-    groups: dict[tuple[Any, ...], list[tuple[_Place, _Sums]]] = {}
+def _without_each(found: dict[_Place, _Sums | str]) -> dict[_Place, LeftOut | str]:
+    """Values of a cell, and what they are without each of the clusters."""
+    made: dict[_Place, LeftOut | str] = {}
+    # Parts of a convention may be made of the same sums.
+    known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     for place, one in found.items():
         if isinstance(one, str):
-            drawn[place] = one
-        elif len(one.counts) < FEWEST_CLUSTERS:
-            drawn[place] = f"only {len(one.counts)} clusters ({FEWEST_CLUSTERS} needed)"
-        else:
-            groups.setdefault(one.clusters, []).append((place, one))
-    for clusters, members in groups.items():
-        # Parts of a convention may be made of the same sums.
-        once = {id(one.sums): one for _, one in members}
-        in_each = _in_each_resample(list(once.values()))
-        for place, one in members:
-            total = one.finished(one.sums.sum(axis=0) / one.counts.sum())
-            made = in_each[list(once).index(id(one.sums))][:, one.series]
-            drawn[place] = _Drawn(clusters, float(total[one.series]), made)
-    return drawn
-
-
-def _in_each_resample(sums: list[_Sums]) -> list[np.ndarray]:
-    """Values of all series in each resample, (RESAMPLES, S), of sums over the same clusters."""
-    counts = sums[0].counts
-    flat = np.concatenate([one.sums.reshape(len(counts), -1) for one in sums], axis=1)
-    ends = np.cumsum([one.sums[0].size for one in sums])[:-1]
-    batches = []
-    for batch in range(RESAMPLES // BATCH):
-        means = resampled_means(flat, counts, resamples=BATCH, seed=batch)
-        parts = zip(sums, np.split(means, ends, axis=1), strict=True)
-        batches.append([one.finished(part.reshape(-1, *one.sums.shape[1:])) for one, part in parts])
-    return [np.concatenate(made) for made in zip(*batches, strict=True)]
+            made[place] = one
+            continue
+        clusters = len(one.counts)
+        if clusters < FEWEST_CLUSTERS:
+            made[place] = f"only {clusters} clusters ({FEWEST_CLUSTERS} needed)"
+            continue
+        if id(one.sums) not in known:
+            whole = one.finished(one.sums.sum(axis=0) / one.counts.sum())
+            known[id(one.sums)] = whole, one.finished(left_out_means(one.sums, one.counts))
+        whole, each = (values[..., one.series] for values in known[id(one.sums)])
+        lost = int((~np.isfinite(each)).sum())
+        made[place] = (
+            f"no value without any one of {lost} of {clusters} clusters"
+            if lost
+            else LeftOut(one.clusters, float(whole), each)
+        )
+    return made
 
 
 def _read(cell: Cell, wanted: Iterable[_Place]) -> dict[_Place, _Sums | str]:

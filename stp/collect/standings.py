@@ -1,17 +1,18 @@
-"""How sure ranks are, and which models can be told apart: tables ``ranks`` and ``comparisons``.
+"""Ranks, and which models can be told apart: tables ``ranks`` and ``comparisons``.
 
-All models of an evaluation are resampled with the same clusters of clips drawn, in every convention
-that has a value over all lead times (`stp.collect.significance`). Each resample is ranked anew, and
-each pair of models has a paired test. Nothing but score artefacts enters, so what was computed for
-an evaluation is kept beside the collected rows until one of its artefacts is another.
+`contest` is the one place where values are ranked and tested against each other; tables, the
+report, views and the command line show what it says. All pairs of models have a paired test
+(`stp.collect.significance`). Nothing but score artefacts enters, so what was computed for an
+evaluation is kept beside the collected rows until one of its artefacts is another.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +20,14 @@ import pyarrow.parquet as pq
 
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.layout import ALIKE, EVALUATION
+from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import Cell, Manifest, cell_key, parts_of
+
+if TYPE_CHECKING:
+    from stp.collect.significance import LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
@@ -31,6 +35,7 @@ PLACE = ("convention", "variable", "level", "threshold")
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
+OTHER_CLUSTERS = "they were scored on different clusters of clips"
 
 _TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
 _TYPES["BOOLEAN"] = pa.bool_()
@@ -64,21 +69,69 @@ class _Evaluation(NamedTuple):
     key: str
 
 
-class _Run(NamedTuple):
-    """All seeds of a model.
+class Entrant(NamedTuple):
+    """A value that is ranked among others.
 
     Attributes:
+        name: of its model.
         value: mean over seeds; None has a reason.
-        resampled: in each resample, (R,), or why there are none.
-        clusters: that were drawn from, with their numbers of samples.
+        reason: why there is no value.
+        left_out: the value without each of its clusters, or why it cannot be tested.
     """
 
-    model: str
-    variant: str
+    name: str
     value: float | None
     reason: str | None
-    resampled: np.ndarray | str
-    clusters: tuple[Any, ...] = ()
+    left_out: "LeftOut | str"
+
+
+class Place(NamedTuple):
+    """How an entrant stands.
+
+    Attributes:
+        rank: 1 is best, equal ones share the smallest; None without a value or a direction.
+        low, high: 95 % confidence set of the rank, of all entrants at once: as many as are
+            significantly better stand before it, as many as are significantly worse behind it
+            (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518).
+        entrants: that have a rank.
+        clusters: that the tests rest on.
+        reason: why there is no rank, or else no confidence set.
+    """
+
+    rank: int | None = None
+    low: int | None = None
+    high: int | None = None
+    entrants: int | None = None
+    clusters: int | None = None
+    reason: str | None = None
+
+
+class Pair(NamedTuple):
+    """Two entrants, by number, the second of which is compared with the first.
+
+    Attributes:
+        difference: second minus first value; None if one of them is missing.
+        low, high: its 95 % interval.
+        p: two-sided.
+        corrected: p, corrected for all pairs of the contest (Holm).
+        better: which one is significantly better; None if neither is.
+        detectable: the smallest difference that four of five such tests find at the level that
+            ``better`` asks for.
+        clusters: that the test rests on.
+        reason: why there is no test.
+    """
+
+    one: int
+    other: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    corrected: float | None = None
+    better: int | None = None
+    detectable: float | None = None
+    clusters: int | None = None
+    reason: str | None = None
 
 
 def standings(
@@ -161,7 +214,7 @@ Rows = dict[tuple[Any, ...], list[dict[str, Any]]]
 
 def _overall_rows(scores: pa.Table) -> Rows:
     """The mean over all lead times, by cell."""
-    wanted = [*CELL_KEYS, "metric", *PLACE, "lead", "statistic", "value", "reason"]
+    wanted = [*CELL_KEYS, "metric", *PLACE, "lead", "statistic", "value", "n", "reason"]
     by_cell: Rows = {}
     for row in scores.select(wanted).to_pylist():
         if row["lead"] is None and row["statistic"] == "mean":
@@ -173,26 +226,49 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
     """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
     ranked: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
-    for (metric, *place), runs in _resampled(evaluation, rows).items():
-        about = {**evaluation.about, "metric": metric, **dict(zip(PLACE, place, strict=True))}
-        direction = Direction.of(evaluation.plan, place[0])
-        ranked += [{**about, **row} for row in _ranks(runs, direction)]
-        compared += [{**about, **row} for row in _comparisons(runs, direction)]
+    for place, entrants in _entrants(evaluation, rows).items():
+        metric, convention, *_ = place
+        about = {**evaluation.about, "metric": metric, **dict(zip(PLACE, place[1:], strict=False))}
+        models = [{"model": model, "variant": variant} for model, variant in entrants]
+        places, pairs = contest(list(entrants.values()), Direction.of(evaluation.plan, convention))
+        for model, one in zip(models, places, strict=True):
+            ranked.append(about | model | dict(zip(_OF_PLACE, one, strict=True)))
+        for pair in pairs:
+            first, second = models[pair.one], models[pair.other]
+            row = about | first | {f"other{_AFTER[key]}": second[key] for key in second}
+            row |= dict(zip(_OF_PAIR, pair[2:], strict=True))
+            better = None if pair.better is None else models[pair.better]["model"]
+            compared.append(row | {"better": better})
     return pa.Table.from_pylist(ranked, RANKS), pa.Table.from_pylist(compared, COMPARISONS)
 
 
-def _resampled(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], list[_Run]]:
-    """(metric, convention, variable, level, threshold) -> models, by name."""
+_AFTER = {"model": "", "variant": "_variant"}
+_OF_PLACE = ("rank", "rank_low", "rank_high", "models", "clusters", "reason")
+_OF_PAIR = (
+    *("difference", "ci95_low", "ci95_high", "p", "p_corrected", "better", "detectable"),
+    *("clusters", "reason"),
+)
+"""Columns of the two tables, in the order of `Place` and, behind its numbers, `Pair`."""
+
+Contestants = dict[tuple[str, str], Entrant]
+"""By model and variant."""
+
+
+def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], Contestants]:
+    """(metric, convention, variable, level, threshold, n of set distances) -> models, by name."""
     # Metrics are imported here: a store of which all is known needs none.
-    from stp.collect.significance import Asked, resample
+    from stp.collect.significance import Asked, left_out
     from stp.metrics.metric import Series
 
     found: dict[tuple[Any, ...], dict[tuple[str, str], list[tuple[Cell, Any]]]] = {}
+    sizes: dict[tuple[Any, ...], int | None] = {}
     for cell in evaluation.cells:
+        model = (cell["key"]["model"], cell["key"]["variant"])
         for row in rows.get(cell_key(cell), []):
             place = (row["metric"], *(row[name] for name in PLACE))
-            model = (cell["key"]["model"], cell["key"]["variant"])
             found.setdefault(place, {}).setdefault(model, []).append((cell, row))
+            if row["metric"] in SET_DISTANCES and row["value"] is not None:
+                sizes[place, model] = min(row["n"], sizes.get((place, model)) or row["n"])
     asked = {}
     for place, models in found.items():
         for model, seeds in models.items():
@@ -201,107 +277,127 @@ def _resampled(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], lis
                 cells = tuple(cell for cell, _ in seeds)
                 part = Series(*place[2:])
                 asked[place, model] = Asked(cells, place[1], part, float(np.mean(values)))
-    resampled = dict(zip(asked, resample(list(asked.values())), strict=True))
-    answers: dict[tuple[Any, ...], list[_Run]] = {}
+    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
+    answers: dict[tuple[Any, ...], Contestants] = {}
     for place, models in found.items():
-        answers[place] = []
         for model in sorted(models):
-            if (place, model) not in asked:
+            group = answers.setdefault((*place, sizes.get((place, model))), {})
+            if (place, model) in asked:
+                one = asked[place, model]
+                group[model] = Entrant(model[0], one.value, None, without[place, model])
+            else:
                 reasons = [row["reason"] for _, row in models[model] if row["value"] is None]
-                answers[place].append(_Run(*model, None, reasons[0], "no value"))
-                continue
-            value, one = asked[place, model].value, resampled[place, model]
-            told = (one, ()) if isinstance(one, str) else (one.values, one.clusters)
-            answers[place].append(_Run(*model, value, None, *told))
+                group[model] = Entrant(model[0], None, reasons[0], "no value")
     return answers
 
 
-def _ranks(runs: list[_Run], direction: Direction) -> Iterable[dict[str, Any]]:
-    """Rank the models, and again in each resample; equal ones share the smallest rank."""
-    valued = [run for run in runs if run.value is not None]
-    losses = [direction.loss(run.value) for run in valued if run.value is not None]
-    places = {(run.model, run.variant): place for place, run in enumerate(valued)}
-    spread, why_not = _spread(valued, direction)
-    for run in runs:
-        row: dict[str, Any] = {"model": run.model, "variant": run.variant, "reason": run.reason}
-        if run.value is not None and not direction.known:
-            row |= {"reason": NO_DIRECTION}
-        elif run.value is not None:
-            place = places[run.model, run.variant]
-            rank = 1 + sum(loss < losses[place] for loss in losses)
-            row |= {"rank": rank, "models": len(valued), "reason": why_not}
-            if spread is not None:
-                ends = np.percentile(spread[place], (2.5, 97.5), method="inverted_cdf")
-                row |= dict(zip(("rank_low", "rank_high"), map(int, ends), strict=True))
-                row |= {"best_share": float((spread[place] == 1).mean())}
-                row |= {"clusters": len(run.clusters[0])}
-        yield row
+def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
+    """Ranks of values, 1 is best; equal ones share the smallest."""
+    losses = [direction.loss(value) for value in values]
+    ordered = sorted(losses)
+    return [1 + bisect_left(ordered, loss) for loss in losses]
 
 
-def _spread(valued: list[_Run], direction: Direction) -> tuple[np.ndarray | None, str | None]:
-    """Ranks in each resample (models, R), or why there are none."""
-    from stp.collect.significance import differences
+def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Place], list[Pair]]:
+    """Rank values, and compare each pair.
 
-    if len(valued) < 2:
-        return None, ALONE
-    why_not = _why_not(valued)
-    if why_not:
-        return None, why_not
-    if any(run.clusters != valued[0].clusters for run in valued):
-        return None, "the models were scored on different clusters of clips"
-    losses = direction.losses(np.stack([np.asarray(run.resampled) for run in valued]))
-    bad = ~np.isfinite(losses).all(axis=1)
-    if bad.any():
-        return None, f"{valued[int(bad.argmax())].model}: some resamples have no value"
-    ranks = [1 + (differences(losses, one) > 0).sum(axis=0) for one in losses]
-    return np.stack(ranks), None
+    Args:
+        entrants: all that may be compared with each other.
+        direction: which values are better.
 
-
-def _comparisons(runs: list[_Run], direction: Direction) -> list[dict[str, Any]]:
-    """Compare each pair of models, and correct for all of them."""
-    from stp.collect.significance import compared, holm
-
-    rows = []
-    for one, other in combinations(runs, 2):
-        row: dict[str, Any] = {"model": one.model, "variant": one.variant}
-        row |= {"other": other.model, "other_variant": other.variant}
-        if one.value is not None and other.value is not None:
-            row["difference"] = other.value - one.value
-        why_not = _why_not([one, other])
-        if why_not:
-            row["reason"] = why_not
-        elif one.clusters != other.clusters:
-            row["reason"] = "they were scored on different clusters of clips"
-        else:
-            test = compared(np.asarray(one.resampled), np.asarray(other.resampled), direction)
-            row |= {"reason": test} if isinstance(test, str) else test._asdict()
-            row["clusters"] = None if isinstance(test, str) else len(one.clusters[0])
-        rows.append(row)
-    tested = [row for row in rows if row.get("p") is not None]
-    for row, p in zip(tested, holm([row["p"] for row in tested]), strict=True):
-        row["p_corrected"] = p
-        if p < LEVEL and direction.known:
-            row["better"] = _better(runs, row, direction)
-    return rows
+    Returns:
+        how each of them stands, and all pairs, in the order of `itertools.combinations`.
+    """
+    pairs = _pairs(entrants, direction)
+    valued = [number for number, one in enumerate(entrants) if one.value is not None]
+    if not direction.known:
+        return [Place(reason=one.reason or NO_DIRECTION) for one in entrants], pairs
+    ranks = ranks_of([_value(entrants[number]) for number in valued], direction)
+    of_each: dict[int, list[Pair]] = {number: [] for number in valued}
+    for pair in pairs:
+        if pair.one in of_each and pair.other in of_each:
+            of_each[pair.one].append(pair)
+            of_each[pair.other].append(pair)
+    places = [Place(reason=one.reason) for one in entrants]
+    for number, rank in zip(valued, ranks, strict=True):
+        its = of_each[number]
+        untested = [pair.reason for pair in its if pair.p is None]
+        place = Place(rank, entrants=len(valued), reason=ALONE if not its else None)
+        if untested:
+            place = place._replace(reason=untested[0])
+        elif its:
+            lost = sum(pair.better not in (None, number) for pair in its)
+            won = sum(pair.better == number for pair in its)
+            place = place._replace(low=1 + lost, high=len(valued) - won, clusters=its[0].clusters)
+        places[number] = place
+    return places, pairs
 
 
-def _better(runs: list[_Run], row: dict[str, Any], direction: Direction) -> str:
-    values = {(run.model, run.variant): run.value for run in runs}
-    one, other = values[row["model"], row["variant"]], values[row["other"], row["other_variant"]]
-    assert one is not None and other is not None
-    return str(row["other"] if direction.loss(other) < direction.loss(one) else row["model"])
+def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
+    """Compare each pair of entrants, and correct for all of them."""
+    from stp.collect.significance import effect, holm, tested
 
-
-def _why_not(runs: list[_Run]) -> str | None:
-    """Why runs cannot be compared: what all of them lack, or what the first one does."""
-    reasons = [
-        run.reason or (run.resampled if isinstance(run.resampled, str) else "") for run in runs
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for number, entrant in enumerate(entrants):
+        if entrant.value is not None and not isinstance(entrant.left_out, str):
+            groups.setdefault(entrant.left_out.clusters, []).append(number)
+    tests: dict[tuple[int, int], dict[str, Any]] = {}
+    errors = []
+    for clusters, numbers in groups.items():
+        ones = [entrants[number].left_out for number in numbers]
+        found = tested([one for one in ones if not isinstance(one, str)], direction)
+        columns = (column.tolist() for column in found)
+        for both, (low, high, p, error) in zip(
+            combinations(numbers, 2), zip(*columns, strict=True), strict=True
+        ):
+            tests[both] = {"low": low, "high": high, "p": p, "clusters": len(clusters[0])}
+            errors.append((both, clusters, error))
+    for test, p in zip(tests.values(), holm([t["p"] for t in tests.values()]), strict=True):
+        test["corrected"] = p
+    sizes = {clusters: effect(clusters, len(tests)) for _, clusters, _ in errors}
+    for both, clusters, error in errors:
+        tests[both]["detectable"] = sizes[clusters] * error
+    return [
+        _pair(entrants, one, other, tests.get((one, other)), direction)
+        for one, other in combinations(range(len(entrants)), 2)
     ]
-    lacking = [(run.model, why) for run, why in zip(runs, reasons, strict=True) if why]
+
+
+def _pair(
+    entrants: Sequence[Entrant],
+    one: int,
+    other: int,
+    test: dict[str, Any] | None,
+    direction: Direction,
+) -> Pair:
+    first, second = entrants[one], entrants[other]
+    if first.value is None or second.value is None:
+        return Pair(one, other, reason=_why_not(first, second))
+    pair = Pair(one, other, second.value - first.value)
+    if test is None:
+        return pair._replace(reason=_why_not(first, second) or OTHER_CLUSTERS)
+    pair = pair._replace(**test)
+    if direction.known and test["corrected"] < LEVEL:
+        wins = direction.loss(second.value) < direction.loss(first.value)
+        pair = pair._replace(better=other if wins else one)
+    return pair
+
+
+def _value(entrant: Entrant) -> float:
+    assert entrant.value is not None
+    return entrant.value
+
+
+def _why_not(*entrants: Entrant) -> str | None:
+    """Why entrants cannot be compared: what all of them lack, or what the first one does."""
+    reasons = [
+        one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
+    ]
+    lacking = [(one.name, why) for one, why in zip(entrants, reasons, strict=True) if why]
     if not lacking:
         return None
-    model, why = lacking[0]
-    return why if set(reasons) == {why} else f"{model}: {why}"
+    name, why = lacking[0]
+    return why if set(reasons) == {why} else f"{name}: {why}"
 
 
 def _kept(folder: Path | None) -> dict[str, Both]:

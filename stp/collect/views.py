@@ -8,7 +8,7 @@ aggregate), and no `any_value` is taken: the answer does not depend on the numbe
 from typing import NamedTuple
 
 from stp.collect import layout
-from stp.collect.layout import EVALUATION
+from stp.collect.layout import EVALUATION, SET_DISTANCES
 from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
 from stp.options.score import CELL_KEYS
 from stp.plan.raw_bytes import BYTES_TEXT
@@ -31,7 +31,7 @@ Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
     "value": "Mean over test samples; NULL always has a reason.",
-    "ci95_low": "Lower end of the 95 % interval, from a bootstrap over clusters.",
+    "ci95_low": "Lower end of the 95 % interval, from a studentised bootstrap over clusters.",
     "ci95_high": "Upper end of it.",
     "n": "Test samples behind the value.",
     "clusters": "Independent clusters behind the interval.",
@@ -90,11 +90,20 @@ BY_LEAD = View(
     _STATED,
 )
 
+_SAME_PLACE = " AND ".join(
+    f"k.{name} IS NOT DISTINCT FROM r.{name}"
+    for name in (
+        *(*EVALUATION, *layout.ALIKE, "model", "variant"),
+        *("convention", "variable", "level", "threshold"),
+    )
+)
+
 LEADERBOARD = View(
     "leaderboard",
     "One row per model and evaluation, in every convention: seeds together, with the rank among "
     "the models that were evaluated alike (same bytes and scale, all or none on a leaky split, the "
-    "best of equally many forecasts).",
+    "best of equally many forecasts, distances of sets from equally many clips); the rank is that "
+    "of table ranks.",
     f"""
 WITH runs AS (
     SELECT
@@ -106,29 +115,21 @@ WITH runs AS (
         bool_and(comparable) AS comparable
     FROM overall
     GROUP BY ALL
-),
-directed AS (
-    SELECT
-        r.*,
-        CASE
-            WHEN c.best_at IS NOT NULL THEN abs(r.value - c.best_at)
-            WHEN c.higher_is_better THEN -r.value
-            WHEN NOT c.higher_is_better THEN r.value
-        END AS badness
-    FROM runs r LEFT JOIN conventions c USING (convention)
 )
 SELECT
-    * EXCLUDE (badness),
-    CASE WHEN badness IS NOT NULL THEN rank() OVER (alike ORDER BY badness NULLS LAST) END AS rank,
-    count(badness) OVER alike AS ranked,
-    CASE WHEN badness IS NOT NULL THEN first_value(model) OVER (
-        alike ORDER BY badness NULLS LAST, model
+    r.*, k.rank, coalesce(max(k.models) OVER (alike), 0) AS ranked,
+    CASE WHEN k.rank IS NOT NULL THEN first_value(r.model) OVER (
+        alike ORDER BY k.rank NULLS LAST, r.model
     ) END AS best_model,
-    CASE WHEN badness IS NOT NULL THEN first_value(value) OVER (
-        alike ORDER BY badness NULLS LAST, model
+    CASE WHEN k.rank IS NOT NULL THEN first_value(r.value) OVER (
+        alike ORDER BY k.rank NULLS LAST, r.model
     ) END AS best_value
-FROM directed
-WINDOW alike AS (PARTITION BY {_CASE}, {_PART}, {_ALIKE})""",
+FROM runs r LEFT JOIN ranks k ON {_SAME_PLACE}
+WINDOW alike AS (
+    PARTITION BY {", ".join(f"r.{name}" for name in (*EVALUATION, *layout.ALIKE))},
+        r.convention, r.variable, r.level, r.threshold,
+        CASE WHEN r.metric IN {SET_DISTANCES} THEN r.n END
+)""",
     {
         **_STATED,
         "value": "Mean over seeds; NULL if one of them has none.",

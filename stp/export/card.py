@@ -195,12 +195,12 @@ def _time(seconds: float) -> str:
 def _results(found: Contents) -> Iterable[str]:
     yield (
         "Columns of the paper's tables: means over test samples and lead times, then over seeds; "
-        "in brackets the 95 % interval of a bootstrap over clusters of test clips (of several "
-        "seeds the mean of their bounds; sd is the standard deviation over seeds). n: test "
-        "samples. The rank is among all models of the store that were evaluated alike, in brackets "
-        "its 95 % interval over resamples of the clusters. A "
-        "difference to the printed value is given only for official bytes under the paper's "
-        "protocol. `scores.csv` has all conventions and lead times."
+        "in brackets the 95 % interval over clusters of test clips (of several seeds the mean of "
+        "their bounds; sd is the standard deviation over seeds). n: test samples. The rank is "
+        "among all models of the store that were evaluated alike, in brackets its 95 % confidence "
+        "set, from paired tests of all of them. A difference to the printed value is given only "
+        "for official bytes under the paper's protocol. `scores.csv` has all "
+        "conventions and lead times."
     )
     for dimension in dict.fromkeys([*DIMENSIONS, *(row["dimension"] for row in found.results)]):
         rows = [row for row in found.results if row["dimension"] == dimension]
@@ -241,7 +241,7 @@ def _result_row(row: Mapping[str, Any]) -> list[str]:
 
 
 def _rank(row: Mapping[str, Any]) -> str:
-    """The rank, with the interval that other test clips could have given."""
+    """The rank, with its confidence set."""
     if row["rank"] is None:
         return "–"
     low, high = row["rank_low"], row["rank_high"]

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS
+from stp.score.bootstrap import TAILS
+from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 10_000
 SEED = 0

@@ -27,7 +27,7 @@ from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.options import Found
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
-from stp.score.bootstrap import FEWEST_CLUSTERS
+from stp.score.jackknife import FEWEST_CLUSTERS
 
 SUFFIXES = {
     "videos": videos.SUFFIXES,

@@ -197,6 +197,9 @@ def _evaluation(cell: Cell) -> tuple[str, ...]:
 
 def _protocol(stage: str, recipe: Json) -> str:
     """The part of a recipe that makes up a protocol, as text that can be compared."""
+    if stage == "prepare":  # what depends on each other moves intervals, but no value
+        kept = {key: value for key, value in recipe["options"].items() if key != "clusters"}
+        recipe = {**recipe, "options": kept}
     free = NOT_PROTOCOL.get(stage, ())
     inner = {key: value for key, value in recipe.get(stage, {}).items() if key not in free}
     return json.dumps({**recipe, stage: inner}, sort_keys=True)
@@ -293,6 +296,9 @@ class _Entries:
             entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
         if made.keep is not None:
             entry |= {"kept": made.keep}
+        clusters = plan.recipes.prepare(cell.tested_on)["options"].get("clusters")
+        if clusters is not None:
+            entry |= {"clusters": clusters}
         if plan.recipes.samples(cell.tested_on).protocols:
             entry |= {"calibrated": self._calibrated(cell)}
         if model.fit == EXTERNAL:

@@ -108,7 +108,7 @@ def run(job: Job) -> dict[str, Any]:
     )
     write_times(written.group, drives)
     span = recipe["context"] + recipe["horizon"]
-    clips = cut(drives, {"test": options.stride}, span)
+    clips = cut(drives, {"test": options.stride}, span, fps=FPS / options.every)
     return {
         **write_index(job.out, clips, required=("test",)),
         **written.extras,

@@ -1,5 +1,6 @@
 """What the videos from cars have in common: KITTI, nuScenes, Caltech Pedestrian."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ from stp.prepare.frames import Piece
 from stp.prepare.output import Clip, write_coordinate
 
 WITHOUT_GAPS = "without_gaps"
+RECORDING = "recording"
+BLOCK = re.compile(r"block-([1-9]\d{0,3})s", re.ASCII)
 PER_PIECE = 500  # frames, 30 MB as 3 x 128 x 160
 
 
@@ -23,7 +26,7 @@ class Drive:
 
     Attributes:
         split: train, val or test.
-        name: of the recording; its clips are one cluster.
+        name: of the recording.
         length: frames.
         times: of the frames, (length,) int64, microseconds since 1970; None where unknown.
     """
@@ -44,13 +47,25 @@ def require_size(where: str, value: object) -> None:
     require(ok, where, value, "[height, width] in pixels")
 
 
+def require_clusters(value: object) -> None:
+    """Refuse the option ``clusters`` unless it names what depends on each other.
+
+    Raises:
+        StpError: it does not.
+    """
+    ok = value == RECORDING or (isinstance(value, str) and BLOCK.fullmatch(value) is not None)
+    require(ok, "clusters", value, "recording, or block-60s or another number of seconds")
+
+
 def cut(
     drives: Iterable[Drive],
     strides: Mapping[str, int],
     span: int,
     *,
+    fps: float,
     subsets: Mapping[str, int] | None = None,
     gap_s: float | None = None,
+    clusters: str = RECORDING,
 ) -> list[Clip]:
     """The windows of all recordings, whose frames lie one after the other.
 
@@ -61,9 +76,12 @@ def cut(
         drives: the recordings.
         strides: frames between the starts of windows, by split.
         span: frames in a window.
+        fps: frames in a second, for recordings without times.
         subsets: frames in the longer windows of further test subsets, by their names.
         gap_s: if given, test windows in which no step in time is longer, in seconds, are also in
             the subset ``without_gaps``, where the times are known.
+        clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: those
+            that start within the same 60 s of it, counted from its first frame.
     """
     clips = []
     base = 0
@@ -72,13 +90,23 @@ def cut(
         for split, frames in spans.items():
             for start in starts(0, drive.length - 1, frames, strides[drive.split]).tolist():
                 clip = f"{drive.name}/{start:05d}"
-                clips.append(Clip(split, clip, base + start, 1, frames, drive.name))
+                cluster = _cluster(drive, start, fps, clusters)
+                clips.append(Clip(split, clip, base + start, 1, frames, cluster))
                 if split == "test" and gap_s is not None and drive.times is not None:
                     steps = np.diff(drive.times[start : start + frames])
                     if (steps <= gap_s * 1e6).all():
                         clips.append(clips[-1]._replace(split=WITHOUT_GAPS))
         base += drive.length
     return clips
+
+
+def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
+    block = BLOCK.fullmatch(clusters)
+    if block is None:
+        return drive.name
+    times = drive.times
+    seconds = start / fps if times is None else (times[start] - times[0]) / 1e6
+    return f"{drive.name}/{clusters}-{int(seconds // int(block[1])):04d}"
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:

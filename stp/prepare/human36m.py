@@ -11,7 +11,7 @@ the interval and then of their number. In the published lists all clips of a vid
 remainder (1), and their frames leave no gap, so this is every fifth frame of the video. The frames
 of a clip follow each other in the store whatever the lists are, since a frame that lay between two
 of them would have the same remainder and so be less than one interval away. Thus clips have stride
-1 in the index.
+1 in the index. The four cameras film one performance, so a cluster is the performance.
 """
 
 import re
@@ -181,9 +181,10 @@ def cut(clips: Iterable[Listed], options: Human36mOptions, length: int) -> list[
     found = []
     for clip in clips:
         name, start = f"{clip.video}/frame-{clip.start:06d}", places[clip.video][clip.start]
-        found.append(Clip(clip.split, name, start, 1, length, clip.video))
+        performance = clip.video.rpartition(".")[0]
+        found.append(Clip(clip.split, name, start, 1, length, performance))
         if split := options.strict_split(clip.video):
-            found.append(Clip(split, name, start, 1, length, clip.video))
+            found.append(Clip(split, name, start, 1, length, performance))
     return found
 
 

@@ -26,18 +26,20 @@ from stp.core.job import Job
 from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
+    RECORDING,
     WITHOUT_GAPS,
     Drive,
     check_times,
     count_gaps,
     cut,
     make_pieces,
+    require_clusters,
     require_size,
     write_times,
 )
 from stp.prepare.frames import write_frames
 from stp.prepare.members import Member, find, read, where
-from stp.prepare.output import PIXELS, SPLITS, attributes, write_index
+from stp.prepare.output import PIXELS, SPLITS, Clip, attributes, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
 from stp.prepare.planned import Lists, Planned
 
@@ -61,6 +63,8 @@ class KittiOptions:
             the subset ``without_gaps``.
         folder: of the pictures NNNNNN.png in the layout odometry.
         frames: in the layout odometry, the first frame of each split and the one after its last.
+        clusters: what windows depend on: recording, the whole drive (6 in the test, too few for
+            intervals), or blocks of it such as block-60s.
     """
 
     layout: str = "raw"
@@ -69,6 +73,7 @@ class KittiOptions:
     gap_s: float = 0.25
     folder: str = "kitti/odometry_seq1/image_0"
     frames: dict[str, Any] = field(default_factory=dict)
+    clusters: str = RECORDING
 
     def __post_init__(self) -> None:
         require(self.layout in ("raw", "odometry"), "layout", self.layout, "raw or odometry")
@@ -79,6 +84,7 @@ class KittiOptions:
             require(whole(stride, 1), f"strides.{split}", stride, "a whole number from 1")
         ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
         require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
+        require_clusters(self.clusters)
         if self.layout == "odometry":
             ok = set(self.frames) == set(SPLITS)
             require(ok, "frames", self.frames, "{train: [first, stop], val: [], test: []}")
@@ -147,7 +153,7 @@ def run(job: Job) -> dict[str, Any]:
         raw,
         pieces,
         partial(decode_pictures, resize=options.resize, crop=(height, width)),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS, clusters=options.clusters),
         dtype=np.uint8,
         unit="pieces",
     )
@@ -155,7 +161,7 @@ def run(job: Job) -> dict[str, Any]:
         write_times(written.group, drives)
     span = recipe["context"] + recipe["horizon"]
     return {
-        **write_index(job.out, cut(drives, options.strides, span, gap_s=options.gap_s)),
+        **write_index(job.out, _cut(drives, options, span)),
         **written.extras,
         "drives": len(drives),
         f"gaps of more than {options.gap_s} s": count_gaps(drives, options.gap_s),
@@ -172,8 +178,19 @@ def count(recipe: dict[str, Any], raw: Lists) -> Planned:
     span = recipe["context"] + recipe["horizon"]
     if options.layout == "raw":
         unknown = {WITHOUT_GAPS: "needs the time stamps of the drives"}
-        return Planned(cut(read_lists(raw.find), options.strides, span), unknown=unknown)
-    return Planned(cut(_parts(options), options.strides, span))
+        return Planned(_cut(read_lists(raw.find), options, span), unknown=unknown)
+    return Planned(_cut(_parts(options), options, span))
+
+
+def _cut(drives: list[Drive], options: KittiOptions, span: int) -> list[Clip]:
+    return cut(
+        drives,
+        options.strides,
+        span,
+        fps=FPS,
+        gap_s=options.gap_s,
+        clusters=options.clusters,
+    )
 
 
 def decode_pictures(

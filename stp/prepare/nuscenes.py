@@ -28,11 +28,13 @@ from stp.core.job import Job
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
+    RECORDING,
     Drive,
     check_times,
     count_gaps,
     cut,
     make_pieces,
+    require_clusters,
     require_size,
     write_times,
 )
@@ -66,6 +68,8 @@ class NuscenesOptions:
         subsets: frames in the longer test windows of further subsets.
         gap_s: a longer step in time is a cut between scenes, seconds; test windows without any are
             the subset ``without_gaps``.
+        clusters: what windows depend on: recording, the whole log (5 in the test, too few for
+            intervals), or blocks of it such as block-60s.
     """
 
     resize: tuple[int, int] = (128, 228)
@@ -73,6 +77,7 @@ class NuscenesOptions:
     stride: int = 4
     subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 40, "robustness": 60})
     gap_s: float = 1.0
+    clusters: str = RECORDING
 
     def __post_init__(self) -> None:
         require_size("resize", self.resize)
@@ -84,6 +89,7 @@ class NuscenesOptions:
         require(ok, "subsets", self.subsets, "{name: frames}")
         ok = isinstance(self.gap_s, int | float) and self.gap_s > 0
         require(ok, "gap_s", self.gap_s, "a number of seconds > 0")
+        require_clusters(self.clusters)
 
 
 class Log(NamedTuple):
@@ -235,7 +241,7 @@ def run(job: Job) -> dict[str, Any]:
         raw,
         pieces,
         partial(decode_pictures, options=options, crop=(height, width)),
-        attrs=attributes(recipe, raw, **PIXELS, fps=FPS),
+        attrs=attributes(recipe, raw, **PIXELS, fps=FPS, clusters=options.clusters),
         dtype=np.uint8,
         unit="pieces",
     )
@@ -275,8 +281,10 @@ def _cut(logs: list[Log], recipe: dict[str, Any], options: NuscenesOptions) -> l
         [log.drive for log in logs],
         dict.fromkeys(SPLITS, options.stride),
         recipe["context"] + recipe["horizon"],
+        fps=FPS,
         subsets=options.subsets,
         gap_s=options.gap_s,
+        clusters=options.clusters,
     )
 
 

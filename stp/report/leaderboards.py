@@ -13,7 +13,7 @@ _PLACE = (*ALIKE, *PART)
 _MODEL = ("model", "variant")
 SHOWN = (
     "value", "ci95_low", "ci95_high", "seed_sd", "seeds", "n", "clusters", "reason",
-    "rank", "rank_low", "rank_high", "best_share", "rank_reason",
+    "rank", "rank_low", "rank_high", "rank_reason",
     "p", "worse", "published", "difference",
 )  # fmt: skip
 
@@ -63,7 +63,7 @@ printed AS (
 SELECT
     {", ".join(f"l.{name}" for name in (*_PLACE, *_MODEL))},
     l.value, i.ci95_low, i.ci95_high, l.seed_sd, l.seeds, l.n, i.clusters, l.reason,
-    l.rank, r.rank_low, r.rank_high, r.best_share, r.reason AS rank_reason,
+    l.rank, r.rank_low, r.rank_high, r.reason AS rank_reason,
     a.p, a.worse, p.published, p.difference
 FROM leaderboard l
 LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}

@@ -42,7 +42,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         "ranks": _short(
             database,
             f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, model, variant, rank, rank_low, "
-            "rank_high, best_share, models, clusters, reason "
+            "rank_high, models, clusters, reason "
             f"FROM ranks s WHERE {which} ORDER BY rowid",
         ),
     }

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.metrics.metric import Metric, first_component
-from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS
+from stp.options.score import Bootstrap
+from stp.score import bootstrap
+from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
 
 class Row(NamedTuple):
@@ -20,6 +22,18 @@ class Row(NamedTuple):
     variable: str | None = None
     level: float | None = None
     threshold: float | None = None
+
+
+class Spread(NamedTuple):
+    """What clusters say of the values of one convention.
+
+    Attributes:
+        lost: how many of the values without one of the clusters do not exist, int (S, 1 + T').
+        ends: of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
+    """
+
+    lost: np.ndarray
+    ends: np.ndarray
 
 
 class Flaws(NamedTuple):
@@ -72,11 +86,42 @@ def values(metric: Metric, means: np.ndarray) -> np.ndarray:
     return np.concatenate([overall, per_lead], axis=-1)
 
 
+def spreads(
+    metrics: Sequence[Metric], sums: Sequence[np.ndarray], counts: np.ndarray, options: Bootstrap
+) -> list[Spread]:
+    """Intervals of all values of several conventions, from the same resamples.
+
+    Args:
+        metrics: the conventions.
+        sums: over the clusters, (G, K, T') each.
+        counts: number of samples of each cluster, (G,).
+        options: how many resamples.
+    """
+    overall, left_out = [], []
+    for metric, part in zip(metrics, sums, strict=True):
+        means, without = part.sum(axis=0) / counts.sum(), left_out_means(part, counts)
+        overall.append(_by_series(values(metric, means), means))
+        left_out.append(_by_series(values(metric, without), without))
+    flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
+    ends = bootstrap.intervals(
+        np.concatenate([part.reshape(-1) for part in overall]),
+        flat,
+        counts,
+        resamples=options.resamples,
+        seed=options.seed,
+    )
+    of_each = np.split(ends, np.cumsum([part.size for part in overall])[:-1], axis=1)
+    return [
+        Spread((~np.isfinite(without)).sum(axis=0), both.reshape(2, *value.shape))
+        for value, without, both in zip(overall, left_out, of_each, strict=True)
+    ]
+
+
 def rows(
     metric: Metric,
     flaws: Flaws,
     means: np.ndarray,
-    resampled: np.ndarray,
+    spread: Spread | None,
     *,
     clusters: int,
     leads: int,
@@ -87,7 +132,7 @@ def rows(
         metric: the convention.
         flaws: of the statistics of all samples.
         means: over samples, (K, T').
-        resampled: the same in each resample, (R, K, T'); empty if there are too few clusters.
+        spread: of its values; None if there are too few clusters.
         clusters: how many clusters there are.
         leads: number of lead times T; the last statistic belongs to lead time T.
 
@@ -96,9 +141,6 @@ def rows(
         each series.
     """
     found = _by_series(values(metric, means), means)
-    spread = None
-    if clusters >= FEWEST_CLUSTERS:
-        spread = _by_series(values(metric, resampled), resampled)
     result = []
     for s, series in enumerate(metric.series):
         components = _components_of(s, len(metric.series), flaws.nan.shape[1])
@@ -110,7 +152,7 @@ def rows(
                 flaws.clips,
             ),
             found[s],
-            None if spread is None else spread[:, s],
+            None if spread is None else Spread(spread.lost[s], spread.ends[:, s]),
             clusters=clusters,
             first=leads - means.shape[-1] + 1,
         )
@@ -165,12 +207,12 @@ def _series_rows(
     metric: Metric,
     flaws: Flaws,
     found: np.ndarray,
-    spread: np.ndarray | None,
+    spread: Spread | None,
     *,
     clusters: int,
     first: int,
 ) -> list[Row]:
-    """Rows of one series: values (1 + T',), in each resample (R, 1 + T'), flaws (N, T')."""
+    """Rows of one series: values (1 + T',), their spread (1 + T') and flaws (N, T')."""
     samples = len(flaws.clips)
     result = []
     for i, value in enumerate(found.tolist()):
@@ -183,12 +225,13 @@ def _series_rows(
         if reason is None and spread is None:
             reason = f"only {clusters} clusters ({FEWEST_CLUSTERS} needed)"
         elif reason is None and spread is not None:
-            lost = int((~np.isfinite(spread[:, i])).sum())
-            if lost:
-                reason = f"{lost} of {len(spread)} resamples have no value"
+            if spread.lost[i]:
+                reason = f"no value without any one of {spread.lost[i]} of {clusters} clusters"
                 reason += f" ({metric.no_value})" if metric.no_value else ""
+            elif np.isnan(spread.ends[:, i]).any():
+                reason = f"nearly all of the {clusters} clusters have the same value"
             else:
-                ends = np.quantile(spread[:, i], TAILS)
+                ends = spread.ends[:, i].tolist()
         for statistic, end in zip(("ci95_low", "ci95_high"), ends, strict=True):
             result.append(Row(lead, statistic, end, clusters, reason))
     return result

@@ -18,7 +18,7 @@ from stp.metrics.metric import Metric, Series
 from stp.options.score import ScoreOptions
 from stp.score import aggregate, conventions, features, learned, sets, tables
 from stp.score.accumulate import Accumulated, accumulate
-from stp.score.bootstrap import FEWEST_CLUSTERS, resampled_means
+from stp.score.jackknife import FEWEST_CLUSTERS
 from stp.score.members import Members
 from stp.score.predictions import Predictions, Samples
 
@@ -138,30 +138,21 @@ def _rows(
     """Rows by convention; all conventions see the same resamples."""
     if not kept:
         return {}
-    flat = [accumulated.sums.reshape(len(counts), -1) for accumulated in kept.values()]
+    sums = [accumulated.sums for accumulated in kept.values()]
+    spreads: list[aggregate.Spread] | list[None] = [None] * len(sums)
     if len(counts) >= FEWEST_CLUSTERS:
-        resampled = resampled_means(
-            np.concatenate(flat, axis=1),
-            counts,
-            resamples=options.bootstrap.resamples,
-            seed=options.bootstrap.seed,
-        )
-    else:
-        resampled = np.empty((0, sum(part.shape[1] for part in flat)))
-    parts = np.split(resampled, np.cumsum([part.shape[1] for part in flat])[:-1], axis=1)
-    rows = {}
-    for (name, metric), part in zip(metrics.items(), parts, strict=True):
-        sums = kept[name].sums
-        shape = sums.shape[1:]
-        rows[name] = aggregate.rows(
+        spreads = aggregate.spreads(list(metrics.values()), sums, counts, options.bootstrap)
+    return {
+        name: aggregate.rows(
             metric,
             kept[name].flaws,
-            sums.sum(axis=0) / counts.sum(),
-            part.reshape(-1, *shape),
+            kept[name].sums.sum(axis=0) / counts.sum(),
+            spread,
             clusters=len(counts),
             leads=leads,
         )
-    return rows
+        for (name, metric), spread in zip(metrics.items(), spreads, strict=True)
+    }
 
 
 def _variable(data: Prepared) -> str | None:

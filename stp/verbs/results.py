@@ -274,10 +274,11 @@ def compare(
         typer.Option("--fail-if-alike", help="Exit with 3 if no difference is significant."),
     ] = False,
 ) -> None:
-    """Compare two models wherever both were evaluated: a paired bootstrap over clusters of clips.
+    """Compare two models wherever both were evaluated: paired t tests over clusters of clips.
 
-    Holm's correction covers all comparisons of the answer; `detectable` is the
-    smallest difference that four of five such tests would find.
+    As in the tables, Holm's correction covers all pairs of the models that are
+    ranked together; `detectable` is the smallest difference that four of five
+    such tests would find.
 
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
     with --fail-if-alike, also 3 where no difference is significant.

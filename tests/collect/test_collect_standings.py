@@ -1,4 +1,4 @@
-"""Ranks with intervals and tests of all pairs: against loops by hand, SciPy and statsmodels."""
+"""Ranks with confidence sets and tests of all pairs: against loops by hand and statsmodels."""
 
 import shutil
 from collections.abc import Callable
@@ -9,18 +9,18 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.stats import bootstrap
+from scipy import stats
 from small_store import SmallStore, write_receipt
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import NormalIndPower
+from statsmodels.stats.power import TTestPower
 
 from stp.collect import significance, standings
 from stp.collect.database import build
-from stp.collect.direction import Direction
 from stp.collect.scores import collect, read_collected
-from stp.collect.significance import BATCH, RESAMPLES, compared, differences, holm
-from stp.collect.standings import ALONE, NO_DIRECTION
+from stp.collect.significance import effect, holm
+from stp.collect.standings import ALONE, NO_DIRECTION, OTHER_CLUSTERS
 from stp.plan.manifest import load_manifest
+from stp.score.jackknife import degrees_of_freedom
 from stp.score.tables import write_clusters
 
 CLUSTERS = 14
@@ -107,37 +107,31 @@ def of(rows: list[dict[str, Any]], dataset: str, convention: str, **more: Any) -
 
 @pytest.fixture(scope="module")
 def by_hand() -> dict[str, np.ndarray]:
-    """Values in each resample, one clip's cluster after the other."""
-    found: dict[str, list[float]] = {model: [] for model in MEANS}
-    for batch in range(RESAMPLES // BATCH):
-        rng = np.random.default_rng(batch)
-        for drawn in rng.integers(CLUSTERS, size=(BATCH, CLUSTERS)):
-            n = COUNTS[drawn].sum()
-            for model, seeds in MEANS.items():
-                values = [(means[drawn] * COUNTS[drawn]).sum() / n for means in seeds]
-                found[model].append(round(sum(values) / len(values), 12))
-    return {model: np.array(values) for model, values in found.items()}
-
-
-def test_ranks_are_those_of_resampled_clusters(
-    tables: Tables, by_hand: dict[str, np.ndarray]
-) -> None:
-    ranked = {row["model"]: row for row in of(tables[0], "moving_mnist", "ssim.range2")}
-    matrix = np.stack(list(by_hand.values()))
-    for place, model in enumerate(by_hand):
-        ranks = sorted(1 + int((matrix[:, r] > matrix[place, r]).sum()) for r in range(RESAMPLES))
-        row = ranked[model]
-        # The smallest rank that at least 2.5 % of the resamples do not exceed; likewise 97.5 %.
-        assert row["rank_low"] == ranks[int(np.ceil(0.025 * RESAMPLES)) - 1]
-        assert row["rank_high"] == ranks[int(np.ceil(0.975 * RESAMPLES)) - 1]
-        assert row["best_share"] == pytest.approx(ranks.count(1) / RESAMPLES)
-        assert (row["models"], row["clusters"], row["reason"]) == (len(MEANS), CLUSTERS, None)
-    assert ranked["simvpv2"]["rank_low"] == ranked["simvpv2"]["rank_high"] == 1
-    assert ranked["simvpv2"]["best_share"] == 1
-    tied = [ranked[model] for model in ("persistence", "context_mean")]
-    assert {key: tied[0][key] for key in ("rank", "rank_low", "rank_high", "best_share")} == {
-        key: tied[1][key] for key in ("rank", "rank_low", "rank_high", "best_share")
+    """Values without each cluster, and of all: (CLUSTERS + 1,)."""
+    kept = [np.arange(CLUSTERS) != g for g in range(CLUSTERS)] + [np.full(CLUSTERS, True)]
+    return {
+        model: np.array(
+            [np.mean([np.average(means[k], weights=COUNTS[k]) for means in seeds]) for k in kept]
+        )
+        for model, seeds in MEANS.items()
     }
+
+
+def test_ranks_have_the_confidence_sets_of_the_pairs(tables: Tables) -> None:
+    ranked = {row["model"]: row for row in of(tables[0], "moving_mnist", "ssim.range2")}
+    pairs = of(tables[1], "moving_mnist", "ssim.range2")
+    values = {m: np.mean([np.average(x, weights=COUNTS) for x in s]) for m, s in MEANS.items()}
+    for model, value in values.items():
+        row = ranked[model]
+        mine = [pair["better"] for pair in pairs if model in (pair["model"], pair["other"])]
+        won = sum(better == model for better in mine)
+        lost = sum(better not in (None, model) for better in mine)
+        assert row["rank"] == 1 + sum(other > value + 1e-12 for other in values.values())
+        assert (row["rank_low"], row["rank_high"]) == (1 + lost, len(MEANS) - won)
+        assert (row["models"], row["clusters"], row["reason"]) == (len(MEANS), CLUSTERS, None)
+    best, tied, other = (ranked[m] for m in ("simvpv2", "persistence", "context_mean"))
+    assert (best["rank"], best["rank_low"], best["rank_high"]) == (1, 1, 1)
+    assert tied["rank"] == other["rank"] and tied["rank_low"] == other["rank_low"] == 2
     assert ranked["mcvd"]["rank"] is None and ranked["mcvd"]["reason"] == "frames are too small"
 
 
@@ -148,13 +142,20 @@ def test_pairs_are_tested_on_the_same_clusters(
     assert len(rows) == 15 and all(row["model"] < row["other"] for row in rows)
     tested = [row for row in rows if row["p"] is not None]
     assert len(tested) == 10
+    student = stats.t(degrees_of_freedom(COUNTS))
     for row in tested:
-        found = [b - a for a, b in zip(by_hand[row["model"]], by_hand[row["other"]], strict=True)]
-        low, high = np.percentile(found, (2.5, 97.5))
-        assert [row["ci95_low"], row["ci95_high"]] == pytest.approx([low, high], abs=1e-9)
-        turned = min(sum(d <= 0 for d in found), sum(d >= 0 for d in found))
-        assert row["p"] == pytest.approx(min(1, 2 * (turned + 1) / (RESAMPLES + 1)))
-        assert row["detectable"] == pytest.approx(2.8016 * np.std(found, ddof=1), rel=1e-4)
+        *without, difference = by_hand[row["other"]] - by_hand[row["model"]]
+        squares = np.square(np.array(without) - difference).sum()
+        error = ((CLUSTERS - 1) / CLUSTERS * squares) ** 0.5
+        reach = student.ppf(0.975) * error
+        assert row["difference"] == pytest.approx(difference, abs=1e-12)
+        ends = [row["ci95_low"], row["ci95_high"]]
+        assert ends == pytest.approx([difference - reach, difference + reach], abs=1e-9)
+        if error > 1e-9:
+            assert row["p"] == pytest.approx(2 * student.sf(abs(difference) / error))
+        assert row["detectable"] == pytest.approx(
+            error * effect(((), tuple(COUNTS)), 10), rel=1e-6, abs=1e-12
+        )
     expected = multipletests([row["p"] for row in tested], method="holm")[1]
     assert [row["p_corrected"] for row in tested] == pytest.approx(list(expected))
     for row in tested:
@@ -171,7 +172,7 @@ def test_pairs_are_tested_on_the_same_clusters(
 @pytest.mark.parametrize(
     ("dataset", "convention", "more", "reason"),
     [
-        ("enso", "rmse.per_frame", {}, "the models were scored on different clusters of clips"),
+        ("enso", "rmse.per_frame", {}, OTHER_CLUSTERS),
         ("cityscapes", "ssim.range2", {}, "only 9 clusters (10 needed)"),
         ("kth", "mae.pixel_sum", {}, NO_DIRECTION),
         ("moving_mnist", "ssim.range2", {"setting": "horizon-30"}, ALONE),
@@ -239,15 +240,15 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Values that each call resamples."""
+    """Values that each call makes again."""
     calls: list[int] = []
-    real: Callable[..., Any] = significance.resample
+    real: Callable[..., Any] = significance.left_out
 
     def count(asked: list[Any]) -> Any:
         calls.append(len(asked))
         return real(asked)
 
-    monkeypatch.setattr(significance, "resample", count)
+    monkeypatch.setattr(significance, "left_out", count)
     return calls
 
 
@@ -300,30 +301,6 @@ def test_other_scores_are_computed_anew(
     assert {row["model"]: row["rank"] for row in worst}["simvpv2"] == len(MEANS)
 
 
-def test_intervals_are_those_of_scipy() -> None:
-    """Of clusters of equal size, the interval is that of SciPy's paired percentile bootstrap."""
-    rng = np.random.default_rng(4)
-    a = rng.normal(0, 1, 60)
-    b = a + rng.normal(0.1, 0.3, 60)
-    drawn = rng.integers(60, size=(RESAMPLES, 60))
-    test = compared(a[drawn].mean(axis=1), b[drawn].mean(axis=1), Direction(higher=True))
-    reference = bootstrap(
-        (a, b),
-        lambda x, y, axis: (y - x).mean(axis=axis),
-        paired=True,
-        vectorized=True,
-        method="percentile",
-        n_resamples=RESAMPLES,
-        rng=np.random.default_rng(5),
-    )
-    assert not isinstance(test, str)
-    low, high = reference.confidence_interval
-    assert [test.ci95_low, test.ci95_high] == pytest.approx([low, high], abs=0.05 * (high - low))
-    # A z test of so many pairs finds such a difference in four of five samples.
-    effect = NormalIndPower().solve_power(nobs1=60, alpha=0.05, power=0.8, ratio=0)
-    assert test.detectable == pytest.approx(effect * (b - a).std(), rel=0.03)
-
-
 def test_holm_is_that_of_statsmodels() -> None:
     rng = np.random.default_rng(6)
     for size in (1, 2, 10, 105):
@@ -331,30 +308,23 @@ def test_holm_is_that_of_statsmodels() -> None:
         assert holm(p) == pytest.approx(list(multipletests(p, method="holm")[1]))
 
 
-def test_a_detectable_difference_is_found_in_four_of_five_samples() -> None:
-    """By simulation: samples whose true difference is what the test calls detectable."""
-    rng = np.random.default_rng(7)
-    spread, clips, resamples = 1.0, 50, 399
-    detectable = significance.POWER * spread / clips**0.5
-    found = 0
-    for _ in range(400):
-        difference = rng.normal(detectable, spread, clips)
-        drawn = rng.integers(clips, size=(resamples, clips))
-        found += significance.p_value(difference[drawn].mean(axis=1)) < 0.05
-    assert 0.74 < found / 400 < 0.88
+def test_an_effect_is_that_of_statsmodels() -> None:
+    """Its search is exact where there are not few clusters and many tests."""
+    for size, tests in ((26, 1), (60, 66), (200, 190)):
+        expected = TTestPower().solve_power(nobs=size, alpha=0.05 / tests, power=0.8)
+        found = effect(((), (3,) * size), tests)
+        assert found == pytest.approx(expected * size**0.5, rel=1e-4)
+    # Of few clusters: a noncentral t statistic is beyond the critical value in 80 %.
+    critical = stats.t(9).isf(0.05 / 66 / 2)
+    assert stats.nct.sf(critical, 9, effect(((), (3,) * 10), 66)) == pytest.approx(0.8)
 
 
-def test_what_is_best_at_one_is_tested_by_its_distance() -> None:
-    """0.9 and 1.1 differ, but neither is better."""
-    noise = np.random.default_rng(8).normal(0, 0.01, (2, 999))
-    test = compared(0.9 + noise[0], 1.1 + noise[1], Direction(best_at=1.0))
-    assert not isinstance(test, str)
-    assert test.ci95_low > 0.15 and test.p > 0.05
-
-
-def test_rounding_is_no_difference() -> None:
-    ones = np.array([0.1 + 0.2, 1.0, 1e-30])
-    assert differences(ones, np.array([0.3, 1.0 + 1e-9, 2e-30])).tolist() == pytest.approx(
-        [0.0, 1e-9, 1e-30], rel=1e-6
-    )
-    assert differences(ones, ones[::1]).tolist() == [0, 0, 0]
+def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(tmp_path: Path) -> None:
+    store = SmallStore(tmp_path)
+    store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": "fvd.predicted_only"}
+    store.manifest["conventions"]["fvd.predicted_only"] = {"higher_is_better": False}
+    for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
+        store.add(model, "kth", {"fvd.predicted_only": {"mean": value, "n": n}})
+    ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}
+    found = {model: (row["rank"], row["models"]) for model, row in ranked.items()}
+    assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}

@@ -81,7 +81,8 @@ def test_clips_have_the_listed_frames(make_job, raw):
         found = data.clips(split)
         expected = [[RED[v] + start + 5 * i for i in range(3)] for v, start in clips]
         np.testing.assert_allclose(reds(found), expected, atol=2)
-        assert found.index["cluster"].tolist() == [video for video, _ in clips]
+        # Four cameras film one performance.
+        assert found.index["cluster"].tolist() == [video.split(".")[0] for video, _ in clips]
         assert found.index["clip"].tolist() == [f"{v}/frame-{s:06d}" for v, s in clips]
     other = data.clips("test").read([0])[0]
     np.testing.assert_allclose(other[:, 1:].mean(axis=(0, 2, 3)) * 255, [40, 200], atol=2)
@@ -246,6 +247,8 @@ def test_published_numbers_of_clips(raw_mirror):
     }
     stored = needed(listed, 8, options.interval)
     assert len(stored) == 838
+    of_test = {clip.cluster for clip in clips if clip.split == "test"}
+    assert len(of_test) == 210 and "S11_Directions_1" in of_test
     assert sum(map(len, stored.values())) == 412444
     for numbers in stored.values():
         # Every fifth frame, from the first that a clip needs to the last.

@@ -129,6 +129,32 @@ def test_windows_across_a_gap_are_left_out(make_job, raw):
     assert extras["gaps of more than 0.25 s"] == {"2011_09_26_drive_0018_sync": 1}
 
 
+def test_clusters_are_drives_unless_blocks_are_named(make_job, raw):
+    """Seven frames a little over 0.1 s apart: windows start at 0 s to 0.31 s, all in one second."""
+    job = make_job("kitti", SHAPE, {**OPTIONS, "clusters": "block-1s"})
+    assert run(job)["clusters"]["test"] == 1
+    data = Prepared(job.out)
+    names = data.index[data.index["split"] == "test"]["cluster"]
+    assert set(names) == {"2011_09_26_drive_0018_sync/block-1s-0000"}
+    assert data.attrs["clusters"] == "block-1s"
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_blocks_count_from_the_first_frame_of_a_drive(timed):
+    times = 10**15 + np.arange(200) * 500_000 if timed else None
+    drives = [driving.Drive("test", name, 200, times) for name in ("one", "two")]
+    clips = driving.cut(drives, {"test": 20}, 20, fps=2, clusters="block-60s")
+    # Windows start at 0, 20, ..., 160 frames: every 10 s up to 80 s.
+    found = [clip.cluster for clip in clips]
+    of_one = ["one/block-60s-0000"] * 6 + ["one/block-60s-0001"] * 3
+    assert found == of_one + [name.replace("one", "two") for name in of_one]
+    whole = driving.cut(drives, {"test": 20}, 20, fps=2)
+    assert [clip._replace(cluster="") for clip in whole] == [
+        clip._replace(cluster="") for clip in clips
+    ]
+    assert {clip.cluster for clip in whole} == {"one", "two"}
+
+
 def test_long_drives_are_made_in_pieces(make_job, raw, monkeypatch):
     whole = make_job("kitti", SHAPE, OPTIONS)
     run(whole)
@@ -218,6 +244,7 @@ def test_times_that_are_wrong(lines, message):
         ({"strides": {"train": 1}}, "strides.val is None"),
         ({"strides": {"train": 1, "val": 1, "tests": 1}}, "unknown key 'tests'"),
         ({"gap_s": 0}, "gap_s is 0"),
+        ({"clusters": "block-0s"}, "clusters is 'block-0s'"),
         ({"layout": "odometry"}, "frames is {}"),
         ({"layout": "odometry", "frames": {split: [3, 3] for split in FRAMES}}, "first < stop"),
     ],

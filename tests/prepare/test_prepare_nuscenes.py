@@ -220,6 +220,7 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
         ({"stride": 0}, "stride is 0"),
         ({"subsets": {"without_gaps": 3}}, "subsets is"),
         ({"gap_s": -1}, "gap_s is -1"),
+        ({"clusters": "block-0s"}, "clusters is 'block-0s'"),
     ],
 )
 def test_options_out_of_range(make_job, raw, options, message):

@@ -89,7 +89,7 @@ def test_with_ten_episodes_the_band_is_the_interval_of_the_scores(tmp_path: Path
     ends = band.get_paths()[0].vertices
     at_end = ends[np.isclose(ends[:, 0], 3.2), 1]
     assert (at_end.min(), at_end.max()) == pytest.approx((entry.low, entry.high), rel=1e-4)
-    assert notes[1] == "bands: 95 % intervals of a bootstrap over episodes"
+    assert notes[1] == "bands: 95 % intervals over episodes"
 
 
 def test_with_fewer_the_band_is_one_standard_deviation(transfer: Scores) -> None:

@@ -2,18 +2,18 @@
 
 import json
 import shutil
-from dataclasses import astuple
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
+from scipy import stats
 from small_store import SmallStore
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import trace
 from stp.collect.everything import build_database, collect_dimension
-from stp.collect.significance import BATCH, RESAMPLES
 from stp.core.errors import StpError
 from stp.render.tables.pairwise import compare
 from stp.score.tables import write_clusters
@@ -48,19 +48,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_differences_are_those_of_the_same_clips(results: Path) -> None:
     (pair,) = compare(results, "persistence", "convlstm")
-    drawn = np.concatenate(
-        [
-            np.random.default_rng(batch).integers(CLUSTERS, size=(BATCH, CLUSTERS))
-            for batch in range(RESAMPLES // BATCH)
-        ]
-    )
-    differences = (SCORES["convlstm"] - SCORES["persistence"])[drawn].mean(axis=1)
+    difference = SCORES["convlstm"] - SCORES["persistence"]
+    test = stats.ttest_1samp(difference, 0)
     assert (pair.case, pair.column, pair.clusters) == ("moving_mnist", "SSIM", CLUSTERS)
-    assert [pair.low, pair.high] == pytest.approx(list(np.percentile(differences, (2.5, 97.5))))
-    assert pair.detectable == pytest.approx(2.8 * differences.std(ddof=1), rel=1e-3)
-    assert pair.p == pytest.approx(2 / (RESAMPLES + 1)) and pair.better == "convlstm"
+    assert [pair.low, pair.high] == pytest.approx(list(test.confidence_interval()))
+    assert pair.p == pytest.approx(test.pvalue) and pair.better == "convlstm"
     # Seen apart, both vary with the clips far more than they differ.
-    assert pair.detectable < 0.2 * SCORES["convlstm"].std() / CLUSTERS**0.5 * 2.8
+    assert pair.detectable is not None
+    assert pair.detectable < 0.2 * SCORES["convlstm"].std() / CLUSTERS**0.5 * 3.9
 
 
 def test_what_is_about_equal_has_no_winner(results: Path) -> None:
@@ -92,26 +87,17 @@ def test_mistakes_are_answered(
     assert done.exit_code != 0 and what in str(done.exception) and remedy in str(done.exception)
 
 
-def test_what_the_store_knows_is_not_tested_again(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same numbers come from the store, turned round where it has the pair the other way."""
-    with_store = compare(results, "persistence", "convlstm")
-    (tmp_path / "collected").symlink_to(results / "collected")
-    (alone,) = compare(tmp_path, "persistence", "convlstm")
-    (known,) = with_store
-    for one, other in zip(astuple(known), astuple(alone), strict=True):
-        assert one == (pytest.approx(other) if isinstance(other, float) else other)
-
-    def refuse(*asked: object) -> None:
-        raise AssertionError("resampled again")
-
-    monkeypatch.setattr("stp.render.tables.pairwise.resample", refuse)
-    assert compare(results, "persistence", "convlstm") == with_store
-    (turned,) = compare(results, "convlstm", "persistence")
-    assert (turned.low, turned.high) == (-(known.high or 0), -(known.low or 0))
-    with pytest.raises(AssertionError, match="resampled again"):
-        compare(tmp_path, "persistence", "convlstm")
+def test_the_tests_are_those_of_the_store(results: Path) -> None:
+    """Corrected for all three pairs of the models that are ranked together."""
+    (pair,) = compare(results, "simvpv2", "convlstm")
+    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
+        (stored,) = database.sql(
+            "SELECT -difference, -ci95_high, -ci95_low, p, p_corrected, detectable "
+            "FROM comparisons WHERE model = 'convlstm' AND other = 'simvpv2' AND p IS NOT NULL"
+        ).fetchall()
+    found = (pair.b - pair.a, pair.low, pair.high, pair.p, pair.corrected, pair.detectable)
+    assert found == pytest.approx(stored)
+    assert pair.corrected is not None and pair.p is not None and pair.corrected > pair.p
 
 
 def test_answers_for_people_and_for_programs(results: Path) -> None:

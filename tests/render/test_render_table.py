@@ -112,9 +112,9 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
     }
     assert (lpips_["value"], lpips_["reason"]) == ("", "metric not available yet")
     assert (rmse["value"], rmse["rank"], rmse["reason"]) == ("0.625", "", "not scored")
-    # Persistence is the other rival; this store has no sums to resample.
+    # Persistence is the other rival; this store has no sums over clusters.
     assert (tidy[0]["rank"], tidy[0]["best"], tidy[0]["p"]) == ("2", "ConvLSTM", "")
-    assert tidy[0]["p_reason"] == "no sums over clusters of clips to resample"
+    assert tidy[0]["p_reason"] == "no sums over clusters of clips"
     assert sorted(path.name for path in folder.iterdir()) == [
         "short_term.csv",
         "short_term.html",
@@ -159,6 +159,16 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
         "NOT COMPARABLE: synthetic bytes, demo protocol; "
         "LEAKY SPLIT: test samples overlap with training data; first 40 clips"
     )
+
+
+def test_blocks_of_recordings_and_few_clusters_are_told(store: SmallStore) -> None:
+    few = {"low": None, "high": None, "clusters": 6, "ci_reason": "only 6 clusters (10 needed)"}
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5, **few}})
+    blocks = store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.6}}, seed=0)
+    blocks["clusters"] = "block-60s"
+    text = (render(store) / "short_term.md").read_text()
+    assert "No 95 % interval: SSIM: only 6 clusters (10 needed)" in text
+    assert "intervals and tests over clusters of kind block-60s" in text
 
 
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:

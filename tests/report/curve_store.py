@@ -141,7 +141,7 @@ def _significance(connection: duckdb.DuckDBPyConnection) -> None:
         f"WHERE {kth} AND 'persistence' IN (model, other) AND 'convlstm' IN (model, other)"
     )
     connection.execute(
-        "UPDATE ranks SET rank_low = greatest(rank - 1, 1), rank_high = 3, best_share = 0.5, "
+        "UPDATE ranks SET rank_low = greatest(rank - 1, 1), rank_high = 3, "
         f"clusters = 20, reason = NULL WHERE {kth}"
     )
 

@@ -46,8 +46,8 @@ def test_thresholds_are_rows_and_the_mean_has_none(radar: Scored) -> None:
         assert row.reason.str.contains("no value at or above the threshold").all()
 
 
-def test_no_event_in_a_resample_is_no_interval(make_scored: Callable[..., Scored]) -> None:
-    # One clip of twelve has events above 219: a third of the resamples miss it.
+def test_events_of_one_cluster_alone_have_no_interval(make_scored: Callable[..., Scored]) -> None:
+    # One clip of twelve has events above 219: without it there is no value.
     clips = np.full((12, 3, 1, 8, 8), 200, np.uint8)
     clips[4] = 250
     predicted = clips[:, 1:].astype(np.float32) / 255
@@ -56,7 +56,7 @@ def test_no_event_in_a_resample_is_no_interval(make_scored: Callable[..., Scored
     rows = table[(table.threshold == 219) & table.lead.isna()].set_index("statistic")
     assert rows.value["mean"] == 1
     assert rows.value["ci95_low"] is None
-    assert "resamples have no value" in rows.reason["ci95_low"]
+    assert "no value without any one of 1 of 12 clusters" in rows.reason["ci95_low"]
 
 
 def test_spectra_are_sums_and_no_samples(radar: Scored) -> None:

@@ -1,7 +1,7 @@
 """What figures of people are drawn from: the error of each scenario, as the paper averages it.
 
 The paper gives mean and standard deviation over scenarios. Scenarios overlap in time, so where
-there are enough episodes of them, bands here are intervals of a bootstrap over episodes.
+there are enough episodes of them, bands here are intervals over episodes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,8 @@ from stp.render.figures.kinds import evaluation_name
 from stp.render.figures.panels import curve
 from stp.render.figures.reading import Scores
 from stp.render.tables.rows import Published
-from stp.score.bootstrap import FEWEST_CLUSTERS, TAILS, resampled_means
+from stp.score.bootstrap import intervals
+from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
@@ -145,8 +146,8 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
     Args:
         values: (S, T).
         episode: of each scenario, (S,).
-        interval: whether its ends are those of the 95 % interval of a bootstrap over episodes, the
-            one of scores; else one standard deviation over scenarios to either side.
+        interval: whether its ends are those of the 95 % interval over episodes, as of scores;
+            else one standard deviation over scenarios to either side.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -154,10 +155,9 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
         return Band(mean, mean - spread, mean + spread)
     codes, _ = pd.factorize(episode)
     sums = np.stack([np.bincount(codes, column) for column in values.T], axis=1)
-    drawn = resampled_means(
-        sums, np.bincount(codes), resamples=Bootstrap.resamples, seed=Bootstrap.seed
-    )
-    low, high = np.quantile(drawn, TAILS, axis=0)
+    counts = np.bincount(codes)
+    without = left_out_means(sums, counts)
+    low, high = intervals(mean, without, counts, resamples=Bootstrap.resamples, seed=Bootstrap.seed)
     return Band(mean, low, high)
 
 
@@ -321,7 +321,7 @@ def about_bands(interval: Iterable[bool]) -> str:
     """Say what the bands are."""
     kinds = set(interval)
     of = {
-        True: "95 % intervals of a bootstrap over episodes",
+        True: "95 % intervals over episodes",
         False: (
             "one standard deviation over scenarios, as in the paper (fewer than "
             f"{FEWEST_CLUSTERS} episodes: no interval)"

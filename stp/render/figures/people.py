@@ -9,7 +9,7 @@ from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
 from stp.render.figures.panels import panels, write
 from stp.render.figures.reading import Scores
-from stp.score.bootstrap import FEWEST_CLUSTERS
+from stp.score.jackknife import FEWEST_CLUSTERS
 
 MOST_TICKS = 12
 ONE = "no band where there is one scenario"

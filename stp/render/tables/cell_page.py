@@ -34,7 +34,7 @@ def of_cell(database: Path, known: Json) -> Grid:
             *_not_stored(cell),
         ],
         legend=[
-            "Intervals: 95 %, from a bootstrap over clusters of clips. Rank: of the model among "
+            "Intervals: 95 %, over clusters of clips. Rank: of the model among "
             "those that were evaluated alike, seeds together; bold is the best.",
             "Seconds of data and of a trained model serve several cells.",
             f"To make it again{_of_commit(known['artefacts'])}: `{known['command']}`",

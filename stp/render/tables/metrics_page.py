@@ -19,8 +19,9 @@ and ranks move between the conventions of a metric is a table of every run: `stp
 `results/tables/convention_effects.md` with each dataset and the cases in which another model wins.
 
 Values for all lead times are means over lead times, or are pooled, as the convention says. Each has
-a 95 % interval, bootstrapped over clusters; FVD and KVD have none, since resampled sets hold clips
-twice, which makes them larger. A value that cannot be computed is NULL, with the reason.
+a 95 % interval over clusters of clips (see [Intervals and tests](statistics.md)); FVD and KVD have
+none, since resampled sets hold clips twice, which makes them larger. A value that cannot be
+computed is NULL, with the reason.
 """
 WEIGHTS = """\
 ## Metrics that look through networks

@@ -1,31 +1,29 @@
 """Two models beside each other, wherever both were evaluated: ``stp compare A B``.
 
-Both are resampled over the same clusters of clips (`stp.collect.significance`), so that the
-interval of their difference knows that they saw the same clips: the numbers are those of table
-``comparisons``, but for Holm's correction, which here covers all comparisons of the answer, there
-all pairs of models of one evaluation and convention. A difference that could hardly have been
-found, because there are few clips, is told by the smallest one that would be found in four of five
-such tests.
+The tests are those of the tables and of table ``comparisons``: paired, and corrected for all pairs
+of the models that are ranked together (`stp.collect.standings.contest`). A difference that could
+hardly have been found, because there are few clips, is told by the smallest one that would be found
+in four of five such tests.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import duckdb
 import pyarrow as pa
 
 from stp.collect.direction import LEVEL
-from stp.collect.significance import Asked, Resampled, compared, holm, resample
+from stp.collect.standings import Pair as Tested
 from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
-from stp.plan.manifest import Part
 from stp.render.direction import Direction, heading
 from stp.render.figures.reading import Line, Scores, read
+from stp.render.tables.rows import Row
+from stp.render.tables.standing import contests, leagues
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,16 @@ class Pair:
     """One column of one case, for two models.
 
     Attributes:
-        key: of the evaluation, with the origin of the bytes.
-        part: the variable or threshold of the column; None: all together.
         a, b: values, means over seeds.
-        low, high: 95 % interval of b - a over resamples of clusters.
-        p, corrected: of the difference, alone and with Holm's correction over the answer.
+        low, high: 95 % interval of b - a.
+        p, corrected: of the difference, alone and corrected for all pairs of the models that are
+            ranked together.
         detectable: the smallest difference that four of five such tests would find.
-        clusters: that were drawn from.
+        clusters: that the test rests on.
         better: the model that is significantly better, or empty.
         reason: why there is no test.
     """
 
-    key: dict[str, Any]
-    part: Part
     dimension: str
     case: str
     column: str
@@ -100,8 +95,7 @@ def compare(
     """Compare two models wherever both were evaluated.
 
     Args:
-        results: the folder with ``collected/``; tests that ``results.duckdb`` holds of the same
-            values are not made again.
+        results: the folder with ``collected/``.
         a, b: models, as in config/models.
         on: a case (``kth``, ``bridge-interval-2``) or dataset; all unless given.
         column: of the paper's tables, such as ``SSIM``; all unless given.
@@ -126,20 +120,24 @@ def compare(
         cases = {case for scores in every for case in scores.cases}
         datasets = {str(line.cells[0]["key"]["tested_on"]) for line in lines}
         _check_known("case", (on,), cases | datasets)
-    found: list[tuple[Pair, Asked, Asked]] = []
+    found: list[_Both] = []
     for scores in every:
-        found += _pairs(scores, a, b, on)
+        found += _both(scores, a, b, on)
     if column is not None:
-        _check_known("column", (column,), {pair.column for pair, *_ in found})
-        found = [one for one in found if one[0].column == column]
+        _check_known("column", (column,), {both.column for both in found})
+        found = [both for both in found if both.column == column]
     if not found:
         raise NothingFoundError(
             f"{a} and {b} have no values of the same column and case",
             expected="two models that were evaluated alike, the best of equally many forecasts",
             remedy="`stp query 'FROM coverage'` shows what there is",
         )
-    known = _Known.read(results / "results.duckdb", a, b)
-    return _corrected([known.tested(one[0]) or _tested(a, b, *one) for one in found], a, b)
+    pairs = []
+    for scores in every:
+        here = [both for both in found if both.scores is scores]
+        tests = _tests(scores, here)
+        pairs += [_pair(both, tests.get(both[2:]), a, b) for both in here]
+    return pairs
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
@@ -190,9 +188,9 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         else ["Bytes: own."],
         sections=sections,
         legend=[
-            f"difference: {b} - {a}, with its 95 % interval over resamples of clusters of clips.",
-            f"p: corrected for all {len(tested)} comparisons of this answer (Holm); the better "
-            f"value stands out below {LEVEL:g}.",
+            f"difference: {b} - {a}, with its 95 % interval over clusters of clips.",
+            "p: of a paired t test over clusters, corrected for all pairs of the models that are "
+            f"ranked together (Holm); the better value stands out below {LEVEL:g}.",
             "detectable: the smallest difference that four of five such tests would find.",
         ],
     )
@@ -265,135 +263,99 @@ def _check_known(what: str, asked: Iterable[str], known: set[str]) -> None:
             )
 
 
-def _pairs(scores: Scores, a: str, b: str, on: str | None) -> Iterable[tuple[Pair, Asked, Asked]]:
-    """Columns that both models have a value of, with what has to be resampled."""
+class _Both(NamedTuple):
+    """One column of one case that both models have a value of.
+
+    Attributes:
+        scores, case, column: where.
+        one, other: the two, by number among all rows of the dimension.
+    """
+
+    scores: Scores
+    case: str
+    column: str
+    one: int
+    other: int
+
+
+def _rows(scores: Scores) -> list[Row]:
+    return [line.row for lines in scores.cases.values() for line in lines]
+
+
+def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
+    behind = 0
     for case, lines in scores.cases.items():
+        start, behind = behind, behind + len(lines)
         if on is not None and on not in (case, lines[0].cells[0]["key"]["tested_on"]):
             continue
-        for first in (line for line in lines if _model(line) == a):
+        for (one, first), (other, second) in permutations(enumerate(lines, start), 2):
             # The best of more forecasts is better by itself.
-            equal = (ln for ln in lines if ln.cells[0]["best_of"] == first.cells[0]["best_of"])
-            for second in (line for line in equal if _model(line) == b):
-                for column, one in first.row.entries.items():
-                    other = second.row.entries.get(column)
-                    if other is None or one.value is None or other.value is None:
-                        continue
-                    pair = Pair(
-                        key={**first.row.key, "source": first.row.source},
-                        part=one.part,
-                        dimension=scores.plan["dimension"],
-                        case=case,
-                        column=column,
-                        convention=one.convention,
-                        direction=scores.direction(case, column),
-                        a=one.value,
-                        b=other.value,
-                        source=first.row.source,
-                    )
-                    yield (
-                        pair,
-                        Asked(tuple(first.cells), one.convention, one.part, one.value),
-                        Asked(tuple(second.cells), other.convention, other.part, other.value),
-                    )
+            best_of = [line.cells[0]["best_of"] for line in (first, second)]
+            if [_model(first), _model(second)] != [a, b] or best_of[0] != best_of[1]:
+                continue
+            for column, entry in first.row.entries.items():
+                rival = second.row.entries.get(column)
+                if rival and entry.value is not None and rival.value is not None:
+                    yield _Both(scores, case, column, one, other)
 
 
-class _Known:
-    """Tests of two models that the results store holds, in table ``comparisons``."""
-
-    def __init__(self, a: str, rows: list[dict[str, Any]]) -> None:
-        self.a = a
-        self.rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-        for row in rows:
-            place = (*(row[name] for name in _PLACE), row["convention"])
-            self.rows.setdefault(place, []).append(row)
-
-    @classmethod
-    def read(cls, database: Path, a: str, b: str) -> "_Known":
-        """Read them; a store of another time holds none."""
-        names = (*_PLACE, *_PARTS, "convention", "model", *_TEST, "difference")
-        sql = f"SELECT {', '.join(names)} FROM comparisons WHERE p IS NOT NULL"
-        sql += " AND variant = 'default' AND other_variant = 'default'"
-        sql += " AND [model, other] IN ([$a, $b], [$b, $a])"
-        try:
-            if database.is_file():
-                with duckdb.connect(str(database), read_only=True) as store:
-                    rows = store.execute(sql, {"a": a, "b": b}).fetchall()
-                return cls(a, [dict(zip(names, row, strict=True)) for row in rows])
-        except duckdb.Error:
-            pass
-        return cls(a, [])
-
-    def tested(self, pair: Pair) -> Pair | None:
-        """The pair with its test, if one of the same difference is known."""
-        rows = self.rows.get((*(pair.key[name] for name in _PLACE), pair.convention), [])
-        chosen = [row for row in rows if _is_part(row, pair.part)]
-        if pair.part is None and not chosen:
-            chosen = rows  # the only value there is, such as that of one variable
-        if len(chosen) != 1 or pair.key["variant"] != "default":
-            return None
-        (row,) = chosen
-        turned = row["model"] != self.a
-        sign = -1 if turned else 1
-        if not math.isclose(sign * row["difference"], pair.b - pair.a, rel_tol=1e-9, abs_tol=1e-15):
-            return None  # the rows are newer than the store
-        ends = sorted((sign * row["ci95_low"], sign * row["ci95_high"]))
-        told = {"p": row["p"], "detectable": row["detectable"], "clusters": row["clusters"]}
-        return replace(pair, low=ends[0], high=ends[1], **told)
+def _tests(scores: Scores, wanted: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
+    """The tests of two values of a column; none of those that are not ranked together."""
+    rows, found = _rows(scores), {}
+    pairs = {(both.column, both.one, both.other) for both in wanted}
+    chosen = []
+    for league in leagues(rows):
+        numbers, column = {i for i, _ in league}, league[0][1]
+        if any(column == name and {one, other} <= numbers for name, one, other in pairs):
+            chosen.append(league)
+    for league, (_, tested) in contests(scores.plan, rows, chosen):
+        for test in tested:
+            (one, column), (other, _) = league[test.one], league[test.other]
+            better = None if test.better is None else league[test.better][0]
+            test = test._replace(one=one, other=other, better=better)
+            found[column, one, other] = test
+            found[column, other, one] = _turned(test)
+    return found
 
 
-_PLACE = (
-    "suite",
-    "dimension",
-    "trained_on",
-    "train_subset",
-    "tested_on",
-    "subset",
-    "setting",
-    "source",
-)
-_PARTS = ("variable", "level", "threshold")
-_TEST = ("ci95_low", "ci95_high", "p", "detectable", "clusters")
+def _turned(test: Tested) -> Tested:
+    def minus(value: float | None) -> float | None:
+        return None if value is None else -value
 
-
-def _is_part(row: dict[str, Any], part: Part) -> bool:
-    wanted = dict.fromkeys(_PARTS)
-    if part is not None:
-        wanted["variable" if isinstance(part, str) else "threshold"] = part
-    return all(row[name] == value for name, value in wanted.items())
-
-
-def _tested(a: str, b: str, pair: Pair, first: Asked, second: Asked) -> Pair:
-    ones, others = resample([first, second])
-    for model, resampled in ((a, ones), (b, others)):
-        if isinstance(resampled, str):
-            return replace(pair, reason=f"{model}: {resampled}")
-    assert isinstance(ones, Resampled) and isinstance(others, Resampled)
-    if ones.clusters != others.clusters:
-        return replace(pair, reason="they were scored on different clusters of clips")
-    test = compared(ones.values, others.values, pair.direction)
-    if isinstance(test, str):
-        return replace(pair, reason=test)
-    return replace(
-        pair,
-        low=test.ci95_low,
-        high=test.ci95_high,
-        p=test.p,
-        detectable=test.detectable,
-        clusters=len(ones.clusters[0]),
+    return test._replace(
+        one=test.other,
+        other=test.one,
+        difference=minus(test.difference),
+        low=minus(test.high),
+        high=minus(test.low),
     )
 
 
-def _corrected(pairs: list[Pair], a: str, b: str) -> list[Pair]:
-    """Correct for all comparisons of the answer, and name who is significantly better."""
-    tested = [pair for pair in pairs if pair.p is not None]
-    corrected = iter(holm([pair.p for pair in tested if pair.p is not None]))
-    found = []
-    for pair in pairs:
-        if pair.p is None:
-            found.append(pair)
-            continue
-        p = next(corrected)
-        b_wins = pair.direction.loss(pair.b) < pair.direction.loss(pair.a)
-        better = (b if b_wins else a) if p < LEVEL and pair.direction.known else ""
-        found.append(replace(pair, corrected=p, better=better))
-    return found
+def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
+    rows = _rows(both.scores)
+    first, second = rows[both.one], rows[both.other]
+    one, other = first.entries[both.column], second.entries[both.column]
+    assert one.value is not None and other.value is not None
+    pair = Pair(
+        dimension=both.scores.plan["dimension"],
+        case=both.case,
+        column=both.column,
+        convention=one.convention,
+        direction=both.scores.direction(both.case, both.column),
+        a=one.value,
+        b=other.value,
+        source=first.source,
+    )
+    if test is None or test.p is None:
+        why = test.reason if test else None
+        return replace(pair, reason=why or "these values are not ranked together")
+    return replace(
+        pair,
+        low=test.low,
+        high=test.high,
+        p=test.p,
+        corrected=test.corrected,
+        detectable=test.detectable,
+        clusters=test.clusters,
+        better={None: "", both.one: a, both.other: b}[test.better],
+    )

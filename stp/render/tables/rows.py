@@ -351,6 +351,8 @@ def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
         yield "LEAKY SPLIT: test samples overlap with training data"
     if cell.get("subset_note"):
         yield cell["subset_note"]
+    if cell.get("clusters"):
+        yield f"intervals and tests over clusters of kind {cell['clusters']}"
     if cell.get("samples", 1) > 1:
         yield _SAMPLED[cell["statistic"]].format(cell["samples"])
 

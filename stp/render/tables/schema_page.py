@@ -95,9 +95,10 @@ stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.
 
 ## Five questions
 
-**Who wins on KTH in LPIPS, and is it significant?** (In SSIM, where LPIPS has no weights.) In 95 %
-of the resamples of clips, the rank is between `rank_low` and `rank_high`; `p_corrected` is of the
-difference to the winner, and `better` is the model that is significantly better, if one is.
+**Who wins on KTH in LPIPS, and is it significant?** (In SSIM, where LPIPS has no weights.) With
+95 % confidence the ranks of all models are from `rank_low` to `rank_high`; `p_corrected` is of the
+difference to the winner, and `better` is the model that is significantly better, if one is. How
+these are found and how often they err: [Intervals and tests](statistics.md).
 
 ```sql
 WITH chosen AS (

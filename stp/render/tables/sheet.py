@@ -12,7 +12,7 @@ from stp.render.tables.leads import Leads, chosen_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, Standings, is_set_distance
-from stp.score.bootstrap import FEWEST_CLUSTERS
+from stp.score.jackknife import FEWEST_CLUSTERS
 
 ALIKE = "†"
 """The sign of values that are not significantly worse than the best."""
@@ -64,7 +64,7 @@ _FRAMES = (
 _PEOPLE = (
     "Mean ± standard deviation over scenarios (ddof 0), as the paper prints it; in parentheses "
     "what it prints. Scenarios of an episode overlap, so the standard deviation says how "
-    "scenarios differ, not how sure a mean is: that is the 95 % interval, a bootstrap over "
+    "scenarios differ, not how sure a mean is: that is the 95 % interval over "
     "episodes. A difference (ours - published) is given only for the paper's protocol on official "
     "bytes, or on the very files behind its numbers; the paper truncates or rounds its last digit, "
     "so a smaller difference is none."
@@ -153,11 +153,12 @@ def _interval(entry: Entry | None) -> str:
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
-    """Say which values of people have no interval, and why."""
+    """Say which values have no interval, and why; of frames, where there are few clusters."""
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         for column, entry in row.entries.items():
-            if row.counted and entry.value is not None and entry.low is None:
+            few = entry.reason.endswith(f"({FEWEST_CLUSTERS} needed)")
+            if (row.counted or few) and entry.value is not None and entry.low is None:
                 reasons.setdefault(entry.reason, {})[column] = None
     for reason, columns in reasons.items():
         yield f"No 95 % interval: {', '.join(columns)}: {reason}"
@@ -221,9 +222,10 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
     if clips:
         asides.append(f"N = {_count(entry.n)}")
     standing = standing or Standing()
-    alike = standing.corrected is not None and standing.corrected >= LEVEL
     text = digits(entry.value) + ("" if entry.sd is None else f" ± {entry.sd:.2g}")
-    return Item(text, standing.place, ALIKE if alike else "", "; ".join(asides))
+    return Item(
+        text, standing.place, ALIKE if standing.is_worse is False else "", "; ".join(asides)
+    )
 
 
 def _untested(found: Sequence[dict[str, Standing]]) -> Iterable[str]:
@@ -335,13 +337,12 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
 
 def _signs(table: str, with_leads: bool) -> Iterable[str]:
     yield (
-        "Bold: the best of the rows that may be compared with each other (same bytes, protocol and "
-        "kind of split); the second best is in italics or underlined. Equal as printed counts as "
-        "equal."
+        "Bold: the best of the rows that are tested alike (same bytes, test and kind of split); "
+        "the second best is in italics or underlined. Equal as printed counts as equal."
     )
     yield (
-        f"{ALIKE}: not significantly worse than the best: paired bootstrap over clusters of test "
-        f"clips, two-sided, corrected for all comparisons of a dataset and column (Holm), level "
+        f"{ALIKE}: not significantly worse than the best: paired t test over clusters of test "
+        f"clips, two-sided, corrected for all pairs of these rows (Holm), level "
         f"{100 * LEVEL:.0f} %. It knows how test clips vary, not how other seeds would."
     )
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."

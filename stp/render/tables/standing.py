@@ -2,16 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
+from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
+from stp.collect.standings import Entrant, Pair, Place, contest, ranks_of
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction
+from stp.render.tables.people import is_of_people
 from stp.render.tables.rows import Entry, Row
-
-SET_DISTANCES = ("fvd", "kvd")
-"""Metrics that compare sets of clips: their values depend on the number of clips N."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,10 @@ class Standing:
         rank: 1 for the best, equal values share the smaller; None without rivals.
         place: as printed: 1 for all that equal the best, 2 for the next, else 0.
         best: the model of the best value, which others are compared with; empty if there is none.
-        p: of the difference to the best value (`stp.collect.significance`); None has a ``reason``,
+        p: of the difference to the best value, as in table ``comparisons``; None has a ``reason``,
             the best itself has none.
-        corrected: ``p``, corrected for all comparisons of the dataset and column.
+        corrected: ``p``, corrected for all pairs of rivals.
+        is_worse: whether it is significantly worse than the best; None where there is no test.
         reason: why there is no p.
     """
 
@@ -35,8 +35,12 @@ class Standing:
     best: str = ""
     p: float | None = None
     corrected: float | None = None
+    is_worse: bool | None = None
     reason: str = ""
 
+
+League = list[tuple[int, str]]
+"""Values that are rivals: numbers of rows, and columns."""
 
 Standings = list[dict[str, Standing]]
 """For each row, the standing of each column that has a value."""
@@ -47,35 +51,86 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
 
     Args:
         rows: of the table.
-        tested: whether p values are computed, from the store.
+        tested: whether they are compared, with sums from the store.
 
     Raises:
         StpError: a file of the store is damaged.
     """
     found: Standings = [{} for _ in rows]
-    for dataset in dict.fromkeys(row.dataset for row in rows):
-        numbers = [i for i, row in enumerate(rows) if row.dataset == dataset]
-        columns = dict.fromkeys(column for i in numbers for column in rows[i].entries)
-        contests = {column: list(_leagues(manifest, rows, numbers, column)) for column in columns}
-        for column, leagues in contests.items():
-            for league in leagues:
-                for i, standing in _ranked(manifest, rows, league, column):
-                    found[i][column] = standing
-        if tested:
-            _test(manifest, rows, contests, found)
+    rivals = []
+    for league in leagues(rows):
+        i, column = league[0]
+        if len(league) > 1 and Direction.of(manifest, rows[i].entries[column].convention).known:
+            rivals.append(league)
+            for (i, column), standing in _ranked(manifest, rows, league):
+                found[i][column] = standing
+    for league, (ranked, pairs) in contests(manifest, rows, rivals) if tested else ():
+        best = [place.rank for place in ranked].index(1)
+        for pair in pairs:
+            if best in (pair.one, pair.other):
+                i, column = league[pair.other if pair.one == best else pair.one]
+                found[i][column] = replace(found[i][column], **_told(pair, best))
     return found
 
 
-def league_of(row: Row, entry: Entry) -> tuple[object, ...]:
-    """What values must have in common to be ranked: bytes, protocol, split, and what is scored.
+def leagues(rows: Sequence[Row]) -> list[League]:
+    """The values of rows, those together that are rivals."""
+    found: dict[tuple[object, ...], League] = {}
+    for i, row in enumerate(rows):
+        for column, entry in row.entries.items():
+            if entry.value is not None:
+                found.setdefault(league_of(row, column), []).append((i, column))
+    return list(found.values())
 
-    The best of several forecasts gets better with their number, a distance between sets with that
-    of the clips: only those at equal numbers are rivals.
+
+def contests(
+    manifest: Manifest, rows: Sequence[Row], wanted: Sequence[League]
+) -> Iterable[tuple[League, tuple[list[Place], list[Pair]]]]:
+    """Compare all values of some leagues; see `stp.collect.standings.contest`.
+
+    Raises:
+        StpError: a file of the store is damaged.
     """
+    # Metrics are imported here, since not every table needs them.
+    from stp.collect.significance import Asked, left_out
+
+    asked = {}
+    for i, column in (place for league in wanted for place in league):
+        entry = rows[i].entries[column]
+        assert entry.value is not None
+        asked[i, column] = Asked(rows[i].cells, entry.convention, entry.part, entry.value)
+    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
+    for league in wanted:
+        entrants = [
+            Entrant(rows[i].model, rows[i].entries[column].value, None, without[i, column])
+            for i, column in league
+        ]
+        first, column = league[0]
+        direction = Direction.of(manifest, rows[first].entries[column].convention)
+        yield league, contest(entrants, direction)
+
+
+def league_of(row: Row, column: str) -> tuple[object, ...]:
+    """What values must have in common to be rivals, as in table ``ranks``.
+
+    Of people, the data that a predictor was calibrated on are part of it, not of the test: all that
+    are tested alike are rivals.
+    """
+    entry = row.entries[column]
     first = row.cells[0] if row.cells else {}
-    best_of = first.get("best_of", 1)
-    clips = entry.n if is_set_distance(entry) else None
-    return row.comparable, row.source, row.leaky, best_of, clips, entry.convention
+    of_people = bool(row.cells) and is_of_people(first)
+    whose = [name for name in EVALUATION if not (of_people and name in _CALIBRATED_ON)]
+    about = {"source": row.source, "scale": row.scale, "leaky": row.leaky}
+    about["best_of"] = first.get("best_of", 1)
+    return (
+        *(row.key.get(name) for name in whose),
+        *(about[name] for name in ALIKE),
+        *(row.dataset, column, entry.convention, entry.part),
+        entry.n if is_set_distance(entry) else None,
+    )
+
+
+_CALIBRATED_ON = ("trained_on", "train_subset")
 
 
 def is_set_distance(entry: Entry) -> bool:
@@ -83,81 +138,24 @@ def is_set_distance(entry: Entry) -> bool:
     return entry.convention.partition(".")[0] in SET_DISTANCES
 
 
-def _leagues(
-    manifest: Manifest, rows: Sequence[Row], numbers: Iterable[int], column: str
-) -> Iterable[list[int]]:
-    """Numbers of the rows that are rivals, best first, where anything is better."""
-    leagues: dict[tuple[object, ...], list[tuple[float, int]]] = {}
-    for i in numbers:
-        entry = rows[i].entries.get(column)
-        if entry is not None and entry.value is not None:
-            direction = Direction.of(manifest, entry.convention)
-            if direction.known:
-                scored = direction.loss(entry.value), i
-                leagues.setdefault(league_of(rows[i], entry), []).append(scored)
-    for league in leagues.values():
-        if len(league) > 1:
-            yield [i for _, i in sorted(league)]
-
-
 def _ranked(
-    manifest: Manifest, rows: Sequence[Row], league: list[int], column: str
-) -> Iterable[tuple[int, Standing]]:
-    entries = [rows[i].entries[column] for i in league]
+    manifest: Manifest, rows: Sequence[Row], places: League
+) -> Iterable[tuple[tuple[int, str], Standing]]:
+    entries = [rows[i].entries[column] for i, column in places]
     direction = Direction.of(manifest, entries[0].convention)
-    exact = [direction.loss(entry.value) for entry in entries if entry.value is not None]
-    printed = [
-        direction.loss(float(digits(entry.value))) for entry in entries if entry.value is not None
-    ]
+    values = [entry.value for entry in entries if entry.value is not None]
+    ranks = ranks_of(values, direction)
+    printed = ranks_of([float(digits(value)) for value in values], direction)
+    best = rows[places[ranks.index(1)][0]].model
     distinct = sorted(set(printed))
-    for i, value, shown in zip(league, exact, printed, strict=True):
-        place = distinct.index(shown) + 1
+    for place, rank, shown in zip(places, ranks, printed, strict=True):
+        place_shown = distinct.index(shown) + 1
         # The worse of two needs no distinction.
-        place = place if place == 1 or (place == 2 and len(league) > 2) else 0
-        rank = 1 + sum(other < value for other in exact)
-        yield i, Standing(len(league), rank, place, rows[league[0]].model)
+        is_shown = place_shown == 1 or (place_shown == 2 and len(places) > 2)
+        yield place, Standing(len(places), rank, place_shown if is_shown else 0, best)
 
 
-def _test(
-    manifest: Manifest,
-    rows: Sequence[Row],
-    contests: dict[str, list[list[int]]],
-    found: Standings,
-) -> None:
-    """Compare all of a dataset with the best of their leagues."""
-    # Metrics are imported here, since not every table needs them.
-    from stp.collect.significance import Asked, Resampled, differences, holm, p_value, resample
-
-    places = [
-        (i, column) for column, leagues in contests.items() for league in leagues for i in league
-    ]
-    asked = []
-    for i, column in places:
-        entry = rows[i].entries[column]
-        assert entry.value is not None
-        asked.append(Asked(rows[i].cells, entry.convention, entry.part, entry.value))
-    resampled = dict(zip(places, resample(asked), strict=True))
-
-    def compared(best: int, other: int, column: str) -> float | str:
-        ours, theirs = resampled[other, column], resampled[best, column]
-        if isinstance(ours, str):
-            return ours
-        if isinstance(theirs, str):
-            return f"the best, {rows[best].model}: {theirs}"
-        assert isinstance(ours, Resampled) and isinstance(theirs, Resampled)
-        if ours.clusters != theirs.clusters:
-            return f"the best, {rows[best].model}, was scored on other clusters of clips"
-        direction = Direction.of(manifest, rows[other].entries[column].convention)
-        found = differences(direction.losses(theirs.values), direction.losses(ours.values))
-        lost = int((~np.isfinite(found)).sum())
-        if lost:
-            return f"{lost} of {len(found)} resamples have no value"
-        return p_value(found)
-
-    for column, leagues in contests.items():
-        tests = {i: compared(league[0], i, column) for league in leagues for i in league[1:]}
-        with_p = {i: p for i, p in tests.items() if isinstance(p, float)}
-        corrected = dict(zip(with_p, holm(list(with_p.values())), strict=True))
-        for i, p in tests.items():
-            told = {"reason": p} if isinstance(p, str) else {"p": p, "corrected": corrected[i]}
-            found[i][column] = replace(found[i][column], **told)
+def _told(pair: Pair, best: int) -> dict[str, Any]:
+    if pair.p is None:
+        return {"reason": pair.reason}
+    return {"p": pair.p, "corrected": pair.corrected, "is_worse": pair.better == best}

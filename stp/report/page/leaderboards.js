@@ -151,21 +151,18 @@
         {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
         {key: "value", title: `Value\u00a0${stp.direction(part.convention)}`.trim(), numeric: true,
           cell: (row) => valueCell(evaluation, part, row)},
-        {key: "ci95_low", title: "95 % interval", about: "Bootstrap over clusters of clips",
+        {key: "ci95_low", title: "95 % interval", about: "Studentised bootstrap over clusters of clips",
           cell: (row) => interval(evaluation, part, row, low, high)},
         some("seed_sd") ? {key: "seed_sd", title: "SD of seeds", numeric: true,
           about: "Standard deviation over trainings",
           cell: (row) => row.seed_sd === null ? "–" : `${number(row.seed_sd, 2)} (${row.seeds})`} : null,
         {key: "n", title: "n", numeric: true, about: "Test samples"},
         some("rank_low") ? {key: "rank_low", title: "Rank, 95\u00a0%", numeric: true,
-          about: "Where it stands in 95 % of resamples of the clusters",
+          about: "95 % confidence set, from the paired tests of all models",
           cell: (row) => row.rank_low === null ? "–" : row.rank_low === row.rank_high ? String(row.rank_low)
             : `${row.rank_low} to ${row.rank_high}`} : null,
-        some("best_share") ? {key: "best_share", title: "Best in", numeric: true,
-          about: "Share of resamples in which it is the best",
-          cell: (row) => row.best_share === null ? "–" : share(row.best_share)} : null,
         {key: "worse", title: "Against the best", value: (row) => row === winner ? -1 : row.p,
-          about: "Paired bootstrap over clusters, corrected (Holm) over all pairs of models",
+          about: "Paired t test over clusters, corrected (Holm) over all pairs of models",
           cell: (row) => againstBest(row, winner)},
         some("published") ? {key: "published", title: "Printed", numeric: true, about: "Value in the paper",
           cell: (row) => row.published === null ? "–" : String(row.published)} : null,
@@ -193,8 +190,6 @@
     if (row.p === null) return h("span", {class: "note"}, "no test");
     return h("span", {class: "verdict"}, row.worse ? "worse" : "not told apart", ` (p ${number(row.p, 2)})`);
   }
-
-  const share = (part) => part > 0 && part < 0.01 ? "< 1 %" : `${Math.round(100 * part)} %`;
 
   /** An interval as text, and where it lies among those of all models; it opens where it comes from. */
   function interval(evaluation, part, row, low, high) {

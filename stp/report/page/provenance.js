@@ -151,7 +151,7 @@
       ["Value", none ? `none: ${found?.reason ?? "not scored"}` : found.value + rounded],
       values.length > 1 ? ["Mean", mean === null ? "none: a training has no value"
         : `${number(mean, 6)}, of ${values.length} trainings: what charts and leaderboards show`] : null,
-      found?.drawings ? ["SD of drawings", found.drawings] : ["95 % interval", hasInterval(found) ? `${intervalOf(found, rounded ? 4 : 6)} (bootstrap over ${found.clusters} clusters)`
+      found?.drawings ? ["SD of drawings", found.drawings] : ["95 % interval", hasInterval(found) ? `${intervalOf(found, rounded ? 4 : 6)} (studentised bootstrap over ${found.clusters} clusters)`
         : found?.reason ?? "none"],
       ["Test samples", found?.n ?? "–"],
       found?.overall ? [rounded ? "All lead times" : "All clips", `${number(found.overall.value, 6)}, `

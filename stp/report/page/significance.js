@@ -85,7 +85,7 @@
       ["95 % interval", pair.low === null ? "none" : `${signed(pair.low)} to ${signed(pair.high)}`],
       ["p", !tested ? "none" : `${number(pair.p_corrected, 2)}, corrected by Holm over all pairs of models here; `
         + `${number(pair.p, 2)} alone`],
-      ["Detectable", !tested ? "–" : `a difference of ${number(pair.detectable)} would be found in four of five such tests`],
+      ["Detectable", !tested ? "–" : `a difference of ${number(pair.detectable)} would be found in four of five such tests, corrected for all pairs`],
       ["Clusters", pair.clusters ?? "–"],
       ["Verdict", `${VERDICTS[pair.verdict].sign} ${tested ? `${a.label} is ` : ""}${VERDICTS[pair.verdict].text}`
         .replace("is no significant", "shows no significant")],
@@ -95,7 +95,7 @@
       h("p", {}, stp.badge(one.first), ` ${one.label}: ${part}`),
       h("dl", {}, h("dt", {}, a.label), value(a), h("dt", {}, b.label), value(b),
         lines.map(([title, text]) => [h("dt", {}, title), h("dd", {}, String(text))])),
-      tested ? h("p", {class: "note"}, "A paired bootstrap over the clusters of test samples that both models saw.") : null,
+      tested ? h("p", {class: "note"}, "A paired t test over the clusters of test samples that both models saw.") : null,
       h("h3", {}, "How to see and make it again"), again(one, row, a, b));
     dialog.dataset.of = "pair";
     dialog.onclose = () => {
@@ -114,7 +114,7 @@
     const comparable = a.variant === "default" && b.variant === "default";
     return [
       column && comparable ? [
-        h("p", {}, "In a terminal, corrected over what the answer holds:"),
+        h("p", {}, "In a terminal:"),
         stp.code(["stp compare", a.model, b.model, "--on", one.first.case_name, "--column", heading]
           .map((word, i) => (i ? stp.shell(word) : word)).join(" "), "the command"),
       ] : h("p", {class: "note"}, comparable ? "`stp compare` has the columns of the tables of results, of which this is none."
@@ -216,11 +216,10 @@
     }
     const span = (row) => (row.rank_low === null ? "" : ` (95\u00a0%: ${row.rank_low} to ${row.rank_high})`);
     const first = valued[0];
-    const share = first.best_share === null ? "" : `, best in ${number(first.best_share * 100, 3)} % of resamples`;
     const open = valued.some((row) => row.rank_low === null);
-    const description = `Ranks by ${name}, 1 is best: ${first.label} is at ${first.rank}${span(first)}${share}; `
+    const description = `Ranks by ${name}, 1 is best: ${first.label} is at ${first.rank}${span(first)}; `
       + `${valued.at(-1).label} at ${valued.at(-1).rank}${span(valued.at(-1))}. `
-      + `${open ? `Some have no interval: ${evaluations.reasons(valued, "no resamples")}` : "Bars are 95 % intervals over resamples of clusters"}.`;
+      + `${open ? `Some have no interval: ${evaluations.reasons(valued, "not all pairs are tested")}` : "Bars are 95 % confidence sets, from the paired tests of all models"}.`;
     const place = stp.plot(root, {
       name: "ranks",
       title: "Ranks and their uncertainty",
@@ -247,8 +246,6 @@
             cell: (row) => evaluations.opens(number(row.rank), cellsOf(row), row)},
           {key: "rank_low", title: "95 % from", numeric: true},
           {key: "rank_high", title: "to", numeric: true},
-          {key: "best_share", title: "Best in", numeric: true,
-            cell: (row) => (row.best_share === null ? "–" : `${number(row.best_share * 100, 3)} %`)},
           {key: "models", title: "Models", numeric: true},
           {key: "clusters", title: "Clusters", numeric: true},
           {key: "reason", title: "Why no interval"},
