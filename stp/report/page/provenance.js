@@ -59,7 +59,7 @@
   /** Open where a value comes from.
    *
    * cell: of core().cells; part: {convention, variable, level, threshold}, or null for all of it;
-   * where: a lead time; or a comparison at equal n, such as "robustness"; or "spectrum", for the power
+   * where: a lead time; or a comparison at equal n, named after its dimension; or "spectrum", for the power
    *   that was summed while these scores were made; or null: over all lead times, on all test samples.
    */
   stp.core.provenance = (cell, part = null, where = null) => {
