@@ -162,6 +162,7 @@ def _long_term(paper: Config, name: str) -> str:
     found = [
         case.setting.horizon
         for dimension in longer
+        if dimension in paper.scale.dimensions
         for case in paper.scale.dimensions[dimension].cases
         if case.trained_on == name
     ]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from stp.core.errors import StpError
 from stp.plan.config import Config
 from stp.plan.profiled import network, networks
 from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml

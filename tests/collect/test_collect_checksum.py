@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_store import SmallStore
+from small_store import SmallStore, suite
 from typer.testing import CliRunner
 
 from stp.cli import app
