@@ -93,7 +93,7 @@ WHERE p.model = ? AND p.tested_on IS NOT NULL
 AND NOT EXISTS (
     FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension
     AND c.tested_on = p.tested_on AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
-GROUP BY d.place, ALL ORDER BY d.suite, d.place"""
+GROUP BY d.suite, d.place, d.title ORDER BY d.suite, d.place"""
 """What the paper printed of the model, and the store has no cell of."""
 
 PLANNED = f"""

@@ -55,7 +55,7 @@ another test set, `results.duckdb` has a table of distances at the N of the smal
 `matched_distances`: of larger sets, as many clips are drawn without replacement, ten times with
 seeds 0 to 9 (the same clips for all models), from the features that were kept beside the scores;
 `value` is the mean, `sd` the spread over drawings. Groups are the short-term test with all
-generalization tests of a training, and with all intervals of the robustness test.
+generalization tests of a training, and all intervals of the robustness test.
 
 ```sh
 stp query "select comparison, model, tested_on, subset, setting, n, clips, value, sd, reason

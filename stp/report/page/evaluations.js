@@ -174,7 +174,7 @@ const evaluations = (() => {
   const matchedOf = (cell) => tables().matched.get(cell) ?? [];
 
   /** What a line has in a part: {value, sd, low, high, n, clips, drawn, reason}, seeds together; and
-   * its cells and where it stands in them, as stp.core.provenance takes it.
+   * its cells and where it stands in them, as stp.provenance takes it.
    *
    * Distances between sets of clips depend on how many there are: for a comparison (a dimension)
    * they are those at equal n, of which a test has more clips.
@@ -235,7 +235,7 @@ const evaluations = (() => {
     const reach = (at.low ?? null) !== null ? ` (95 %: ${stp.number(at.low)} to ${stp.number(at.high)})`
       : (at.sd ?? null) !== null ? ` (SD ${stp.number(at.sd, 2)})` : "";
     return {text: `${about}: ${stp.number(at.value)}${reach}`,
-      open: () => stp.core.provenance(stp.core().cells[at.cells[0]], part, at.where ?? null)};
+      open: () => stp.provenance(stp.core().cells[at.cells[0]], part, at.where ?? null)};
   }
 
   const percent = (part) => (part === null || part === undefined ? "–"
