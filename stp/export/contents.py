@@ -85,7 +85,7 @@ FROM overall WHERE model = ? AND value IS NULL
 GROUP BY ALL ORDER BY ALL"""
 
 NOT_EVALUATED = """
-SELECT d.title AS dimension, array_to_string(list_sort(list(DISTINCT CASE
+SELECT p.dimension, array_to_string(list_sort(list(DISTINCT CASE
     WHEN p.printed_trained_on IN ('', p.printed_tested_on) THEN p.printed_tested_on
     ELSE p.printed_trained_on || ' -> ' || p.printed_tested_on END)), ', ') AS tests
 FROM published p JOIN dimensions d USING (suite, dimension)
@@ -93,7 +93,7 @@ WHERE p.model = ? AND p.tested_on IS NOT NULL
 AND NOT EXISTS (
     FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension
     AND c.tested_on = p.tested_on AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
-GROUP BY d.suite, d.place, d.title ORDER BY d.suite, d.place"""
+GROUP BY d.suite, d.place, p.dimension ORDER BY d.suite, d.place"""
 """What the paper printed of the model, and the store has no cell of."""
 
 PLANNED = f"""

@@ -148,7 +148,7 @@ def test_printed_values_are_drawn_only_where_they_compare(page: Browser, ask: As
     official = at(page, "across-settings", tested="nuscenes")
     found = ask(
         "SELECT published FROM deltas WHERE dimension = 'robustness' AND model = 'simvpv2' "
-        "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY frame_interval"
+        "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY setting"
     )
     assert official["SimVPv2, printed"]["y"] == pytest.approx([None, *[v for (v,) in found]])
     assert "Open markers are the printed values" in text(page, "figcaption")
@@ -182,7 +182,7 @@ def test_a_slope_leads_from_the_own_test_to_the_other(page: Browser, ask: Ask) -
 def test_without_its_own_test_a_training_has_no_slope(page: Browser) -> None:
     traces = at(page, "across-tests", trained="nuscenes")
     assert traces["SimVPv2"]["y"] == [None, 0.5, None]
-    assert "the short-term test on nuScenes was not evaluated" in text(page, ".absent")
+    assert "Short-term prediction on nuScenes: not evaluated" in text(page, ".absent")
 
 
 def test_spectra_are_those_of_the_sums(page: Browser) -> None:
