@@ -65,8 +65,8 @@ stp query "select comparison, model, tested_on, subset, setting, n, clips, value
 Values are kept in `results/collected/matched_distances.parquet` and drawn once. Without weights
 there are no features, and no values (`stp weights`). KVD needs none of this: it is unbiased.
 
-Two views of the suite (`config/suites/predbench/*.sql`; a store that holds its results has them) put
-our values beside the published ones in one shape: `paper_values`, a row for every place of the
+Two views of the suite (`config/suites/predbench/*.sql`; a store that holds its results has them)
+put our values beside the published ones in one shape: `paper_values`, a row for every place of the
 paper's results tables, with ranks; and `paper_changes`, a model on two test sets.
 """
 
