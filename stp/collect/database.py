@@ -18,13 +18,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect import layout
+from stp.collect import layout, suite_rows
 from stp.collect.collected import check, claims, fill
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
-from stp.collect.published import read_published
-from stp.collect.settings import key_columns, rows, values_of, with_keys
+from stp.collect.settings import key_columns, rows, with_keys
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
 from stp.collect.views import SCORES, View, comment_of
@@ -95,7 +94,7 @@ def build(
         _create(database, _FIRST, [])
         reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
         sampling = meanwhile.submit(_sample_files, plans)
-        keys = key_columns(_keyed(plans, gaps or Gaps([], [], [])))
+        keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
         others = meanwhile.submit(_create_others, database, plans, keys, reading, sampling)
         database.begin()
         _insert(database, layout.CELLS, _cells(plans))
@@ -129,10 +128,10 @@ def _described(plans: list[Manifest], gaps: Gaps) -> Described:
         layout.RAW_FILES.name: list(_raw_files(plans, receipts)),
         layout.MODELS.name: list(_named(plans, layout.MODELS.name)),
         layout.DATASETS.name: list(_named(plans, layout.DATASETS.name)),
-        layout.PUBLISHED.name: list(_published(plans)),
-        layout.SETTINGS.name: rows(_settings(plans, gaps)),
-        layout.SUITES.name: list(_suites(plans)),
-        layout.DIMENSIONS.name: list(_dimensions(plans)),
+        layout.PUBLISHED.name: list(suite_rows.published(plans)),
+        layout.SETTINGS.name: rows(suite_rows.settings(plans, gaps.rows)),
+        layout.SUITES.name: list(suite_rows.suites(plans)),
+        layout.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
         layout.CONVENTIONS.name: _conventions(plans),
         layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
         layout.RUNTIME.name: list(runtimes(cells_of_people(plans))),
@@ -384,53 +383,6 @@ def _json(value: Any) -> str:
 def _time(seconds: float | None) -> datetime | None:
     """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-
-
-def _settings(plans: list[Manifest], gaps: Gaps) -> set[str]:
-    """The settings of all cells, scored or missing."""
-    scored = {cell["key"]["setting"] for plan in plans for cell in plan["cells"]}
-    return scored | {row["setting"] for row in gaps.rows}
-
-
-def _keyed(plans: list[Manifest], gaps: Gaps) -> Rows:
-    """All settings, of cells and of published values."""
-    yield from (values_of(setting) for setting in _settings(plans, gaps))
-    for path in dict.fromkeys(plan["published"] for plan in plans):
-        yield from (dict(value.setting) for value in read_published(path))
-
-
-def _suites(plans: list[Manifest]) -> Rows:
-    titles = {plan["suite"]["name"]: plan["suite"]["title"] for plan in plans}
-    return ({"suite": name, "title": title} for name, title in sorted(titles.items()))
-
-
-def _dimensions(plans: list[Manifest]) -> Rows:
-    suites = {plan["suite"]["name"]: plan["suite"]["dimensions"] for plan in plans}
-    for suite, dimensions in sorted(suites.items()):
-        for name, about in dimensions.items():
-            yield {"suite": suite, "dimension": name, **about}
-
-
-def _published(plans: list[Manifest]) -> Rows:
-    """Read the published values and join our names to the printed ones."""
-    ours: dict[str, dict[str, str]] = {"models": {}, "datasets": {}}
-    for plan in plans:
-        for kind, names in ours.items():
-            printed = plan["published_names"].get(kind, {})
-            names.update({theirs: name for name, theirs in printed.items()})
-    files = {plan["published"]: plan["suite"]["name"] for plan in plans}
-    for path, suite in files.items():
-        for value in read_published(path):
-            row = vars(value).copy()
-            row |= row.pop("setting")
-            row |= {f"printed_{name}": row[name] for name in ("model", "trained_on", "tested_on")}
-            yield {
-                "suite": suite,
-                **row,
-                "model": ours["models"].get(value.model),
-                "trained_on": ours["datasets"].get(value.trained_on),
-                "tested_on": ours["datasets"].get(value.tested_on),
-            }
 
 
 def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:

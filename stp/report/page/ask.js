@@ -7,7 +7,7 @@
   const places = [
     ["leaderboards", "Leaderboards", () => board("kth", "lpips"),
       "The column “Against the best” says whether a model is significantly worse than the best."],
-    ["across-settings", "Across settings", () => ({show: "decline"}), "How much worse each model is than at the first frame "
+    ["by-setting", "By setting", () => ({show: "decline"}), "How much worse each model is than at the first frame "
       + "interval; choose what was tested."],
     ["cost", "Cost", () => placeOf("nuscenes"), "Time, machines and memory of every "
       + "model; on what comes first where nuScenes was not tested."],

@@ -116,8 +116,8 @@
   }
 
   stp.section({
-    id: "across-tests",
-    title: "Across tests",
+    id: "other-tests",
+    title: "Other tests",
     about: "How scores change from the test on the training's own dataset to tests on other data.",
     draw(root) {
       const all = series();
@@ -154,7 +154,7 @@
       if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
       stp.plot(root, {
-        name: "across-tests",
+        name: "other-tests",
         title: `Trained on ${one.label}: ${name}`,
         description: description(one, held, row.convention, name),
         traces: traces(held, hidden, row),

@@ -135,8 +135,8 @@
   }
 
   stp.section({
-    id: "across-settings",
-    title: "Across settings",
+    id: "by-setting",
+    title: "By setting",
     about: "Scores over a setting that a dimension varies, such as the frame interval: models are tested on "
       + "frames that are further apart than those they were trained on.",
     draw(root) {
@@ -184,7 +184,7 @@
         (one.key === "interval" ? stp.data("leads").steps[evaluations.cellsOf(point)[0]] : null));
       const decline = drawn === "decline";
       stp.plot(root, {
-        name: "across-settings",
+        name: "by-setting",
         title: `${one.label}: ${name}`,
         description: description(one, held, convention, name, drawn,
           printed.some((r) => typeof r.published === "number")),
