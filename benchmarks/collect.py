@@ -32,6 +32,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.plan.manifests import suite_block
+from stp.plan.suite import read_suites
 from stp.score.tables import SCORES, write_samples
 
 ROOT = Path(__file__).parent.parent
@@ -336,6 +338,7 @@ def manifest(store: Path, dimension: str, cells: list[dict[str, Any]]) -> dict[s
     models = {cell["key"]["model"]: cell["key"]["model"] for cell in cells}
     return {
         "dimension": dimension,
+        "suite": suite_block("predbench", read_suites()["predbench"]),
         "scale": "benchmark",
         "code": "c" * 16,
         "store": str(store),

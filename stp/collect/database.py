@@ -4,7 +4,6 @@ The database is built beside and renamed, so that readers are never in the way o
 (DuckDB allows one writer, and no reader beside it).
 """
 
-import csv
 import json
 import os
 import re
@@ -19,13 +18,16 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect import layout
+from stp.collect import layout, suite_rows
 from stp.collect.collected import check, claims, fill
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.paper import paper_columns
 from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
+from stp.collect.settings import key_columns, rows, with_keys
 from stp.collect.standings import standings
-from stp.collect.views import SCORES, VIEWS, View, comment_of
+from stp.collect.suite_views import views_of_plans
+from stp.collect.views import SCORES, View, comment_of
+from stp.collect.views import with_keys as views_with_keys
 from stp.core.disk import below, beside
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
@@ -92,7 +94,8 @@ def build(
         _create(database, _FIRST, [])
         reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
         sampling = meanwhile.submit(_sample_files, plans)
-        others = meanwhile.submit(_create_others, database, plans, reading, sampling)
+        keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
+        others = meanwhile.submit(_create_others, database, plans, keys, reading, sampling)
         database.begin()
         _insert(database, layout.CELLS, _cells(plans))
         fill(database, collected)
@@ -125,7 +128,10 @@ def _described(plans: list[Manifest], gaps: Gaps) -> Described:
         layout.RAW_FILES.name: list(_raw_files(plans, receipts)),
         layout.MODELS.name: list(_named(plans, layout.MODELS.name)),
         layout.DATASETS.name: list(_named(plans, layout.DATASETS.name)),
-        layout.PUBLISHED.name: list(_published(plans)),
+        layout.PUBLISHED.name: list(suite_rows.published(plans)),
+        layout.SETTINGS.name: rows(suite_rows.settings(plans, gaps.rows)),
+        layout.SUITES.name: list(suite_rows.suites(plans)),
+        layout.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
         layout.CONVENTIONS.name: _conventions(plans),
         layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
         layout.RUNTIME.name: list(runtimes(cells_of_people(plans))),
@@ -146,13 +152,19 @@ _FIRST = (
 def _create_others(
     database: duckdb.DuckDBPyConnection,
     plans: list[Manifest],
+    keys: tuple[tuple[str, str, str], ...],
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
     """Create and fill all other tables, and create the views, over a connection of its own."""
+    keyed = (layout.SETTINGS, layout.PUBLISHED)
     with database.cursor() as own:
-        tables = [table for table in layout.TABLES if table not in _FIRST]
-        _create(own, tables, VIEWS)
+        tables = [
+            with_keys(table, keys) if table in keyed else table
+            for table in layout.TABLES
+            if table not in _FIRST
+        ]
+        _create(own, tables, [*views_with_keys(key for key, *_ in keys), *views_of_plans(plans)])
         own.begin()
         described = reading.result()
         for table in tables:
@@ -371,49 +383,6 @@ def _json(value: Any) -> str:
 def _time(seconds: float | None) -> datetime | None:
     """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-
-
-def _published(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
-    """Read the published values and join our names to the printed ones."""
-    ours: dict[str, dict[str, str]] = {"models": {}, "datasets": {}}
-    for plan in plans:
-        for kind, names in ours.items():
-            printed = plan["published_names"].get(kind, {})
-            names.update({theirs: name for name, theirs in printed.items()})
-    for path in dict.fromkeys(plan["published"] for plan in plans):
-        for row in read_published(Path(path)):
-            yield {
-                **row,
-                "value": float(row["value"]),
-                "model": ours["models"].get(row["method"]),
-                "trained_on": ours["datasets"].get(row["train_dataset"]),
-                "dataset": ours["datasets"].get(row["test_dataset"]),
-            }
-
-
-def read_published(path: Path) -> list[dict[str, str]]:
-    """Read a file of published values; columns as in config/published/README.md.
-
-    Raises:
-        StpError: the file is missing or has other columns.
-    """
-    ours = {"model", "trained_on", "dataset"}
-    wanted = {name for name, _, _ in layout.PUBLISHED.columns} - ours
-    if not path.is_file():
-        raise StpError(
-            f"{path}: missing",
-            expected="the published values",
-            remedy="restore the file from the repository",
-        )
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        if set(reader.fieldnames or []) != wanted:
-            raise StpError(
-                f"{path}: columns {', '.join(reader.fieldnames or [])}",
-                expected=f"columns {', '.join(sorted(wanted))}",
-                remedy="restore the file from the repository",
-            )
-        return list(reader)
 
 
 def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:

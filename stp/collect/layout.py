@@ -12,8 +12,8 @@ class Table(NamedTuple):
 
 
 KEY_COLUMNS = (
-    ("suite", "VARCHAR", "Suite of experiments, named after its paper, e.g. predbench."),
-    ("dimension", "VARCHAR", "Dimension of the evaluation, e.g. short_term or robustness."),
+    ("suite", "VARCHAR", "Suite of experiments, named after its paper; see suites."),
+    ("dimension", "VARCHAR", "Dimension of the evaluation; see dimensions."),
     ("model", "VARCHAR", "Model: module, configuration file and word in every path."),
     ("variant", "VARCHAR", "Named variant of the model's options."),
     ("trained_on", "VARCHAR", "Dataset of training (that of the test where nothing is trained)."),
@@ -281,23 +281,81 @@ DATASETS = Table(
     ),
 )
 
+SETTING_KEYS = {
+    "horizon": "Lead times: frames or steps that are predicted.",
+    "interval": "Frame interval, in those of the training; NULL where it is not varied.",
+    "observe": "Observed positions; NULL: as many as the dataset has for context.",
+    "noise": "Standard deviation of noise on observed positions, in millimetres; NULL if none.",
+    "people": "The fewest people in a scenario; NULL for all scenarios.",
+}
+"""Keys of settings that tables have columns for whether they occur or not; others where they do."""
+
+_SETTING_COLUMNS = tuple((key, "BIGINT", about) for key, about in SETTING_KEYS.items())
+
+SETTINGS = Table(
+    "settings",
+    "One row per setting of an evaluation, with a column for each key that occurs: join it with "
+    "USING (setting).",
+    (("setting", "VARCHAR", "As in cells, e.g. horizon-30,interval-2."), *_SETTING_COLUMNS),
+)
+
+SUITES = Table(
+    "suites",
+    "One row per suite that was collected.",
+    (
+        ("suite", "VARCHAR", "Suite, as in cells."),
+        ("title", "VARCHAR", "Its name for people."),
+    ),
+)
+
+DIMENSIONS = Table(
+    "dimensions",
+    "One row per dimension of these suites, whether it was evaluated or not.",
+    (
+        ("suite", "VARCHAR", "Suite, as in cells."),
+        ("dimension", "VARCHAR", "Dimension, as in cells: the name of its table."),
+        ("place", "BIGINT", "Its place among those of the suite, from 1."),
+        ("title", "VARCHAR", "Its name for people."),
+        ("question", "VARCHAR", "What its table answers."),
+        ("about", "VARCHAR", "What is in its table."),
+        ("printed", "VARCHAR", "Where the paper has it; empty if nowhere."),
+        ("by_lead", "BOOLEAN", "Whether scores at each lead time have a table of their own."),
+        (
+            "changes_from",
+            "VARCHAR",
+            "Dimension whose tests of the same trainings are what its own are compared with; "
+            "itself, where its own tests are compared; NULL where nothing is.",
+        ),
+    ),
+)
+
 PUBLISHED = Table(
     "published",
-    "Values printed in the papers, to compare with; see config/published/README.md.",
+    "Values printed in the papers, to compare with; see config/published/README.md. Keys of a "
+    "setting are NULL where the paper says nothing: as the dataset has it.",
     (
+        ("suite", "VARCHAR", "Suite of the paper."),
+        ("dimension", "VARCHAR", "Dimension of the evaluation; or what else the table is of."),
         ("model", "VARCHAR", "Our name of the model; NULL if the plan has none for it."),
         ("trained_on", "VARCHAR", "Our name of the training dataset; NULL if none."),
-        ("dataset", "VARCHAR", "Our name of the test dataset; NULL if none."),
-        ("dimension", "VARCHAR", "Dimension of the evaluation."),
-        ("table", "VARCHAR", "Group of the paper's table."),
-        ("setting", "VARCHAR", "What splits the table further: variable, interval; else empty."),
+        ("tested_on", "VARCHAR", "Our name of the test dataset; NULL if none."),
+        ("subset", "VARCHAR", "Part of the test dataset: test for its test split, or a name."),
+        *_SETTING_COLUMNS,
+        ("variable", "VARCHAR", "Variable; NULL if the paper names none."),
+        ("threshold", "DOUBLE", "Threshold; NULL if the paper names none."),
+        (
+            "run",
+            "VARCHAR",
+            "Which of several numbers that nothing else tells apart; empty for a result.",
+        ),
         ("metric", "VARCHAR", "Column heading of the paper."),
         ("value", "DOUBLE", "The number."),
         ("raw", "VARCHAR", "The number as printed."),
         ("note", "VARCHAR", "Why the number is doubtful; empty if it is not."),
-        ("method", "VARCHAR", "Model as printed."),
-        ("train_dataset", "VARCHAR", "Training dataset as printed."),
-        ("test_dataset", "VARCHAR", "Test dataset as printed."),
+        ("table", "VARCHAR", "Group of the paper's table."),
+        ("printed_model", "VARCHAR", "Model as printed."),
+        ("printed_trained_on", "VARCHAR", "Training dataset as printed."),
+        ("printed_tested_on", "VARCHAR", "Test dataset as printed."),
     ),
 )
 
@@ -328,8 +386,8 @@ MATCHED_DISTANCES = Table(
         (
             "comparison",
             "VARCHAR",
-            "What a model is compared with itself on: the short-term test and all that is tested "
-            "in the dimension of this name.",
+            "What a model is compared with itself on: all that is tested in the dimension of this "
+            "name, and the test on the training's dataset in the one that it changes from.",
         ),
         *KEY_COLUMNS,
         ("metric", "VARCHAR", "Metric: fvd."),
@@ -487,53 +545,6 @@ PERSON_ERRORS = Table(
 )
 """The layout of a view, not of a table."""
 
-PAPER_VALUES_COMMENT = (
-    "One row per side (ours, published), model of the paper and place of its results tables, "
-    "whether there is a value or not; ranks among the models of the paper."
-)
-PAPER_CHANGES_COMMENT = (
-    "One row per side, model of the paper, metric and pair of test sets: short-term test and "
-    "generalization, or two frame intervals; distances between sets of clips at equal N only."
-)
-_EVALUATED = {
-    "side": "ours, or published.",
-    "model": "Model.",
-    "trained_on": "Dataset of training.",
-    "tested_on": "Dataset of the test.",
-    "subset": "Part of the test dataset.",
-    "frame_interval": "Frame interval, in those of the training; NULL if it is none of the key.",
-    "tested": "What was tested, for people.",
-    "metric": "Column heading of the paper, behind a variable where it names one.",
-    "higher_is_better": "Direction.",
-    "value": "Mean over seeds, or the printed value; NULL always has a remark.",
-    "n": "Samples behind the value; NULL for published ones.",
-    "fair": "False where values of this place cannot be compared; the remark says why.",
-    "remark": "Why there is no value or no comparison; what is doubtful about a printed one.",
-    "bytes": "Origin of the bytes and protocol of our values at this place.",
-    "comparable": "True only if bytes and recipe of all our values at this place are the paper's.",
-}
-PAPER_VALUES_COLUMNS = {
-    **_EVALUATED,
-    "dimension": "Dimension of the evaluation.",
-    "convention": "Exact definition of our value.",
-    "models": "Models of the paper.",
-    "rank_at_best": "Rank among them if every missing value were worse; 1 is best, ties share.",
-    "rank_at_worst": "Rank among them if every missing value were better.",
-    "is_best": "Is it the best of them? NULL where missing values could tell otherwise.",
-    "leader": "The best of the models that have a value.",
-    "leader_value": "Its value.",
-    "gap": "Why it is not known whether it is the best.",
-}
-PAPER_CHANGES_COLUMNS = {
-    **_EVALUATED,
-    "comparison": "Dimension of the evaluation that is compared.",
-    "base_interval": "Frame interval of what it is compared with.",
-    "base": "What it is compared with, for people.",
-    "base_value": "Value there.",
-    "base_n": "Samples behind it.",
-    "decline": "How much worse the value is than base_value, as a part of it; NULL if unfair.",
-}
-
 SAMPLE_SCORES_COMMENT = (
     "One row per cell, test sample and variable; one list of values over lead times per "
     "convention. A view of the parquet files in the store, which must stay where they are."
@@ -546,7 +557,10 @@ SAMPLE_COLUMNS = {
     "variable": "Physical variable; NULL for all channels together.",
 }
 TABLES = (
+    SUITES,
+    DIMENSIONS,
     CELLS,
+    SETTINGS,
     SCORE_KINDS,
     SCORE_ROWS,
     MISSING,

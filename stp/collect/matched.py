@@ -10,7 +10,7 @@ Kernel distances need none of this: their estimator is unbiased at every N.
 """
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,11 +29,6 @@ REPEATS = 10
 """Drawings of a value; the number of the drawing, from 0, is its seed."""
 
 METRIC = "fvd"
-
-COMPARED = {"generalization": ("generalization",), "robustness": ("robustness",)}
-"""Comparison -> dimensions whose cells are compared with the short-term test, and each other.
-
-Long-term predictions are not among them: their clips have other lengths."""
 
 _CACHE = pa.schema(
     [
@@ -78,7 +73,7 @@ def matched_distances(
     Raises:
         StpError: features are damaged.
     """
-    groups = _groups(_scored(plans, scores))
+    groups = _groups(_scored(plans, scores), compared(plans))
     known = _read_cache(cache)
     used: Known = {}
     rows = []
@@ -115,25 +110,39 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     ]
 
 
-def _groups(found: list[_Scored]) -> dict[tuple[Any, ...], list[_Scored]]:
+def compared(plans: Iterable[Manifest]) -> dict[str, str]:
+    """The dimensions whose tests a model is compared on -> the one that they are compared with.
+
+    Dimensions whose clips have other lengths are not among them.
+    """
+    return {
+        name: of["changes_from"]
+        for plan in plans
+        for name, of in plan["suite"]["dimensions"].items()
+        if of["changes_from"] is not None
+    }
+
+
+def _groups(
+    found: list[_Scored], compared: Mapping[str, str]
+) -> dict[tuple[Any, ...], list[_Scored]]:
     """Cells of one training that stand beside each other, by comparison and convention.
 
     A comparison without any cell of its own dimension, or of a single cell, is none.
     """
     groups: dict[tuple[Any, ...], list[_Scored]] = {}
-    for comparison, dimensions in COMPARED.items():
+    for comparison, base in compared.items():
         for member in found:
             key = member.cell["key"]
-            at_home = key["dimension"] == "short_term" and key["trained_on"] == key["tested_on"]
-            if key["dimension"] in dimensions or at_home:
+            at_home = key["dimension"] == base and key["trained_on"] == key["tested_on"]
+            if key["dimension"] == comparison or at_home:
                 of_training = [key[k] for k in ("suite", "model", "variant", "trained_on")]
                 of_training += [key["train_subset"], key["seed"], member.row["convention"]]
                 groups.setdefault((comparison, *of_training), []).append(member)
     return {
         group: members
         for group, members in groups.items()
-        if len(members) > 1
-        and any(m.cell["key"]["dimension"] in COMPARED[group[0]] for m in members)
+        if len(members) > 1 and any(m.cell["key"]["dimension"] == group[0] for m in members)
     }
 
 

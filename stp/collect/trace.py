@@ -7,7 +7,7 @@ from typing import Any
 
 from stp.collect.cell import Json, lineage
 from stp.collect.cell import rows as ask
-from stp.collect.layout import ALIKE
+from stp.collect.layout import ALIKE, SETTING_KEYS
 from stp.core.errors import StpError
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS
@@ -26,6 +26,7 @@ KINDS = {
 
 _CASE = tuple(key for key in CELL_KEYS if key != "seed")
 _PART = "convention, NULL AS metric, variable, level, threshold"
+_STATED = ", ".join(f"'{key}-' || \"{key}\"" for key in SETTING_KEYS)
 _WHOSE = "source, scale, protocol, comparable"
 
 SQL = f"""
@@ -67,12 +68,12 @@ WITH values AS (
     WHERE d.difference IS NOT NULL
     UNION ALL BY NAME
     SELECT
-        'published' AS kind, dimension, coalesce(model, method) AS model,
-        coalesce(trained_on, train_dataset) AS trained_on,
-        coalesce(dataset, trained_on, test_dataset) AS tested_on, setting, metric, value,
-        [] AS scores,
-        concat_ws('; ', 'table ' || "table" || ', ' || method || ' on ' || test_dataset || ': '
-            || raw, nullif(note, '')) AS remark
+        'published' AS kind, dimension, coalesce(model, printed_model) AS model,
+        coalesce(trained_on, printed_trained_on) AS trained_on,
+        coalesce(tested_on, printed_tested_on) AS tested_on, subset,
+        concat_ws(',', {_STATED}) AS setting, metric, variable, threshold, value, [] AS scores,
+        concat_ws('; ', 'table ' || "table" || ', ' || printed_model || ' on '
+            || printed_tested_on || rtrim(' ' || run) || ': ' || raw, nullif(note, '')) AS remark
     FROM published
 )
 SELECT * FROM values

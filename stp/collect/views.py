@@ -5,11 +5,12 @@ keep that table's comment. Floating-point numbers are added in a stated order (O
 aggregate), and no `any_value` is taken: the answer does not depend on the number of threads.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from stp.collect import layout
 from stp.collect.layout import EVALUATION, SET_DISTANCES
-from stp.collect.paper import PAPER_CHANGES, PAPER_VALUES
+from stp.collect.published import OWN
 from stp.options.score import CELL_KEYS
 from stp.plan.raw_bytes import BYTES_TEXT
 
@@ -185,86 +186,101 @@ FROM runs""",
 )
 
 _RUNS = f"{_CASE}, model, variant"
+_KEYS_OF_O = ", ".join(f"o.{key}" for key in CELL_KEYS)
 _BYTES = f"{BYTES_TEXT} || ', ' || protocol || ' protocol'"
 
-DELTAS = View(
-    "deltas",
-    "Our values beside the printed ones, at every place of a paper's tables that has both.",
-    f"""
+
+def _deltas(keys: Iterable[str]) -> str:
+    """The query of `DELTAS`.
+
+    Args:
+        keys: of settings: columns of the tables settings and published.
+    """
+
+    def stated(table: str, key: str) -> str:
+        """What a setting says, or else the dataset."""
+        return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
+
+    named = [f'"{key}"' for key in keys]
+    alike = "\n        AND ".join(
+        f"{stated('p', key)} IS NOT DISTINCT FROM {stated('k', key)}" for key in keys
+    )
+    return f"""
 WITH whose AS (
     SELECT
-        {_RUNS},
-        CAST(nullif(regexp_extract(setting, 'horizon-([0-9]+)', 1), '') AS BIGINT) AS horizon,
-        CAST(nullif(regexp_extract(setting, 'interval-([0-9]+)', 1), '') AS BIGINT)
-            AS frame_interval,
-        min(tested) AS tested, bool_and(comparable) AS comparable,
+        {_RUNS}, min(tested) AS tested, bool_and(comparable) AS comparable,
         -- The weakest: of checksums, counts and stated the last in the alphabet.
         max(bytes_known_by) AS bytes_known_by,
         string_agg(DISTINCT {_BYTES}, '; ' ORDER BY {_BYTES}) AS bytes
     FROM cells
     GROUP BY ALL
 ),
-frames AS (
-    -- A place of PredBench's tables has one horizon, that of the training; see paper_values.
+shown AS (
+    -- One row stands for all lead times: that of a variable or threshold; else that of all of
+    -- them together, or the only one.
     SELECT
-        w.*, o.metric, o.convention, o.value, p.value AS published, p.remark, o.n
-    FROM paper_values o
-    JOIN paper_values p
-        ON p.side = 'published' AND p.dimension = o.dimension AND p.model = o.model
-        AND p.trained_on = o.trained_on AND p.tested_on = o.tested_on AND p.subset = o.subset
-        AND p.frame_interval IS NOT DISTINCT FROM o.frame_interval AND p.metric = o.metric
-    JOIN whose w
-        ON w.dimension = o.dimension AND w.model = o.model AND w.trained_on = o.trained_on
-        AND w.tested_on = o.tested_on AND w.subset = o.subset
-        AND w.frame_interval IS NOT DISTINCT FROM o.frame_interval
-        AND w.variant = 'default' AND w.train_subset = 'all'
-    WHERE o.side = 'ours' AND p.value IS NOT NULL
-    QUALIFY row_number() OVER (
-        PARTITION BY w.dimension, w.model, w.trained_on, w.tested_on, w.subset, w.frame_interval,
-            o.metric
-        ORDER BY w.horizon
-    ) = 1
-),
-people AS (
-    -- Atlas prints under its protocol and lengths; noise and numbers of people are drawn only.
-    SELECT
-        w.*, c.metric, o.convention,
-        CASE WHEN count(o.value) = count(*) THEN avg(o.value ORDER BY o.seed) END AS value,
-        p.published, p.remark, min(o.n) AS n
+        o.* EXCLUDE (metric, variable, threshold), c.metric, c.variable, c.threshold,
+        count(*) OVER (
+            PARTITION BY {_KEYS_OF_O}, o.convention, c.metric, c.variable
+        ) AS alike
     FROM overall o
-    JOIN whose w USING ({_RUNS})
-    JOIN datasets d ON d.dataset = o.tested_on
     JOIN paper_columns c
         ON c.dimension = o.dimension AND c.dataset = o.tested_on AND c.convention = o.convention
-    JOIN (
-        SELECT
-            dimension, model, trained_on, dataset AS tested_on, setting, metric,
-            min(value) AS published, nullif(min(note), '') AS remark
-        FROM published
-        WHERE starts_with(dimension, 'atlas_')
-        GROUP BY ALL HAVING count(*) = 1
-    ) p
-        ON p.dimension = o.dimension AND p.model = o.model AND p.trained_on = o.trained_on
-        AND p.tested_on = o.tested_on AND p.metric = c.metric AND p.setting = concat(
-            o.subset, ';observe-',
-            if(contains(o.setting, 'observe-'), regexp_extract(o.setting, 'observe-([0-9]+)', 1),
-               d.context::VARCHAR),
-            ';predict-', w.horizon
-        )
-    WHERE NOT regexp_matches(o.setting, 'noise-|people-')
+        AND (c.variable IS NULL OR c.variable = o.variable)
+        AND (c.threshold IS NULL OR c.threshold = o.threshold)
+    QUALIFY alike = 1 OR (
+        o.level IS NULL
+        AND o.threshold IS NOT DISTINCT FROM c.threshold
+        AND o.variable IS NOT DISTINCT FROM c.variable
+    )
+),
+ours AS (
+    -- Seeds together; a seed without a value leaves the whole without.
+    SELECT
+        {_RUNS}, metric, variable, threshold, min(convention) AS convention, min(n) AS n,
+        CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value
+    FROM shown
     GROUP BY ALL
+    HAVING count(value) = count(*)
+),
+printed AS (
+    -- Where several numbers are printed of one place, none is shown rather than the wrong one.
+    SELECT
+        dimension, model, trained_on, tested_on, subset, {", ".join(named)}, variable, threshold,
+        metric, min(value) AS published, nullif(min(note), '') AS remark
+    FROM published
+    GROUP BY ALL HAVING count(*) = 1
 )
 SELECT
-    {_RUNS}, frame_interval, tested, metric, convention, value, published,
-    CASE WHEN comparable AND remark IS NULL THEN value - published END AS difference,
-    CASE WHEN NOT comparable THEN 'not comparable: ' || bytes ELSE remark END AS why_none,
-    n, bytes, bytes_known_by
-FROM (FROM frames UNION ALL BY NAME FROM people)
-WHERE value IS NOT NULL""",
+    {", ".join(f"o.{name}" for name in (*EVALUATION, "model", "variant"))}, w.tested,
+    concat_ws(' ', o.variable, o.metric) AS metric, o.convention, o.variable, o.threshold,
+    o.value, p.published,
+    CASE WHEN w.comparable AND p.remark IS NULL THEN o.value - p.published END AS difference,
+    CASE WHEN NOT w.comparable THEN 'not comparable: ' || w.bytes ELSE p.remark END AS why_none,
+    o.n, w.bytes, w.bytes_known_by
+FROM ours o
+JOIN whose w USING ({_RUNS})
+JOIN settings k USING (setting)
+LEFT JOIN datasets d ON d.dataset = o.tested_on
+JOIN printed p
+    ON p.dimension = o.dimension AND p.model = o.model AND p.trained_on = o.trained_on
+        AND p.tested_on = o.tested_on AND p.subset = o.subset AND p.metric = o.metric
+        AND p.variable IS NOT DISTINCT FROM o.variable
+        AND p.threshold IS NOT DISTINCT FROM o.threshold
+        AND {alike}"""
+
+
+DELTAS = View(
+    "deltas",
+    "Our values beside the printed ones, at every place of a paper's tables that has both: the "
+    "same model, training, test and setting, in which what the paper does not state is as the "
+    "dataset has it.",
+    _deltas(layout.SETTING_KEYS),
     {
-        "frame_interval": layout.PAPER_VALUES_COLUMNS["frame_interval"],
         "tested": "What was tested, for people.",
         "metric": "Column heading of the paper, behind a variable where it names one.",
+        "variable": "Variable of the column; NULL if it names none.",
+        "threshold": "Threshold of the column; NULL if it names none.",
         "value": "Our value, the mean over seeds.",
         "published": "The printed value.",
         "difference": "Ours minus printed: only where ours is comparable, see there, and the "
@@ -275,6 +291,13 @@ WHERE value IS NOT NULL""",
         "bytes_known_by": layout.BYTES_KNOWN_BY,
     },
 )
+
+
+def with_keys(keys: Iterable[str]) -> tuple[View, ...]:
+    """`VIEWS`, for settings with these keys."""
+    deltas = DELTAS._replace(sql=_deltas(tuple(keys)))
+    return tuple(deltas if view is DELTAS else view for view in VIEWS)
+
 
 COVERAGE = View(
     "coverage",
@@ -504,10 +527,6 @@ GROUP BY ALL""",
 
 VIEWS = (
     SCORES,
-    View("paper_values", layout.PAPER_VALUES_COMMENT, PAPER_VALUES, layout.PAPER_VALUES_COLUMNS),
-    View(
-        "paper_changes", layout.PAPER_CHANGES_COMMENT, PAPER_CHANGES, layout.PAPER_CHANGES_COLUMNS
-    ),
     OVERALL,
     BY_LEAD,
     LEADERBOARD,

@@ -1,6 +1,7 @@
 """The model card of a submission bundle: its README.md."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from stp.core.lock import COUNTS
@@ -18,12 +19,6 @@ FITS = {
     "sgd": "trained by gradient descent",
     "calibrate": "a search over parameters",
     "external": "lives elsewhere: only its predictions were scored here",
-}
-DIMENSIONS = {
-    "short_term": "Short-term prediction",
-    "long_term": "Long-term prediction by extrapolation",
-    "generalization": "Generalization",
-    "robustness": "Robustness to the frame interval",
 }
 FILES = {
     "scores.parquet, scores.csv": "every value in every convention and lead time, with interval "
@@ -202,14 +197,12 @@ def _results(found: Contents) -> Iterable[str]:
         "for official bytes under the paper's protocol. `scores.csv` has all "
         "conventions and lead times."
     )
-    for dimension in dict.fromkeys([*DIMENSIONS, *(row["dimension"] for row in found.results)]):
-        rows = [row for row in found.results if row["dimension"] == dimension]
-        if rows:
-            yield f"\n### {DIMENSIONS.get(dimension, dimension)}\n"
-            yield from _table(
-                ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "bytes"],
-                [_result_row(row) for row in rows],
-            )
+    for title, rows in groupby(found.results, lambda row: row["title"]):
+        yield f"\n### {title}\n"
+        yield from _table(
+            ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "bytes"],
+            [_result_row(row) for row in rows],
+        )
 
 
 def _result_row(row: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from stp.collect.trace import ask
 from stp.core.errors import StpError, nearest
 from stp.export.references import Reference, bibtex, load, text
 from stp.plan import config as configuration
+from stp.plan.suite import read_suites
 
 KINDS = {
     "software": "Software",
@@ -43,7 +44,6 @@ class Subject:
 
 
 SOFTWARE = Subject("software", "stp", "This software")
-SUITES = {"predbench": "PredBench"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,12 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
             values,
         )
     }
-    _, suites = answer(database, f"SELECT DISTINCT suite FROM cells{chosen} ORDER BY ALL", values)
+    _, suites = answer(
+        database,
+        "SELECT suite, title FROM suites WHERE suite IN "
+        f"(SELECT suite FROM cells{chosen}) ORDER BY ALL",
+        values,
+    )
     datasets = f"SELECT trained_on FROM cells{chosen} UNION SELECT tested_on FROM cells{chosen}"
     conventions = ask(
         database,
@@ -106,7 +111,7 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
     return _cited(
         [
             SOFTWARE,
-            *(Subject("suite", name, SUITES.get(name, name)) for (name,) in suites),
+            *(Subject("suite", name, title) for name, title in suites),
             *named("datasets", "dataset", datasets),
             *named("models", "model", f"SELECT model FROM cells{chosen}"),
             *(Subject("metric", row["convention"], row["title"]) for row in conventions),
@@ -115,14 +120,14 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
 
 
 def of_names(names: Sequence[str]) -> list[Citation]:
-    """What datasets, models, metrics or conventions of config/ rest on, by their names.
+    """What suites, datasets, models, metrics or conventions of config/ rest on, by their names.
 
     Raises:
         StpError: a name is none of them.
     """
     config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
     known = {SOFTWARE.name: SOFTWARE}
-    known |= {name: Subject("suite", name, title) for name, title in SUITES.items()}
+    known |= {name: Subject("suite", name, suite.title) for name, suite in read_suites().items()}
     for name, dataset in config.datasets.items():
         known[name] = Subject("dataset", name, dataset.title, dataset.citation, dataset.licence)
     for name, model in config.models.items():
@@ -134,7 +139,7 @@ def of_names(names: Sequence[str]) -> list[Citation]:
     for name in names:
         if name not in known:
             raise StpError(
-                f"{name!r} is no dataset, model or metric of config/",
+                f"{name!r} is no suite, dataset, model or metric of config/",
                 expected="a name such as kth, simvpv2, ssim or crps.fair",
                 remedy=nearest(name, known),
             )

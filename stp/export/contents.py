@@ -43,7 +43,7 @@ ends AS (
     FROM overall WHERE model = $1 GROUP BY ALL
 )
 SELECT
-    l.dimension, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
+    l.dimension, m.title, t.tested, concat_ws(' ', p.variable, p.metric) AS metric, l.convention,
     l.value, o.low, o.high, l.n, l.seeds, l.seed_sd, l.rank, l.ranked, r.rank_low, r.rank_high,
     l.source, l.scale, t.protocol, l.comparable, l.leaky, l.best_of,
     d.published, d.difference, d.bytes_known_by, {sql_without_paths("l.reason")} AS reason
@@ -62,6 +62,7 @@ LEFT JOIN ranks r
     AND l.variable IS NOT DISTINCT FROM r.variable AND l.level IS NOT DISTINCT FROM r.level
     AND l.threshold IS NOT DISTINCT FROM r.threshold
     AND {" AND ".join(f"l.{name} = r.{name}" for name in ALIKE)}
+LEFT JOIN dimensions m ON m.suite = l.suite AND m.dimension = l.dimension
 LEFT JOIN deltas d
     ON {_ON_CASE.replace("o.", "d.")} AND l.model = d.model
     AND d.metric = concat_ws(' ', p.variable, p.metric)
@@ -71,7 +72,7 @@ QUALIFY l.variable IS NOT DISTINCT FROM p.variable OR count(*) OVER (
     PARTITION BY {", ".join(f"l.{key}" for key in _CASE)}, l.convention, p.metric, l.scale, l.source
 ) = 1
 ORDER BY
-    l.dimension, lower(t.tested), l.setting, l.variant, l.train_subset, p.rowid, l.scale,
+    m.suite, m.place, lower(t.tested), l.setting, l.variant, l.train_subset, p.rowid, l.scale,
     l.source"""
 """The columns of the paper's tables: seeds together, with the rank among the store's models."""
 
@@ -84,16 +85,15 @@ FROM overall WHERE model = ? AND value IS NULL
 GROUP BY ALL ORDER BY ALL"""
 
 NOT_EVALUATED = """
-SELECT dimension, array_to_string(list_sort(list(DISTINCT CASE
-    WHEN train_dataset IS NULL OR train_dataset IN ('', test_dataset) THEN test_dataset
-    ELSE train_dataset || ' -> ' || test_dataset END)), ', ') AS tests
-FROM published p
-WHERE p.model = ? AND p.dataset IS NOT NULL AND p.dimension IN (
-    'short_term', 'long_term', 'generalization', 'robustness')
+SELECT p.dimension, array_to_string(list_sort(list(DISTINCT CASE
+    WHEN p.printed_trained_on IN ('', p.printed_tested_on) THEN p.printed_tested_on
+    ELSE p.printed_trained_on || ' -> ' || p.printed_tested_on END)), ', ') AS tests
+FROM published p JOIN dimensions d USING (suite, dimension)
+WHERE p.model = ? AND p.tested_on IS NOT NULL
 AND NOT EXISTS (
-    FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension AND c.tested_on = p.dataset
-    AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
-GROUP BY ALL ORDER BY ALL"""
+    FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension
+    AND c.tested_on = p.tested_on AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
+GROUP BY d.suite, d.place, p.dimension ORDER BY d.suite, d.place"""
 """What the paper printed of the model, and the store has no cell of."""
 
 PLANNED = f"""

@@ -47,7 +47,8 @@ def write_questionnaire(
     """Write the page, and beside it ``key.json`` and a copy of it named after the study.
 
     Args:
-        manifest: of the dimension short_term; names predictions and data.
+        manifest: of a dimension whose models are tested as they were trained; names predictions
+            and data.
         out: path of the page (.html).
         study_file: what to ask about.
         report: is told the progress.
@@ -92,7 +93,7 @@ def _cells(plan: Manifest) -> dict[tuple[str, str], Cell]:
     found: dict[tuple[str, str], Cell] = {}
     for cell in plan["cells"]:
         key = cell["key"]
-        if key["dimension"] == "short_term" and key["trained_on"] in (None, key["tested_on"]):
+        if key["subset"] == "test" and key["trained_on"] in (None, key["tested_on"]):
             found.setdefault((key["model"], key["tested_on"]), cell)
     return found
 

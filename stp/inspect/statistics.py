@@ -158,8 +158,14 @@ def _frames(shape: Any) -> str:
 
 def _long_term(paper: Config, name: str) -> str:
     """The horizon of its evaluation in the long term, if it has one."""
-    cases = paper.scale.dimensions["long_term"].cases
-    found = [case.setting.horizon for case in cases if case.trained_on == name]
+    longer = [dimension for dimension, of in paper.suite.dimensions.items() if of.by_lead]
+    found = [
+        case.setting.horizon
+        for dimension in longer
+        if dimension in paper.scale.dimensions
+        for case in paper.scale.dimensions[dimension].cases
+        if case.trained_on == name
+    ]
     return str(found[0]) if found else ""
 
 

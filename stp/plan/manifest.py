@@ -18,6 +18,7 @@ WHOSE = (
 """What every cell says of its bytes, and of how many forecasts the best is scored."""
 NEEDED = (
     "dimension",
+    "suite",
     "scale",
     "store",
     "cells",

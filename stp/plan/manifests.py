@@ -6,6 +6,7 @@ the code of collecting and rendering changes, or the published values do.
 
 import hashlib
 import json
+from pathlib import Path
 
 from stp.plan import config as configuration
 from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
@@ -14,7 +15,7 @@ from stp.plan.model import Model
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of, split_threshold
 from stp.plan.strict import Json
-from stp.plan.suite import read_suite
+from stp.plan.suite import Suite, read_suite
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
@@ -55,6 +56,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
     return {
         "dimension": dimension,
+        "suite": suite_block(plan.config.scale.suite, plan.config.suite),
         "scale": plan.config.scale.scale,
         "code": plan.code(*COLLECT).fingerprint,
         "store": str(plan.store),
@@ -105,6 +107,30 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
                 for name, dataset in plan.config.datasets.items()
                 if dataset.published_name
             },
+        },
+    }
+
+
+def suite_block(name: str, suite: Suite, folder: Path | None = None) -> Json:
+    """What tables, the results store and reports know of a suite.
+
+    Args:
+        name: of the suite.
+        suite: its configuration.
+        folder: of all suites; config/suites unless given.
+    """
+    folder = folder or configuration.CONFIG_FOLDER / "suites"
+    shown = ("title", "question", "about", "printed", "by_lead", "changes_from")
+    return {
+        "name": name,
+        **suite.model_dump(include={"title", "protocol", "findings"}),
+        "dimensions": {
+            dimension: {**of.model_dump(include=set(shown)), "place": place}
+            for place, (dimension, of) in enumerate(suite.dimensions.items(), start=1)
+        },
+        "views": {
+            view: (folder / name / f"{view}.sql").read_text(encoding="utf-8")
+            for view in suite.views
         },
     }
 

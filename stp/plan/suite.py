@@ -55,6 +55,18 @@ class Deviation(Strict):
     dimensions: tuple[str, ...] = ()
 
 
+class FurtherTable(Strict):
+    """A table besides those of the dimensions.
+
+    Attributes:
+        about: what is in it, in a few words.
+        printed: where the paper has it; empty if nowhere.
+    """
+
+    about: str
+    printed: str = ""
+
+
 class Dimension(Strict):
     """A dimension of a suite's evaluation: cells that answer one question in one table.
 
@@ -68,7 +80,7 @@ class Dimension(Strict):
         by_lead: whether scores at each lead time have a table of their own.
         changes_from: the dimension whose tests of the same trainings are what its own are compared
             with at equal numbers of clips; itself, where its own tests are compared.
-        tables: further tables that are made from its rows.
+        tables: further tables that are made from its rows, by name.
     """
 
     title: str
@@ -78,7 +90,7 @@ class Dimension(Strict):
     figures: tuple[str, ...] = ()
     by_lead: bool = False
     changes_from: str | None = None
-    tables: tuple[str, ...] = ()
+    tables: dict[str, FurtherTable] = {}
 
 
 class Suite(Strict):
@@ -90,7 +102,9 @@ class Suite(Strict):
         published: the file of the paper's values, in config/published/.
         findings: the folder of its findings, in config/; None if it has none.
         not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
-        tables: further tables that the suite has, whatever its dimensions.
+        views: views of the results store that are the suite's own, in the order in which they are
+            made: files of SQL in config/suites/<name>/.
+        tables: further tables that the suite has, whatever its dimensions, by name.
         dimensions: in the order in which reports show them.
         columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
         also: group -> further conventions that are scored.
@@ -108,7 +122,8 @@ class Suite(Strict):
     published: str | None = None
     findings: str | None = None
     not_printed: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
+    tables: dict[str, FurtherTable] = {}
     dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]] = {}
@@ -124,6 +139,16 @@ class Suite(Strict):
         """The file of the paper's values."""
         return CONFIG_FOLDER / "published" / self.published if self.published else None
 
+    def all_tables(self) -> dict[str, FurtherTable]:
+        """All tables, those of the dimensions first: what is in each, and where it is printed."""
+        found = {
+            name: FurtherTable(about=of.about, printed=of.printed)
+            for name, of in self.dimensions.items()
+        }
+        for of in self.dimensions.values():
+            found |= of.tables
+        return found | self.tables
+
     def table_of(self, table: str) -> str | None:
         """The dimension that a further table is made from."""
         return next((name for name, of in self.dimensions.items() if table in of.tables), None)
@@ -138,11 +163,11 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     suites = {path.stem: read_suite(path) for path in sorted(folder.glob("*.yaml"))}
     owner: dict[str, str] = {}
     for name, suite in suites.items():
-        for table in suite.dimensions:
+        for table in suite.all_tables():
             first = owner.setdefault(table, name)
             if first != name:
                 raise StpError(
-                    f"{folder / name}.yaml: the dimension {table} is one of {first}, too",
+                    f"{folder / name}.yaml: the table {table} is one of {first}, too",
                     expected="names of tables that are unique over suites",
                     remedy="rename one of the two",
                 )

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from stp.core.errors import StpError
 from stp.plan.config import Config
 from stp.plan.profiled import network, networks
 from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
@@ -68,18 +67,9 @@ def notes(config: Config) -> dict[str, Notes]:
 
 
 def training_datasets(config: Config) -> list[str]:
-    """The datasets that the models of the short-term table are trained on, in its order.
-
-    Raises:
-        StpError: the scale has no such table.
-    """
-    wanted = config.scale.dimensions.get("short_term")
-    if wanted is None:
-        raise StpError(
-            f"the scale {config.scale.scale} has no short-term table",
-            remedy="use --configfile config/paper.yaml",
-        )
-    return list(dict.fromkeys(case.trained_on for case in wanted.cases))
+    """The datasets that the models of a scale are trained on, in the order of its cases."""
+    wanted = config.scale.dimensions.values()
+    return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases))
 
 
 def page(config: Config) -> str:

@@ -1,9 +1,9 @@
 """Table 19 of PredBench: what it prints, beside what is measured here. No torch."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
+from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.plan.config import Config
 from stp.plan.strict import CONFIG_FOLDER
@@ -40,10 +40,9 @@ def published(config: Config, file: Path = FILE) -> dict[str, Published]:
         StpError: a value is missing, or no model is called what the table calls it.
     """
     values: dict[str, dict[str, float]] = {}
-    with file.open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            if row["table"] == TABLE:
-                values.setdefault(row["method"], {})[row["metric"]] = float(row["value"])
+    for value in read_published(file):
+        if value.table == TABLE:
+            values.setdefault(value.model, {})[value.metric] = value.value
     names = {
         model.published_name or model.title: name
         for name, model in config.models.items()

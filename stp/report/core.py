@@ -1,4 +1,4 @@
-"""What all sections of the report share: cells, names, conventions, and whose bytes they are."""
+"""What all sections of the report share: cells, dimensions, names, conventions, bytes."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ FROM cells ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
-    """Describe cells, models, datasets and conventions.
+    """Describe cells, dimensions, settings, models, datasets and conventions.
 
     Args:
         database: the results store.
@@ -33,6 +33,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {
         "cells": columnar(database, CELLS),
+        "dimensions": columnar(database, "FROM dimensions ORDER BY rowid"),
+        "settings": columnar(database, "FROM settings ORDER BY rowid"),
         "models": columnar(database, "FROM models ORDER BY rowid"),
         "datasets": columnar(database, "FROM datasets ORDER BY rowid"),
         "conventions": columnar(database, "FROM conventions ORDER BY rowid"),

@@ -9,19 +9,14 @@ from stp.report.columns import columnar
 
 DELTAS = """
 SELECT
-    d.* EXCLUDE (metric, convention, value, published, difference, why_none, n, bytes),
-    d.metric, d.convention, p.variable, p.threshold, d.value, d.published, d.difference,
+    d.* EXCLUDE (
+        metric, convention, variable, threshold, value, published, difference, why_none, n, bytes
+    ),
+    d.metric, d.convention, d.variable, d.threshold, d.value, d.published, d.difference,
     d.why_none, d.n, d.bytes
 FROM deltas d
-LEFT JOIN (
-    SELECT dimension, dataset, convention, variable, concat_ws(' ', variable, metric) AS metric,
-        min(threshold) AS threshold
-    FROM paper_columns GROUP BY ALL
-) p
-ON p.dimension = d.dimension AND p.dataset = d.tested_on AND p.convention = d.convention
-    AND p.metric = d.metric
 ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.trained_on, d.subset,
-    d.frame_interval"""
+    d.setting"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:

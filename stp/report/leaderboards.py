@@ -53,11 +53,9 @@ against_winner AS (
 printed AS (
     SELECT
         {", ".join(f"d.{name}" for name in (*EVALUATION, *_MODEL))},
-        p.convention, p.variable, p.threshold, d.value,
+        d.convention, d.variable, d.threshold, d.value,
         min(d.published) AS published, min(d.difference) AS difference
-    FROM deltas d JOIN paper_columns p
-    ON p.dimension = d.dimension AND p.dataset = d.tested_on AND p.convention = d.convention
-        AND concat_ws(' ', p.variable, p.metric) = d.metric
+    FROM deltas d
     GROUP BY ALL
 )
 SELECT

@@ -24,10 +24,11 @@ ORDER BY ALL"""
 
 PRINTED = """
 SELECT
-    d.dimension, d.model, d.trained_on, d.tested_on, d.subset, d.frame_interval, d.metric,
-    d.convention, CASE WHEN d.difference IS NOT NULL THEN d.published END AS published,
-    d.why_none
-FROM deltas d WHERE d.dimension IN ('robustness', 'generalization')
+    d.dimension, d.model, d.variant, d.trained_on, d.train_subset, d.tested_on, d.subset,
+    d.setting, d.metric, d.convention,
+    CASE WHEN d.difference IS NOT NULL THEN d.published END AS published, d.why_none
+FROM deltas d JOIN dimensions m USING (suite, dimension)
+WHERE m.changes_from IS NOT NULL
 ORDER BY ALL"""
 
 

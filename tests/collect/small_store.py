@@ -9,10 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.scores import SCORES
+from stp.plan.manifests import suite_block
+from stp.plan.suite import read_suites
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "predbench.csv"
 
 Statistic = dict[str, Any]
+
+
+def suite(name: str) -> dict[str, Any]:
+    """What manifests say of a suite of config/."""
+    return suite_block(name, read_suites()[name])
 
 
 def write_receipt(folder: Path, stage: str, **more: Any) -> None:
@@ -134,6 +141,7 @@ class SmallStore:
         self.cells: list[dict[str, Any]] = []
         self.manifest: dict[str, Any] = {
             "dimension": "short_term",
+            "suite": suite("predbench"),
             "scale": "demo",
             "code": "c" * 16,
             "store": str(folder / "store"),
@@ -170,6 +178,10 @@ class SmallStore:
             "names": {
                 "models": {"convlstm": "ConvLSTM", "persistence": "Persistence"},
                 "datasets": {"moving_mnist": "Moving-MNIST", "enso": "ICAR-ENSO"},
+            },
+            "datasets": {
+                name: {"context": 10, "horizon": 10}
+                for name in ("moving_mnist", "enso", "cityscapes", "weatherbench")
             },
             "published": str(PUBLISHED),
             "published_names": {

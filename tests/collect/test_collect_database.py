@@ -9,11 +9,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore
+from small_store import PUBLISHED, SmallStore, suite
 
 from stp.collect import layout
 from stp.collect.database import _stated_schema, build
 from stp.collect.scores import collect
+from stp.collect.settings import key_columns, values_of
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 
@@ -48,7 +49,9 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
         "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY 1",
     )
     names = [one.name for one in (*layout.TABLES, *VIEWS)]
-    assert [name for name, _ in tables] == sorted([*names, "sample_scores", "person_errors"])
+    own = suite("predbench")["views"]
+    every = sorted([*names, *own, "sample_scores", "person_errors"])
+    assert [name for name, _ in tables] == every
     assert all(comment for _, comment in tables)
     bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
     assert ask(database, f"{bare} AND coalesce(comment, '') = ''") == []
@@ -89,12 +92,57 @@ def test_published_values_carry_our_names(store: SmallStore) -> None:
     # PredBench, short-term table: ConvLSTM on Moving-MNIST has SSIM 0.9290.
     assert ask(
         database,
-        "SELECT value, raw, method, test_dataset FROM published WHERE dimension = 'short_term' "
-        "AND model = 'convlstm' AND dataset = 'moving_mnist' AND metric = 'SSIM'",
+        "SELECT value, raw, printed_model, printed_tested_on FROM published "
+        "WHERE suite = 'predbench' AND dimension = 'short_term' AND model = 'convlstm' "
+        "AND tested_on = 'moving_mnist' AND metric = 'SSIM'",
     ) == [(0.929, "0.9290", "ConvLSTM", "MovingMNIST")]
     # PredRNN++ is in the file, but this plan has no name for it.
-    assert ask(database, "SELECT DISTINCT model FROM published WHERE method = 'PredRNN++'") == [
-        (None,)
+    theirs = "SELECT DISTINCT model FROM published WHERE printed_model = 'PredRNN++'"
+    assert ask(database, theirs) == [(None,)]
+    # Keys of settings are columns; the city that the paper calls a dataset is a part of it.
+    assert ask(
+        database,
+        "SELECT subset, \"interval\", count(*) FROM published WHERE printed_model = 'TAU' "
+        "AND dimension IN ('generalization', 'robustness') AND metric = 'RMSE' OR "
+        "printed_model = 'TAU' AND metric = 'WRMSE' AND variable = 't2m' GROUP BY ALL ORDER BY ALL",
+    ) == [("moscow", None, 1), ("robustness", 2, 1), ("robustness", 3, 1), ("test", None, 1)]
+
+
+def test_settings_have_a_column_for_each_key(store: SmallStore) -> None:
+    for setting in ("horizon-10,update-30000", "horizon-20,interval-2"):
+        store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.5}}, setting=setting)
+    database = built(store)
+    assert ask(
+        database, 'SELECT setting, horizon, "interval", observe, update FROM settings ORDER BY 1'
+    ) == [
+        ("horizon-10", 10, None, None, None),
+        ("horizon-10,update-30000", 10, None, None, 30000),
+        ("horizon-20,interval-2", 20, 2, None, None),
+    ]
+    # What the paper prints is of the dataset's own horizon, and of no update.
+    assert ask(database, "SELECT DISTINCT setting FROM deltas") == [("horizon-10",)]
+
+
+def test_a_key_that_has_a_name_anywhere_is_text() -> None:
+    assert values_of("codec-h_264,horizon-20") == {"codec": "h_264", "horizon": 20}
+    found = [values_of(name) for name in ("codec-h_264,level-3", "codec-5,horizon-2")]
+    assert [(name, kind) for name, kind, _ in key_columns(found)][-3:] == [
+        ("people", "BIGINT"),
+        ("codec", "VARCHAR"),
+        ("level", "BIGINT"),
+    ]
+
+
+def test_suites_and_dimensions_are_those_of_the_configuration(store: SmallStore) -> None:
+    database = built(store)
+    assert ask(database, "FROM suites") == [("predbench", "PredBench")]
+    assert ask(
+        database, "SELECT dimension, title, by_lead, changes_from FROM dimensions ORDER BY place"
+    ) == [
+        ("short_term", "Short-term prediction", False, None),
+        ("long_term", "Long-term prediction by extrapolation", True, None),
+        ("generalization", "Generalization", False, "short_term"),
+        ("robustness", "Robustness to the frame interval", False, "robustness"),
     ]
 
 
@@ -226,3 +274,22 @@ def test_published_file_with_other_columns_is_refused(store: SmallStore) -> None
     store.manifest["published"] = str(other)
     with pytest.raises(StpError, match="columns model, value"):
         built(store)
+
+
+def test_a_published_value_that_is_no_number_is_named(store: SmallStore) -> None:
+    text = PUBLISHED.read_text().splitlines(keepends=True)
+    other = store.folder / "other.csv"
+    other.write_text("".join([*text[:3], text[3].replace("0.0734,", "many,", 1)]))
+    store.manifest["published"] = str(other)
+    with pytest.raises(StpError, match=r"other\.csv, line 4: could not convert"):
+        built(store)
+
+
+def test_a_view_of_a_suite_that_does_not_say_what_it_is(store: SmallStore) -> None:
+    store.manifest["suite"]["views"] = {"mine": "SELECT 1 AS one"}
+    with pytest.raises(StpError, match="view mine of the suite predbench: its comments"):
+        built(store)
+    store.manifest["suite"]["views"] = {
+        "mine": "-- comment: One row.\n-- columns: {one: The number one.}\nSELECT 1 AS one;\n"
+    }
+    assert ask(built(store), "FROM mine") == [(1,)]

@@ -128,15 +128,26 @@ def test_equal_numbers_are_all_clips_and_need_no_features(cells: Cells) -> None:
     values = {
         dimension: cells.add(dimension, clips(20, seed), keep=False, subset=subset)
         for seed, (dimension, subset) in enumerate(
-            [("short_term", "test"), ("robustness", "robustness")]
+            [("short_term", "test"), ("generalization", "moscow")]
         )
     }
-    found = ask(cells.build(), "robustness", "convlstm")
+    found = ask(cells.build(), "generalization", "convlstm")
     assert {row[1]: row[4] for row in found} == {
         "test": values["short_term"],
-        "robustness": values["robustness"],
+        "moscow": values["generalization"],
     }
     assert {row[5:] for row in found} == {(None, 0, None)}
+
+
+def test_a_dimension_that_changes_from_itself_is_compared_with_nothing_else(cells: Cells) -> None:
+    cells.add("short_term", clips(10, 1))
+    two, three = clips(30, 2), clips(20, 3)
+    for interval, features in ((2, two), (3, three)):
+        setting = f"horizon-10,interval-{interval}"
+        cells.add("robustness", features, subset="robustness", setting=setting)
+    found = ask(cells.build(), "robustness", "convlstm")
+    assert [row[1:4] for row in found] == [("robustness", 20, 20), ("robustness", 20, 30)]
+    assert found[1][4] == pytest.approx(drawn(two, 20)[0])
 
 
 def test_models_are_drawn_the_same_clips(cells: Cells) -> None:
@@ -169,9 +180,9 @@ def test_a_value_that_is_not_there_has_a_reason(cells: Cells) -> None:
 
 
 def test_nothing_has_features_without_weights(cells: Cells) -> None:
-    for dimension, subset in (("short_term", "test"), ("robustness", "robustness")):
+    for dimension, subset in (("short_term", "test"), ("generalization", "moscow")):
         cells.add(dimension, None, reason="the weights of i3d are not there", subset=subset)
-    found = ask(cells.build(), "robustness", "convlstm")
+    found = ask(cells.build(), "generalization", "convlstm")
     assert [(row[2], row[4], row[7]) for row in found] == [
         (None, None, "the weights of i3d are not there")
     ] * 2

@@ -27,7 +27,12 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
         "persistence": {"reference": "the last context frame, repeated", "fit": "none"},
     }
     small.manifest["datasets"] = {
-        name: {"citation": "somebody", "licence": "MNIST: CC BY-SA 3.0"}
+        name: {
+            "context": 10,
+            "horizon": 10,
+            "citation": "somebody",
+            "licence": "MNIST: CC BY-SA 3.0",
+        }
         for name in small.manifest["names"]["datasets"]
     }
     for seed, value in ((0, 0.50), (1, 0.54)):

@@ -13,6 +13,7 @@ from stp.core.errors import StpError
 from stp.export import cite, references
 from stp.plan import config as configuration
 from stp.plan.manifests import PAPERS
+from stp.plan.suite import read_suites
 
 ROOT = Path(__file__).parents[2]
 WORKS = references.load()
@@ -172,3 +173,9 @@ def test_the_project_itself_can_be_cited():
     (benchmark,) = cff["references"]
     families = [author["family-names"] for author in benchmark["authors"]]
     assert families == [name.partition(",")[0] for name in WORKS["wang2024predbench"].authors]
+
+
+def test_every_suite_can_be_cited() -> None:
+    for name, suite in read_suites().items():
+        (citation,) = cite.of_names([name])
+        assert citation.subject.title == suite.title and citation.works, name

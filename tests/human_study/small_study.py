@@ -11,6 +11,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
 
 from toy_scored import write_scored
 
+from stp.plan.manifests import suite_block
+from stp.plan.suite import read_suites
+
 MODELS = {"earthformer": "Earthformer", "mcvd": "MCVD", "persistence": "Persistence"}
 NOISE = {"earthformer": 0.02, "mcvd": 0.1, "persistence": 0.3}
 """How far the predictions of each model are off: the first is the best by any metric."""
@@ -98,6 +101,7 @@ def manifest(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
         "conventions": {name: {"higher_is_better": up} for name, up in CONVENTIONS.items()},
         "tables": {"short_term": {"columns": {name: {"SSIM": "ssim.range2"} for name in SIZES}}},
         "names": {"models": MODELS, "datasets": {"bair": "BAIR", "kth": "KTH"}},
+        "suite": suite_block("predbench", read_suites()["predbench"]),
         "published": "",
         "published_names": {},
     }

@@ -13,6 +13,7 @@ from latex import complaints, needs_latex
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect.published import COLUMNS
 from stp.core.errors import StpError
 from stp.page.formats import markdown
 from stp.plan import config
@@ -177,7 +178,7 @@ def test_sizes_are_counted_without_measuring(paper, tmp_path):
 
 def test_a_published_table_with_gaps(paper, tmp_path):
     file = tmp_path / "published.csv"
-    file.write_text("table,method,metric,value\nT19_complexity,ConvLSTM,params,12.09\n")
+    file.write_text(f"{','.join(COLUMNS)}\nT19_complexity,,ConvLSTM,,,,,,,params,12.09,12.09M,\n")
     with pytest.raises(StpError, match="T19_complexity has 'ConvLSTM' with params"):
         published(paper, file)
 

@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "collect"), str(TESTS / "score"), str(TESTS / "motion")]
+sys.path[:0] = [str(TESTS / "collect"), str(TESTS / "score"), str(TESTS / "tracks")]

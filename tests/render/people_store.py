@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from crowds import line
 from figure_store import FigureStore
+from small_store import suite
 from stages import Stages
 
 COLUMNS = {"ADE": "displacement.by_scenario", "FDE": "final_displacement.by_scenario"}
@@ -50,6 +51,7 @@ class PeopleStore(FigureStore):
         self.manifest["names"]["datasets"] = {dataset: dataset}
         about = {"domain": "people", "units": "m", "context": 6, "horizon": 8}
         self.manifest["datasets"] = {dataset: about}
+        self.manifest["suite"] = suite("atlas")
         published = self.manifest["published_names"]
         published["models"] |= {"constant_velocity": "CVM", "social_force": "Sof"}
 

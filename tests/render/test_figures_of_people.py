@@ -167,8 +167,9 @@ def test_printed_values_are_hollow_marks_beside_ours(tmp_path: Path) -> None:
     store = PeopleStore(tmp_path)
     store.tested("constant_velocity")
     (tmp_path / "published.csv").write_text(
-        "table,dimension,method,train_dataset,test_dataset,setting,metric,value,raw,note\n"
-        "III,atlas_transfer,CVM,Hall,Hall,atlas-paper;observe-6;predict-8,ADE,0.123,0.123,\n"
+        "table,dimension,model,trained_on,tested_on,subset,horizon,observe,variable,threshold,run,"
+        "metric,value,raw,note\n"
+        "III,atlas_transfer,CVM,Hall,Hall,atlas-paper,8,6,,,,ADE,0.123,0.123,\n"
     )
     store.manifest["published"] = str(tmp_path / "published.csv")
     store.manifest["published_names"]["datasets"]["hall"] = "Hall"

@@ -12,6 +12,7 @@ import yaml
 from official_store import judged, write_official
 
 from stp.collect.database import build
+from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
 from stp.plan.cells import Plan, Raw
 from stp.plan.manifest import cell_key
@@ -30,9 +31,8 @@ def plan() -> Plan:
     return Plan.load(ROOT / "config" / "atlas.yaml")
 
 
-def published() -> list[dict[str, str]]:
-    with (ROOT / "config" / "published" / "atlas.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+def published() -> tuple[PublishedValue, ...]:
+    return read_published(ROOT / "config" / "published" / "atlas.csv")
 
 
 def rows(plan: Plan, dimension: str) -> list[Row]:
@@ -57,19 +57,17 @@ def test_every_printed_value_stands_beside_its_column(plan, dimension):
         for column, entry in row.entries.items()
         if entry.published
     }
-    here = [row for row in published() if row["dimension"] == dimension]
     value = {
-        (
-            *(row[name] for name in ("table", "method", "train_dataset", "test_dataset")),
-            row["setting"],
-            row["metric"],
-        ): row["raw"]
-        for row in here
+        (one.table, one.model, one.trained_on, one.tested_on, *one.setting.values(), one.metric): (
+            one.raw
+        )
+        for one in published()
+        if one.dimension == dimension
     }
     printed = {
-        (key[1], key[3], key[5], f"{raw} ± {value[*key[:5], f'{key[5]} sd']}")
+        (key[1], key[3], key[-1], f"{raw} ± {value[*key[:-1], f'{key[-1]} sd']}")
         for key, raw in value.items()
-        if not key[5].endswith(" sd")
+        if not key[-1].endswith(" sd")
     }
     assert found == printed
 

@@ -14,6 +14,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
+from small_store import suite
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -118,8 +119,8 @@ class PictureStore:
         columns = columns or {"MSE": "mse.pixel_mean"}
         described = {
             "dimension": "short_term", "scale": "demo", "store": str(self.folder),
-            "cells": self.cells, "raw": {},
-            "unavailable": {}, "published": "", "published_names": {},
+            "suite": suite("predbench"), "raw": {},
+            "cells": self.cells, "unavailable": {}, "published": "", "published_names": {},
             "tables": {"short_term": {"columns": {"kth": columns}}},
             "names": {
                 "models": {"simvpv2": "SimVPv2", "persistence": "Persistence"},

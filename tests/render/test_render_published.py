@@ -1,10 +1,11 @@
 """Published values stand beside the columns that they are about, in every dimension."""
 
-import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stp.collect.published import PublishedValue, read_published
 from stp.plan.cells import Plan
 from stp.plan.manifest import cell_key
 from stp.plan.manifests import manifest
@@ -18,9 +19,9 @@ def plan() -> Plan:
     return Plan.load(ROOT / "config" / "paper.yaml")
 
 
-def published(dimension: str) -> list[dict[str, str]]:
-    with (ROOT / "config" / "published" / "predbench.csv").open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["dimension"] == dimension]
+def published(dimension: str) -> list[PublishedValue]:
+    every = read_published(ROOT / "config" / "published" / "predbench.csv")
+    return [value for value in every if value.dimension == dimension]
 
 
 def rows(plan: Plan, dimension: str) -> list[Row]:
@@ -38,7 +39,7 @@ def test_every_published_value_is_found_once(plan, dimension):
         for entry in row.entries.values()
         if entry.published
     ]
-    assert sorted(found) == sorted(row["raw"] for row in published(dimension))
+    assert sorted(found) == sorted(value.raw for value in published(dimension))
 
 
 def test_each_interval_and_subset_has_its_own(plan):
@@ -50,27 +51,27 @@ def test_each_interval_and_subset_has_its_own(plan):
         value = row.entries[column].published
         return value and value.value
 
-    def said(**wanted: str) -> float:
-        (row,) = (
-            row
-            for row in published(wanted["dimension"])
-            if all(row[key] == value for key, value in wanted.items())
+    def said(dimension: str, **wanted: Any) -> float:
+        (found,) = (
+            value
+            for value in published(dimension)
+            if all(getattr(value, key) == wanted[key] for key in wanted)
         )
-        return float(row["value"])
+        return found.value
 
     for interval in (2, 3):
         assert printed(
             "robustness", f"BridgeData, interval {interval}", "ConvLSTM", "SSIM"
         ) == said(
             dimension="robustness",
-            method="ConvLSTM",
-            train_dataset="BridgeData",
-            setting=f"x{interval}",
+            model="ConvLSTM",
+            trained_on="BridgeData",
+            setting={"interval": interval},
             metric="SSIM",
         )
     assert printed("robustness", "BridgeData, interval 1", "ConvLSTM", "SSIM") is None
     assert printed("generalization", "Traffic4Cast2021, moscow", "TAU", "RMSE") == said(
-        dimension="generalization", method="TAU", setting="moscow", metric="RMSE"
+        dimension="generalization", model="TAU", subset="moscow", metric="RMSE"
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from small_store import PUBLISHED, SmallStore
 
-from stp.collect.database import read_published
+from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.reliability import render_reliability
@@ -21,10 +21,10 @@ from stp.render.tables.study import Printed, read_column
 
 def printed_columns() -> dict[tuple[str, str], Printed]:
     """Tables 17 and 18 of PredBench: (table, metric) -> column."""
-    columns: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-    for row in read_published(PUBLISHED):
-        if row["dimension"] == "reliability":
-            columns.setdefault((row["table"][:3], row["metric"]), {})[row["setting"]] = row
+    columns: dict[tuple[str, str], dict[str, PublishedValue]] = {}
+    for one in read_published(PUBLISHED):
+        if one.dimension == "reliability":
+            columns.setdefault((one.table[:3], one.metric), {})[one.run] = one
     return {key: read_column(rows) for key, rows in columns.items()}
 
 

@@ -10,6 +10,7 @@ from small_store import SmallStore
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect.published import COLUMNS, read_published
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
@@ -151,15 +152,14 @@ def test_every_column_is_printed_and_scored():
 
 def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     """A pooled root mean square error is at least the mean of those of frames (Table 6)."""
-    with (CONFIG_FOLDER / "published" / "predbench.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    printed = read_published(CONFIG_FOLDER / "published" / "predbench.csv")
 
-    def value(table, dataset, metric, setting):
+    def value(table, dataset, metric, run):
         (found,) = (
-            float(row["value"])
-            for row in rows
-            if (row["table"], row["test_dataset"], row["metric"], row["setting"], row["method"])
-            == (table, dataset, metric, setting, "Earthformer")
+            one.value
+            for one in printed
+            if (one.table, one.tested_on, one.metric, one.run, one.model)
+            == (table, dataset, metric, run, "Earthformer")
         )
         return found
 
@@ -213,7 +213,7 @@ def test_which_cells_are_of_these_tables():
 
 def test_a_table_that_is_not_printed_is_refused(tmp_path):
     file = tmp_path / "published.csv"
-    file.write_text("table,method,metric,setting,value\nT13,TAU,MSE,ours,25\n")
+    file.write_text(f"{','.join(COLUMNS)}\nT13,,TAU,,,,,,ours,MSE,25,25,\n")
     for name in ("T13", "T99"):
         with pytest.raises(StpError, match="not there or not complete"):
             read_printed(file, name)

@@ -52,6 +52,9 @@ def _built(folder: Path, stores: list[FigureStore]) -> Path:
         store.manifest["names"] = NAMES
         store.manifest["models"] = {"persistence": {"fit": "none"}, "convlstm": {"fit": "sgd"}}
         store.manifest["published_names"] = PUBLISHED_NAMES
+        store.manifest["datasets"] = {
+            name: {"context": 3, "horizon": 3} for name in NAMES["datasets"]
+        }
         store.manifest["published"] = str(printed)
         plan, results = store.results()
         plans.append(plan)

@@ -37,8 +37,20 @@ def make_store(folder: Path) -> Path:
         "simvpv2": {"fit": "none", "reference": "Tan et al., 2022", "training": "by others"},
     }
     store.manifest["datasets"] = {
-        "moving_mnist": {"domain": "motion", "shape": [1, 64, 64], "units": "1"},
-        "enso": {"domain": "weather", "shape": [1, 24, 48], "units": "K"},
+        "moving_mnist": {
+            "domain": "motion",
+            "shape": [1, 64, 64],
+            "units": "1",
+            "context": 10,
+            "horizon": 10,
+        },
+        "enso": {
+            "domain": "weather",
+            "shape": [1, 24, 48],
+            "units": "K",
+            "context": 10,
+            "horizon": 10,
+        },
     }
     store.manifest["names"]["models"]["simvpv2"] = NASTY
     about = store.manifest["conventions"]["ssim.range2"]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
     reason="needs chromium and chromedriver (apt-get install)",
 )
 
-SECTIONS = ("lead-time", "robustness", "generalization", "spectra", "significance", "cost")
+SECTIONS = ("lead-time", "by-setting", "other-tests", "spectra", "significance", "cost")
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
@@ -116,7 +116,7 @@ def test_a_model_is_hidden_by_its_checkbox(page: Browser) -> None:
 def test_a_metric_without_values_says_why(page: Browser) -> None:
     assert at(page, "lead-time", tested="kth", metric="lpips.alex") == {}
     assert "the weights of alexnet are not there" in text(page, ".absent")
-    assert at(page, "robustness", metric="lpips.alex") == {}
+    assert at(page, "by-setting", metric="lpips.alex") == {}
     assert "the weights of alexnet are not there" in text(page, ".absent")
 
 
@@ -133,7 +133,7 @@ def test_with_too_many_numbers_only_the_tables_conventions_are_in(
 
 
 def test_robustness_declines_as_the_store_says(page: Browser, ask: Ask) -> None:
-    traces = at(page, "robustness", tested="nuscenes", show="decline")
+    traces = at(page, "by-setting", tested="nuscenes", show="decline")
     found = ask(
         "SELECT decline FROM paper_changes WHERE side = 'ours' AND comparison = 'robustness' "
         "AND model = 'convlstm' AND tested_on = 'nuscenes' AND base_interval = 1 "
@@ -145,19 +145,19 @@ def test_robustness_declines_as_the_store_says(page: Browser, ask: Ask) -> None:
 
 
 def test_printed_values_are_drawn_only_where_they_compare(page: Browser, ask: Ask) -> None:
-    official = at(page, "robustness", tested="nuscenes")
+    official = at(page, "by-setting", tested="nuscenes")
     found = ask(
         "SELECT published FROM deltas WHERE dimension = 'robustness' AND model = 'simvpv2' "
-        "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY frame_interval"
+        "AND difference IS NOT NULL AND metric = 'SSIM' ORDER BY setting"
     )
     assert official["SimVPv2, printed"]["y"] == pytest.approx([None, *[v for (v,) in found]])
     assert "Open markers are the printed values" in text(page, "figcaption")
-    synthetic = at(page, "robustness", tested="bridge")
+    synthetic = at(page, "by-setting", tested="bridge")
     assert not any("printed" in name for name in synthetic)
 
 
 def test_distances_between_sets_are_those_at_equal_n(page: Browser, ask: Ask) -> None:
-    traces = at(page, "robustness", tested="bridge", metric="fvd.predicted_only")
+    traces = at(page, "by-setting", tested="bridge", metric="fvd.predicted_only")
     found = ask("SELECT value, sd FROM matched_distances WHERE model = 'convlstm' ORDER BY setting")
     assert traces["ConvLSTM"]["y"] == [value for value, _ in found]
     assert traces["ConvLSTM"]["up"] == [sd for _, sd in found]
@@ -168,7 +168,7 @@ def test_distances_between_sets_are_those_at_equal_n(page: Browser, ask: Ask) ->
 
 
 def test_a_slope_leads_from_the_own_test_to_the_other(page: Browser, ask: Ask) -> None:
-    traces = at(page, "generalization", trained="kitti")
+    traces = at(page, "other-tests", trained="kitti")
     ((base, value, decline),) = ask(
         "SELECT base_value, value, decline FROM paper_changes WHERE side = 'ours' "
         "AND comparison = 'generalization' AND model = 'convlstm' AND tested_on = 'caltech' "
@@ -180,9 +180,9 @@ def test_a_slope_leads_from_the_own_test_to_the_other(page: Browser, ask: Ask) -
 
 
 def test_without_its_own_test_a_training_has_no_slope(page: Browser) -> None:
-    traces = at(page, "generalization", trained="nuscenes")
+    traces = at(page, "other-tests", trained="nuscenes")
     assert traces["SimVPv2"]["y"] == [None, 0.5, None]
-    assert "the short-term test on nuScenes was not evaluated" in text(page, ".absent")
+    assert "Short-term prediction on nuScenes: not evaluated" in text(page, ".absent")
 
 
 def test_spectra_are_those_of_the_sums(page: Browser) -> None:
@@ -308,9 +308,15 @@ def test_a_store_of_one_dimension_says_that_others_were_not_evaluated(
     database = short_store(tmp_path)
     write_report(database, tmp_path / "index.html")
     opened(window, database)
-    for section in ("robustness", "generalization"):
+    for section, dimension, table in (
+        ("by-setting", "Robustness to the frame interval", "robustness"),
+        ("other-tests", "Generalization", "generalization"),
+    ):
         assert at(window, section) == {}
-        assert f"The dimension {section} was not evaluated" in text(window, ".absent")
+        assert text(window, ".absent") == (
+            f"{dimension}: not evaluated in this store. Make results/tables/{table}.csv to "
+            "evaluate it."
+        )
     assert window.complaints() == []
 
 

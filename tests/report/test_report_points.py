@@ -16,8 +16,8 @@ pytestmark = pytest.mark.skipif(
 
 CHARTS = {
     "lead-time": "tested=kth",
-    "robustness": "tested=nuscenes",
-    "generalization": "trained=kitti",
+    "by-setting": "tested=nuscenes",
+    "other-tests": "trained=kitti",
     "spectra": "tested=kth",
     "significance": "tested=kth",
     "cost": "tested=kth",
@@ -146,8 +146,8 @@ def test_a_point_over_the_frame_interval_opens_the_cell_of_that_interval(
     page: Browser, ask: Ask
 ) -> None:
     for show in ("value", "decline"):
-        at(page, "robustness", tested="nuscenes", show=show)
-        click_mark(page, "robustness", "ConvLSTM", 2)
+        at(page, "by-setting", tested="nuscenes", show=show)
+        click_mark(page, "by-setting", "ConvLSTM", 2)
         said = told(page)
         ((value,),) = ask(
             "SELECT value FROM overall WHERE dimension = 'robustness' AND model = 'convlstm' "
@@ -156,8 +156,8 @@ def test_a_point_over_the_frame_interval_opens_the_cell_of_that_interval(
         assert said["title"] == "ConvLSTM on nuScenes, interval 3"
         assert float(said["Value"]) == value == 0.4
         close(page)
-    unfold(page, "robustness-numbers")
-    press_number(page, "robustness-numbers", "ConvLSTM", "3")
+    unfold(page, "by-setting-numbers")
+    press_number(page, "by-setting-numbers", "ConvLSTM", "3")
     assert told(page) == said
     assert page.complaints() == []
 
@@ -165,8 +165,8 @@ def test_a_point_over_the_frame_interval_opens_the_cell_of_that_interval(
 def test_a_distance_at_equal_n_says_so_and_shows_that_of_all_clips_too(
     page: Browser, ask: Ask
 ) -> None:
-    at(page, "robustness", tested="bridge", metric="fvd.predicted_only")
-    click_mark(page, "robustness", "ConvLSTM", 1)
+    at(page, "by-setting", tested="bridge", metric="fvd.predicted_only")
+    click_mark(page, "by-setting", "ConvLSTM", 1)
     said = told(page)
     assert said["Measure"].startswith("fvd.predicted_only, of 20 clips")
     assert said["Value"] == "200" and said["All clips"].startswith("200")
@@ -182,11 +182,11 @@ def test_a_distance_at_equal_n_says_so_and_shows_that_of_all_clips_too(
 
 
 def test_both_ends_of_a_slope_open_their_tests(page: Browser) -> None:
-    at(page, "generalization", trained="kitti")
-    click_mark(page, "generalization", "ConvLSTM", 0)
+    at(page, "other-tests", trained="kitti")
+    click_mark(page, "other-tests", "ConvLSTM", 0)
     assert told(page)["title"] == "ConvLSTM on KITTI" and told(page)["Value"] == "0.9"
     close(page)
-    click_mark(page, "generalization", "ConvLSTM", 1)
+    click_mark(page, "other-tests", "ConvLSTM", 1)
     assert told(page)["title"] == "ConvLSTM on KITTI -> Caltech" and told(page)["Value"] == "0.45"
 
 
@@ -213,7 +213,7 @@ def test_cost_and_ranks_open_the_value_behind_them(page: Browser) -> None:
 @pytest.mark.parametrize("section", CHARTS)
 def test_a_mark_shows_that_it_can_be_clicked(page: Browser, section: str) -> None:
     chart = "ranks" if section == "significance" else section
-    dimension = {"robustness": "robustness", "generalization": "generalization"}
+    dimension = {"by-setting": "robustness", "other-tests": "generalization"}
     traces = at(page, section, dimension=dimension.get(section, "short_term"),
                 **dict([CHARTS[section].split("=")]))  # fmt: skip
     assert "click for provenance" in traces["SimVPv2"]["hover"][0]
@@ -269,7 +269,7 @@ def test_a_table_of_points_is_made_when_it_is_opened_and_stays_open(page: Browse
     )
     assert values == sorted(values) and len(values) == 9
     assert page.run("return document.activeElement.dataset.key") == "lead-time-numbers-value"
-    at(page, "robustness")
+    at(page, "by-setting")
     at(page, "lead-time", tested="kth")
     assert page.run("return document.querySelectorAll('main table').length") == 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.database import read_published
+from stp.collect.published import read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
@@ -114,7 +114,7 @@ def read(manifest: Path, results: Path) -> Scores:
             expected="the scores of all cells of the manifest, for all its columns",
             remedy=f"collect again: ask for results/tables/{table}.csv",
         )
-    made = make_rows(plan, table, scores, read_published(Path(plan["published"])), {})
+    made = make_rows(plan, table, scores, read_published(plan["published"]), {})
     cases: dict[str, list[Line]] = {}
     for row in made:
         if not row.cells:  # a method of the paper that there are no values of

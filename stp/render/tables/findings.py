@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
-import yaml
 
 from stp.collect.opened import opened
+from stp.collect.suite_views import head_of
 from stp.core.errors import StpError, nearest
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
@@ -122,15 +122,7 @@ def read_questions(folder: Path) -> dict[int, Question]:
     for path in sorted(folder.glob("*.sql")):
         sql = path.read_text(encoding="utf-8")
         number = path.name.partition("_")[0]
-        head = []
-        for line in sql.splitlines():
-            if not line.startswith("--"):
-                break
-            head.append(line[3:])
-        try:
-            about = yaml.safe_load("\n".join(head))
-        except yaml.YAMLError:
-            about = None
+        about = head_of(sql)
         if not number.isdigit() or not isinstance(about, dict) or set(about) != set(_KEYS):
             raise StpError(
                 f"{path}: not a saved finding",

@@ -55,7 +55,7 @@ another test set, `results.duckdb` has a table of distances at the N of the smal
 `matched_distances`: of larger sets, as many clips are drawn without replacement, ten times with
 seeds 0 to 9 (the same clips for all models), from the features that were kept beside the scores;
 `value` is the mean, `sd` the spread over drawings. Groups are the short-term test with all
-generalization tests of a training, and with all intervals of the robustness test.
+generalization tests of a training, and all intervals of the robustness test.
 
 ```sh
 stp query "select comparison, model, tested_on, subset, setting, n, clips, value, sd, reason
@@ -65,8 +65,9 @@ stp query "select comparison, model, tested_on, subset, setting, n, clips, value
 Values are kept in `results/collected/matched_distances.parquet` and drawn once. Without weights
 there are no features, and no values (`stp weights`). KVD needs none of this: it is unbiased.
 
-Two views put our values beside the published ones in one shape: `paper_values`, a row for every
-place of the paper's results tables, with ranks; and `paper_changes`, a model on two test sets.
+Two views of the suite (`config/suites/predbench/*.sql`; a store that holds its results has them)
+put our values beside the published ones in one shape: `paper_values`, a row for every place of the
+paper's results tables, with ranks; and `paper_changes`, a model on two test sets.
 """
 
 

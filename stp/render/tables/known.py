@@ -18,66 +18,54 @@ from stp.core.exits import NothingFoundError
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.setting import case_name
+from stp.plan.suite import FurtherTable, read_suites
 from stp.render.tables.paper_table import Made, demand_complete, make, read_scores
 from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
 
-
-class Known(NamedTuple):
-    """A table: where the paper prints it, and what is in it."""
-
-    paper: str
-    about: str
-
-
-DIMENSIONS = {
-    "short_term": Known("Tables 2-6", "every model on every dataset"),
-    "long_term": Known("Figure 4", "forecasts beyond the training's horizon, by lead time"),
-    "generalization": Known("Tables 7-9", "other scenes, tasks, cities, datasets"),
-    "robustness": Known("Tables 10, 11", "frame intervals of 1, 2 and 3"),
-}
-ATLAS = {
-    "atlas_transfer": Known(
-        "Atlas, Table III", "people: calibrated on one place, tested on another"
-    ),
-    "atlas_horizons": Known("Atlas, Tables I, II", "people, by how far ahead they are predicted"),
-    "atlas_observation": Known("Atlas, Figures 4, 5", "people, by how long they were observed"),
-    "atlas_noise": Known("Atlas, Figures 6, 7", "people, by the noise of what was observed"),
-    "atlas_people": Known("Atlas, section IV", "people, by how many there are"),
-    "atlas_synthetic": Known("Atlas, Figure 3", "people in generated encounters"),
-}
-DIMENSIONS |= ATLAS
-OTHERS = {
-    "reproduction": Known("Tables 13-16", "the original code, the paper's, and ours"),
-    "reliability": Known("Tables 17, 18", "repeated runs"),
-    "findings": Known("Findings 1-11", "each as a query, with its verdict"),
-    "convention_effects": Known("none", "how far the choice of a convention moves ranks"),
-    "atlas_runtime": Known(
-        "Atlas, Figure 8", "people: milliseconds by how many there are, on this machine"
-    ),
-    "human_preferences": Known("appendix F", "shares of raters"),
-    "training_protocol": Known("appendix D", "how models are trained"),
-    "dataset_statistics": Known("Table 1", "sizes, horizons, clips of each split"),
-    "model_size": Known("Table 19", "parameters and multiply-adds"),
-    "model_speed": Known("Table 19", "the same with speed and memory, measured"),
-}
-TABLES = DIMENSIONS | OTHERS
-"""In the order of docs/tables.md, which a test compares."""
-
 FINDINGS, EFFECTS = "findings", "convention_effects"
+OF_ALL = {
+    EFFECTS: FurtherTable(about="how far the choice of a convention moves ranks", printed="none")
+}
+"""Tables that every store has, whatever its suites."""
 OF_STORE = (FINDINGS, EFFECTS)
 """Tables besides those of the dimensions whose page is made from the results store."""
-LISTED = ("table", "paper", "about", "there", "command")
+LISTED = ("table", "suite", "paper", "about", "there", "command")
+
+
+class KnownTable(NamedTuple):
+    """A table that there is, or could be.
+
+    Attributes:
+        suite: the title of its suite; empty if stores of all suites have it.
+        about: what is in it, and where it is printed.
+        is_dimension: whether it is made from the scores of a dimension.
+    """
+
+    suite: str
+    about: FurtherTable
+    is_dimension: bool
+
+
+def tables() -> dict[str, KnownTable]:
+    """All tables by name, suite after suite."""
+    found = {
+        name: KnownTable(suite.title, about, name in suite.dimensions)
+        for suite in read_suites().values()
+        for name, about in suite.all_tables().items()
+    }
+    return found | {name: KnownTable("", about, False) for name, about in OF_ALL.items()}
 
 
 def listing(database: Path) -> list[tuple[Any, ...]]:
     """Which tables there are, with `LISTED`: how to look at each, or how to make it."""
     found = []
-    for name, known in TABLES.items():
-        is_there = _is_there(name, database)
+    for name, known in tables().items():
+        is_there = _is_there(name, known.is_dimension, database)
         command = f"stp table {name}" if is_there else _made_by(name)
-        found.append((name, known.paper, known.about, "yes" if is_there else "no", command))
+        there = "yes" if is_there else "no"
+        found.append((name, known.suite, known.about.printed, known.about.about, there, command))
     return found
 
 
@@ -106,19 +94,20 @@ def check_name(name: str) -> None:
     """Refuse a table that nobody knows.
 
     Raises:
-        StpError: it is none of `TABLES`.
+        StpError: it is none of `tables`.
     """
-    if name not in TABLES:
+    known = tables()
+    if name not in known:
         raise StpError(
             f"no table {name!r}",
-            expected=f"one of {', '.join(TABLES)}",
-            remedy=nearest(name, TABLES),
+            expected=f"one of {', '.join(known)}",
+            remedy=nearest(name, known),
         )
 
 
 def is_of_scores(name: str) -> bool:
     """Whether a table is made from the scores of a dimension, and can be narrowed."""
-    return name in DIMENSIONS
+    return tables()[name].is_dimension
 
 
 def file_of(name: str, database: Path, ending: str) -> Path:
@@ -216,8 +205,8 @@ def _manifest(name: str, database: Path) -> Path:
     return database.parent / "collected" / f"{name}.json"
 
 
-def _is_there(name: str, database: Path) -> bool:
-    if name in DIMENSIONS:
+def _is_there(name: str, is_dimension: bool, database: Path) -> bool:
+    if is_dimension:
         return database.is_file() and _manifest(name, database).is_file()
     if name in OF_STORE:
         return database.is_file()

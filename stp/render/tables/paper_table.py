@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from stp.collect.database import read_published
+from stp.collect.published import read_published
 from stp.collect.scores import COLLECTED, collected_rows
 from stp.core.errors import StpError
 from stp.page import formats
@@ -24,14 +24,11 @@ from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
 from stp.render.tables.tidy import csv_text, leads_csv, tidy_csv
 
-LEADS = "long_term"
-"""The table that also has values at each lead time."""
-
 
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
     """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
 
-    That of long-term prediction also has ``<name>_leads.csv``: values at each lead time.
+    Where its dimension is shown by lead, ``<name>_leads.csv`` has values at each lead time.
 
     Args:
         manifest: the cells of the table.
@@ -167,10 +164,11 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -
     Raises:
         StpError: the published values or a file of the store are damaged.
     """
-    published = read_published(Path(plan["published"]))
+    published = read_published(plan["published"])
     rows = make_rows(plan, table, overall(scores), published, absent)
     found = standings(plan, rows)
-    leads = read_leads(plan, table, scores, absent, rows) if table == LEADS else None
+    by_lead = plan["suite"]["dimensions"][plan["dimension"]]["by_lead"]
+    leads = read_leads(plan, table, scores, absent, rows) if by_lead else None
     return Made(rows, found, leads)
 
 

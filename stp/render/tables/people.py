@@ -1,9 +1,10 @@
 """What tables of people say besides: how scenarios are cut, how many there are, what is printed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from stp.collect.published import PublishedValue, beside
 from stp.core.receipts import require_receipt
 from stp.page.grid import Section
 from stp.plan.manifest import Cell, Manifest
@@ -49,14 +50,6 @@ def case(manifest: Manifest, cell: Cell) -> list[str]:
     return [key["subset"], lengths, *people_case(setting_of(key["setting"]))]
 
 
-def published_setting(manifest: Manifest, cell: Cell) -> str:
-    """The setting of a published value that a cell may be compared with."""
-    setting = setting_of(cell["key"]["setting"])
-    observe, predict = _lengths(manifest, cell)
-    more = [f"{name}-{setting[name]}" for name in ("noise", "people") if name in setting]
-    return ";".join([cell["key"]["subset"], f"observe-{observe}", f"predict-{predict}", *more])
-
-
 def _lengths(manifest: Manifest, cell: Cell) -> tuple[int, int]:
     """Observed and predicted positions."""
     setting = setting_of(cell["key"]["setting"])
@@ -65,7 +58,7 @@ def _lengths(manifest: Manifest, cell: Cell) -> tuple[int, int]:
 
 
 def absent_methods(
-    manifest: Manifest, cells: list[Cell], published: list[dict[str, str]]
+    manifest: Manifest, cells: list[Cell], published: Sequence[PublishedValue]
 ) -> Iterable[tuple[str, str]]:
     """Methods that the paper tests as some cells are, and that no cell is of, with the reason.
 
@@ -74,17 +67,9 @@ def absent_methods(
         cells: of one test.
         published: all printed values.
     """
-    cell = cells[0]
-    tested = manifest["published_names"]["datasets"].get(cell["key"]["tested_on"])
     names = manifest["published_names"]["models"]
     computed = {names.get(one["key"]["model"]) for one in cells}
-    printed = {
-        row["method"]
-        for row in published
-        if row["dimension"] == manifest["dimension"]
-        and row["test_dataset"] == tested
-        and row["setting"] == published_setting(manifest, cell)
-    }
+    printed = {value.model for value in beside(manifest, cells[0], published)}
     for method, reason in manifest.get("absent", {}).items():
         if method in printed - computed:
             yield method, reason

@@ -1,16 +1,16 @@
 """Tables 13-16 of PredBench as printed; light, since planning asks whether a scale has them."""
 
-import csv
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from stp.collect.published import PublishedValue, read_published
 from stp.core.errors import StpError
 
 ORIGINAL, PAPER = "original", "ours"
-"""Settings of published rows: by the authors' code of a model, and by PredBench's."""
-Printed = dict[str, dict[str, dict[str, dict[str, str]]]]
-"""Method -> metric -> setting -> row of the published file."""
+"""Runs of published values: by the authors' code of a model, and by the paper's."""
+Printed = dict[str, dict[str, dict[str, PublishedValue]]]
+"""Model -> metric -> run -> published value."""
 
 
 def read_printed(file: Path, table: str) -> Printed:
@@ -24,21 +24,18 @@ def read_printed(file: Path, table: str) -> Printed:
         StpError: there is no such table, or it lacks a value.
     """
     found: Printed = {}
-    with file.open(newline="", encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            if row["table"] == table:
-                metrics = found.setdefault(row["method"], {})
-                metrics.setdefault(row["metric"], {})[row["setting"]] = row
+    for value in read_published(file):
+        if value.table == table:
+            metrics = found.setdefault(value.model, {})
+            metrics.setdefault(value.metric, {})[value.run] = value
     complete = all(
-        set(settings) == {ORIGINAL, PAPER}
-        for metrics in found.values()
-        for settings in metrics.values()
+        set(runs) == {ORIGINAL, PAPER} for metrics in found.values() for runs in metrics.values()
     )
     if not found or not complete:
         raise StpError(
             f"{file}: the table {table} is not there or not complete",
-            expected=f"for each method and metric a row {ORIGINAL!r} and a row {PAPER!r}",
-            remedy="mend the file, or `reproduction` in config/suites/predbench.yaml",
+            expected=f"for each model and metric a run {ORIGINAL!r} and a run {PAPER!r}",
+            remedy="mend the file, or `reproduction` of its suite in config/suites",
         )
     return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.page.files import write_all
@@ -32,15 +33,15 @@ class Value:
     """One metric of one model.
 
     Attributes:
-        original, published: rows of the published file: by the original code, by PredBench's.
+        original, published: printed values: by the original code, by the paper's.
         convention: exact definition of ours.
         factor: by which our value was multiplied, to be in the units of the table.
         ours: None has a ``reason``.
         difference: ours - published; only where the comparison is fair.
     """
 
-    original: dict[str, str]
-    published: dict[str, str]
+    original: PublishedValue
+    published: PublishedValue
     convention: str
     factor: float
     ours: float | None
@@ -155,7 +156,7 @@ def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> R
             if cell["key"]["tested_on"] == dataset and names.get(cell["key"]["model"]) == method
         ]
         if cells:
-            ours[method] = make_rows({**plan, "cells": cells}, TABLE, scores, [], {})[0]
+            ours[method] = make_rows({**plan, "cells": cells}, TABLE, scores, (), {})[0]
     return Reproduced(
         number=_number_of(plan[TABLE][dataset]),
         dataset=plan["names"]["datasets"].get(dataset, dataset),
@@ -181,19 +182,19 @@ def _number_of(configured: dict[str, Any]) -> str:
 
 
 def _value(
-    column: dict[str, Any], printed: dict[str, dict[str, str]], row: Row | None, metric: str
+    column: dict[str, Any], printed: dict[str, PublishedValue], row: Row | None, metric: str
 ) -> Value:
     entry: Entry | None = row.entries[metric] if row else None
     ours = entry.value * column["factor"] if entry and entry.value is not None else None
     published = printed[PAPER]
-    fair = row and row.comparable and not published["note"] and not column["doubt"]
+    fair = row and row.comparable and not published.note and not column["doubt"]
     return Value(
         original=printed[ORIGINAL],
         published=published,
         convention=column["convention"],
         factor=column["factor"],
         ours=ours,
-        difference=ours - float(published["value"]) if fair and ours is not None else None,
+        difference=ours - published.value if fair and ours is not None else None,
         reason=entry.reason if entry and entry.value is None else "",
     )
 
@@ -218,8 +219,8 @@ def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
                         metric,
                         value.convention,
                         f"{value.factor:.10g}",
-                        value.original["value"],
-                        value.published["value"],
+                        value.original.value,
+                        value.published.value,
                         _number(value.ours),
                         _number(value.difference),
                         *counts,
@@ -237,8 +238,8 @@ def _number(value: float | None) -> str:
 def _notes(plan: Manifest, column: dict[str, Any], line: Line, value: Value) -> Iterable[str]:
     """What must be known of one value; reasons for an absent one are among those of its row."""
     yield from line.row.notes if line.row else [f"not at scale {plan['scale']}"]
-    if value.published["note"]:
-        yield f"published: {value.published['note']}"
+    if value.published.note:
+        yield f"published: {value.published.note}"
     if column["doubt"]:
         yield f"not certain: {column['doubt']}"
 
@@ -324,18 +325,18 @@ def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
     ranks = zip(*(_ranks(column, direction) for column in (originals, papers, ours)), strict=True)
     found = []
     for value, (of_original, of_paper, of_ours) in zip(values, ranks, strict=True):
-        printed = [
-            Item(row["raw"], rank=rank, mark="†" if row["note"] else "")
-            for row, rank in ((value.original, of_original), (value.published, of_paper))
+        both = [
+            Item(printed.raw, rank=rank, mark="†" if printed.note else "")
+            for printed, rank in ((value.original, of_original), (value.published, of_paper))
         ]
         difference = "" if value.difference is None else f"{value.difference:+.3g}"
         text = "–" if value.ours is None else f"{value.ours:#.5g}".removesuffix(".")
-        found.append([*printed, Item(text, rank=of_ours, aside=difference)])
+        found.append([*both, Item(text, rank=of_ours, aside=difference)])
     return found
 
 
-def _trusted(row: dict[str, str]) -> float | None:
-    return None if row["note"] else float(row["value"])
+def _trusted(printed: PublishedValue) -> float | None:
+    return None if printed.note else printed.value
 
 
 def _ranks(values: list[float | None], direction: Direction) -> list[int]:
@@ -356,7 +357,7 @@ def _section_notes(plan: Manifest, table: Reproduced) -> Iterable[str]:
     for line in table.lines:
         for note in line.row.notes if line.row else ():
             said.setdefault(note, []).append(line.model)
-        for note in dict.fromkeys(value.published["note"] for value in line.values.values()):
+        for note in dict.fromkeys(value.published.note for value in line.values.values()):
             if note:
                 said.setdefault(f"† published: {note}", []).append(line.model)
     yield from (f"{', '.join(models)}: {note}" for note, models in said.items())

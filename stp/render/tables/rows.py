@@ -1,7 +1,7 @@
 """Turn collected rows into the rows of a table: one per dataset and model, seeds together."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.collect.published import PublishedValue, beside, of_cell
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
 from stp.page.shares import PAPERS_FILES
@@ -171,7 +172,7 @@ def make_rows(
     manifest: Manifest,
     table: str,
     scores: Overall,
-    published: list[dict[str, str]],
+    published: Sequence[PublishedValue],
     absent: dict[Key, str],
 ) -> list[Row]:
     """Make the rows of ``table`` in the order of the manifest's cells.
@@ -249,7 +250,7 @@ def _row(
     cells: list[Cell],
     label: tuple[str, str],
     scores: Overall,
-    published: list[dict[str, str]],
+    published: Sequence[PublishedValue],
     absent: dict[Key, str],
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
@@ -258,13 +259,14 @@ def _row(
     leaky = any(cell["leaky"] for cell in cells)
     present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
     parts = parts_of(manifest, table, first)
+    printed = of_cell(manifest, first, published)
     entries = {
         column: _entry(
             present,
             convention,
             part,
             scores,
-            _published(manifest, first, column, published),
+            _find(column, part, printed),
             comparable,
         )
         for column, (convention, part) in parts.items()
@@ -299,15 +301,14 @@ def _printed_row(
     cell: Cell,
     label: tuple[str, str],
     reason: str,
-    published: list[dict[str, str]],
+    published: Sequence[PublishedValue],
 ) -> Row:
     """Make the row of a method that only the paper has values of, tested as ``cell`` is."""
     dataset, method = label
     entries = {}
+    of_method = [value for value in beside(manifest, cell, published) if value.model == method]
     for column, (convention, part) in parts_of(manifest, table, cell).items():
-        wanted = _wanted(manifest, cell, column)
-        del wanted["train_dataset"]
-        printed = _find(wanted | {"method": method}, published)
+        printed = _find(column, part, of_method)
         if printed is not None:
             blank = (None,) * 5
             entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
@@ -447,64 +448,31 @@ def _mean(rows: list[dict[str, Any]]) -> float | None:
     return statistics.fmean(values) if values and None not in values else None
 
 
-def _published(
-    manifest: Manifest, cell: Cell, column: str, published: list[dict[str, str]]
-) -> Published | None:
-    """Find the paper's value for a column, by the printed names of model and datasets.
+def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Published | None:
+    """Find the only value that is printed in a column, and its standard deviation.
 
-    A column that names a variable (``t2m WRMSE``) finds the value of that setting and metric.
-    Where the paper splits a table by a setting that the column does not name, several values
-    match: none is shown rather than the wrong one.
+    A column that names a variable (``t2m WRMSE``) finds the value of that variable and metric.
+    Where several values match, none is shown rather than the wrong one.
+
+    Args:
+        column: heading.
+        part: variable or threshold that it is restricted to.
+        values: printed of this test, model and training.
     """
-    return _find(_wanted(manifest, cell, column), published)
-
-
-def _wanted(manifest: Manifest, cell: Cell, column: str) -> dict[str, str | None]:
-    """What a published value says that a column of a cell is compared with."""
     variable = variable_of(column)
-    models = manifest["published_names"]["models"]
-    datasets = manifest["published_names"]["datasets"]
-    key = cell["key"]
-    wanted: dict[str, str | None] = {
-        "dimension": manifest["dimension"],
-        "method": models.get(key["model"]),
-        "train_dataset": datasets.get(key["trained_on"] or key["tested_on"]),
-        "metric": column.removeprefix(f"{variable} "),
-    }
-    settings = [*_published_setting(key), *([variable] if variable else [])]
-    if people.is_of_people(cell):
-        wanted["setting"] = people.published_setting(manifest, cell)
-    elif settings:
-        wanted["setting"] = ";".join(settings)
-    # The paper may name a subset as a dataset; that of people is a protocol.
-    if key["subset"] in ("test", ROBUSTNESS) or people.is_of_people(cell):
-        wanted["test_dataset"] = datasets.get(key["tested_on"])
-    return wanted
+    threshold = part if isinstance(part, float) else None
+    metric = column.removeprefix(f"{variable} ")
 
+    def only(metric: str) -> PublishedValue | None:
+        wanted = (metric, variable, threshold)
+        found = [one for one in values if (one.metric, one.variable, one.threshold) == wanted]
+        return found[0] if len(found) == 1 else None
 
-def _find(wanted: dict[str, str | None], published: list[dict[str, str]]) -> Published | None:
-    """Find the only published value with these properties, and its standard deviation."""
-
-    def only(**more: str) -> dict[str, str] | None:
-        these = wanted | more
-        rows = [row for row in published if all(row[name] == these[name] for name in these)]
-        return rows[0] if len(rows) == 1 else None
-
-    found = only()
+    found = only(metric)
     if found is None:
         return None
-    sd = only(metric=f"{wanted['metric']} sd")
-    printed = Published(float(found["value"]), found["raw"], found["note"])
+    printed = Published(found.value, found.raw, found.note)
+    sd = only(f"{metric} sd")
     if sd is None:
         return printed
-    both = f"{printed.raw} ± {sd['raw']}"
-    return printed._replace(raw=both, sd=float(sd["value"]), sd_note=sd["note"])
-
-
-def _published_setting(key: dict[str, Any]) -> Iterable[str]:
-    """What the published rows call the frame interval or the subset of a cell."""
-    interval = setting_of(key["setting"]).get("interval")
-    if interval is not None:
-        yield f"x{interval}"
-    elif key["subset"] != "test":
-        yield key["subset"]
+    return printed._replace(raw=f"{printed.raw} ± {sd.raw}", sd=sd.value, sd_note=sd.note)

@@ -41,13 +41,14 @@ COLUMNS = (
 SQL = """
 SELECT
     r.tested_on, r.subset, r.model, r.people, r.samples, r.host, r.processor, r.device, r.threads,
-    CAST(regexp_extract(r.setting, 'horizon-([0-9]+)', 1) AS BIGINT) AS horizon,
+    k.horizon,
     r.source, r.protocol,
     coalesce(d.title, r.tested_on) AS dataset, coalesce(m.title, r.model) AS title,
     median(r.milliseconds) AS milliseconds, median(r.low) AS low, median(r.high) AS high,
     min(r.least) AS least, count(*) AS cells, sum(r.scenarios) AS scenarios,
     sum(r.measurements) AS measurements
 FROM runtime r
+JOIN settings k USING (setting)
 LEFT JOIN datasets d ON d.dataset = r.tested_on
 LEFT JOIN models m ON m.model = r.model
 GROUP BY ALL

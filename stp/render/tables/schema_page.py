@@ -5,7 +5,10 @@ from collections.abc import Iterator
 import duckdb
 
 from stp.collect import layout
-from stp.collect.views import VIEWS, comment_of
+from stp.collect.suite_views import views_of
+from stp.collect.views import VIEWS, View, comment_of
+from stp.plan.manifests import suite_block
+from stp.plan.suite import read_suites
 
 _HEAD = """# The results store
 
@@ -122,8 +125,24 @@ ORDER BY r.rank;
 value is than at the interval of training, as a part of it: 0.5 is half again as bad.
 
 ```sql
-SELECT model, tested, metric, base_value, value, decline, bytes FROM paper_changes
-WHERE side = 'ours' AND comparison = 'robustness' AND frame_interval = 3 AND base_interval = 1
+WITH tested AS (
+    SELECT l.*, s."interval", c.higher_is_better
+    FROM leaderboard l
+    JOIN settings s USING (setting)
+    JOIN conventions c USING (convention)
+    WHERE (l.dimension, l.tested_on, l.convention)
+        IN (SELECT (dimension, dataset, convention) FROM paper_columns)
+)
+SELECT
+    t.model, t.tested_on, t.convention, t.variable, b.value AS base_value, t.value,
+    CASE WHEN t.higher_is_better THEN b.value - t.value ELSE t.value - b.value END
+        / abs(b.value) AS decline,
+    t.source
+FROM tested t
+JOIN tested b USING (suite, dimension, trained_on, train_subset, tested_on, subset, model, variant,
+    convention, source, scale)
+WHERE t."interval" = 3 AND b."interval" = 1 AND t.variable IS NOT DISTINCT FROM b.variable
+    AND t.level IS NOT DISTINCT FROM b.level AND t.threshold IS NOT DISTINCT FROM b.threshold
     AND decline IS NOT NULL
 ORDER BY decline DESC LIMIT 10;
 ```
@@ -186,6 +205,9 @@ erDiagram
     conventions ||--o{ scores : "convention"
     paper_columns }o--|| conventions : "convention"
     published }o--o{ paper_columns : "dimension, dataset, metric"
+    cells }o--|| settings : "setting"
+    cells }o--|| dimensions : "suite, dimension"
+    suites ||--o{ dimensions : "suite"
     cells ||--o{ matched_distances : "key of the cell"
     cells }o--o{ ranks : "evaluation, model"
     ranks ||--o{ comparisons : "evaluation, convention"
@@ -212,11 +234,28 @@ def page() -> str:
         errors = layout.PERSON_ERRORS
         lines += _section(errors.name, errors.comment, list(errors.columns))
         for view in VIEWS:
-            database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
-            described = database.execute(f"DESCRIBE {view.name}").fetchall()
-            found = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
-            lines += _section(view.name, view.comment, found)
+            lines += _described(database, view)
+        lines += ["## Views of suites", ""]
+        for suite, title, views in _suite_views():
+            lines += [f"A store with results of {title} (`config/suites/{suite}/`) has:", ""]
+            for view in views:
+                lines += _described(database, view)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
+    """Name and title of each suite that has views of its own, and these."""
+    for name, suite in read_suites().items():
+        block = suite_block(name, suite)
+        if views := views_of([(name, block["views"])]):
+            yield name, suite.title, views
+
+
+def _described(database: duckdb.DuckDBPyConnection, view: View) -> Iterator[str]:
+    database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+    described = database.execute(f"DESCRIBE {view.name}").fetchall()
+    found = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
+    yield from _section(view.name, view.comment, found)
 
 
 def _section(name: str, comment: str, columns: list[tuple[str, str, str]]) -> Iterator[str]:

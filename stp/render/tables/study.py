@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from stp.collect.database import read_published
+from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, parts_of, shown_of
@@ -190,35 +190,29 @@ def _study(
 
 
 def _all_printed(plan: Manifest, groups: Mapping[Key, list[Cell]]) -> dict[Key, dict[str, Printed]]:
-    """Find the columns that the paper prints for the runs of each model and dataset."""
-    names = plan["published_names"]
+    """Find the columns that the paper prints for the runs of each model and dataset.
+
+    The paper repeated what it tests as it was trained: a cell of another part, training or setting
+    has nothing printed.
+    """
+    repeated = {**plan, "dimension": TABLE}
+    published = read_published(plan["published"])
     found: dict[Key, dict[str, Printed]] = {}
-    published = [
-        row for row in read_published(Path(plan["published"])) if row["dimension"] == TABLE
-    ]
     for group_key, group in groups.items():
-        key = group[0]["key"]
-        wanted = {
-            "method": names["models"].get(key["model"]),
-            "train_dataset": names["datasets"].get(key["trained_on"] or key["tested_on"]),
-            "test_dataset": names["datasets"].get(key["tested_on"]),
-        }
-        columns: dict[str, dict[str, dict[str, str]]] = {}
-        # The paper repeated no other dimension.
-        for row in published if plan["dimension"] == "short_term" else []:
-            if all(row[name] == value for name, value in wanted.items()):
-                columns.setdefault(row["metric"], {})[row["setting"]] = row
-        found[group_key] = {name: read_column(rows) for name, rows in columns.items()}
+        columns: dict[str, dict[str, PublishedValue]] = {}
+        for value in of_cell(repeated, group[0], published):
+            columns.setdefault(value.metric, {})[value.run] = value
+        found[group_key] = {name: read_column(runs) for name, runs in columns.items()}
     return found
 
 
-def read_column(rows: Mapping[str, Mapping[str, str]]) -> Printed:
-    """Make a printed column of its published rows, by setting: run1, run2, ..., std, pvalue."""
-    runs = [rows[f"run{number}"] for number in range(1, len(rows) - 1)]
+def read_column(printed: Mapping[str, PublishedValue]) -> Printed:
+    """Make a printed column of its published values, by run: run1, run2, ..., std, pvalue."""
+    runs = [printed[f"run{number}"] for number in range(1, len(printed) - 1)]
     return Printed(
-        runs=tuple(row["raw"] for row in runs),
-        std=rows["std"]["raw"],
-        pvalue=rows["pvalue"]["raw"],
-        note="; ".join(dict.fromkeys(row["note"] for row in rows.values() if row["note"])),
-        found=describe_runs([float(row["value"]) for row in runs]),
+        runs=tuple(one.raw for one in runs),
+        std=printed["std"].raw,
+        pvalue=printed["pvalue"].raw,
+        note="; ".join(dict.fromkeys(one.note for one in printed.values() if one.note)),
+        found=describe_runs([one.value for one in runs]),
     )

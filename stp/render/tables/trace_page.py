@@ -6,6 +6,7 @@ from pathlib import Path
 from stp.collect import trace
 from stp.collect.cell import Json, lineage, rows
 from stp.page.grid import Grid, Item, Section
+from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of
 
 FEW = 3
@@ -81,9 +82,7 @@ def _values(found: Sequence[Json], notes: list[str]) -> Section:
 def _tested(match: Json) -> str:
     tested, trained = match["tested_on"] or "", match["trained_on"]
     shown = tested if trained in (None, tested) else f"{trained} -> {tested}"
-    return (
-        shown if match["subset"] in (None, "test", "robustness") else (f"{shown} {match['subset']}")
-    )
+    return shown if match["subset"] in (None, "test", ROBUSTNESS) else f"{shown} {match['subset']}"
 
 
 def _part(match: Json) -> str:

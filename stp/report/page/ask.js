@@ -5,20 +5,27 @@
 
   // In the order of docs/results_store.md: section, its title, filters, and what to look at there.
   const places = [
-    ["leaderboards", "Leaderboards", () => board("kth", "lpips", "short_term"),
+    ["leaderboards", "Leaderboards", () => board("kth", "lpips"),
       "The column “Against the best” says whether a model is significantly worse than the best."],
-    ["robustness", "Robustness", () => ({show: "decline"}), "How much worse each model is than at the first frame "
+    ["by-setting", "By setting", () => ({show: "decline"}), "How much worse each model is than at the first frame "
       + "interval; choose what was tested."],
-    ["cost", "Cost", () => ({dimension: "short_term", tested: "nuscenes"}), "Time, machines and memory of every "
+    ["cost", "Cost", () => placeOf("nuscenes"), "Time, machines and memory of every "
       + "model; on what comes first where nuScenes was not tested."],
     ["leaderboards", "Leaderboards", () => ({}), "Every number is a button: it opens data, training, "
       + "predictions and scores behind it, down to raw files and their checksums."],
     ["overview", "Overview", () => ({show: "missing"}), "The grid shows what failed (✕) and what is not run yet (○)."],
   ];
 
+  /** The first evaluation on a dataset, as filters; none where it was not tested. */
+  function placeOf(dataset) {
+    const one = evaluations.list().find(({first}) => first.tested_on === dataset);
+    return one ? {dimension: one.dimension, tested: one.id} : {};
+  }
+
   /** Filters of the leaderboard of a dataset and metric. */
-  function board(dataset, metric, dimension) {
-    return {tested: `${dimension}:${dataset}`, metric};
+  function board(dataset, metric) {
+    const {dimension, tested} = placeOf(dataset);
+    return tested ? {tested: `${dimension}:${tested}`, metric} : {metric};
   }
 
   stp.section({

@@ -35,13 +35,15 @@ const stp = (() => {
   }
 
   let shared = null;
-  /** cells, models, datasets, conventions and paper columns; the last ones by name. */
+  /** cells and paper columns; by name: dimensions (in their order), settings, models, datasets, conventions. */
   function core() {
     if (!shared) {
       const raw = data("core");
       const by = (columnar, key) => new Map(rows(columnar).map((row) => [row[key], row]));
       shared = {
         cells: rows(raw.cells),
+        dimensions: by(raw.dimensions, "dimension"),
+        settings: by(raw.settings, "setting"),
         models: by(raw.models, "model"),
         datasets: by(raw.datasets, "dataset"),
         conventions: by(raw.conventions, "convention"),

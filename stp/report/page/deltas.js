@@ -55,5 +55,5 @@
   const relative = (row) => row.difference === null || !row.published ? null : row.difference / Math.abs(row.published);
 
   /** Our value, which opens where it comes from: the first of several seeds. */
-  const ours = (row) => stp.value(number(row.value), stp.plan.cellsOf(row)[0], row);
+  const ours = (row) => stp.value(number(row.value), stp.cellsOf(row)[0], row);
 })();

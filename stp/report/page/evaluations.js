@@ -4,7 +4,6 @@
 const evaluations = (() => {
   const KEYS = ["suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting",
     "source", "scale", "leaky", "best_of"];
-  const ORDER = ["short_term", "long_term", "generalization", "robustness"];
   const keyOf = (row) => KEYS.map((key) => row[key]).join("|");
   const words = (text) => text.replace(/_/g, " ");
   let made = null;
@@ -45,8 +44,9 @@ const evaluations = (() => {
 
   /** Filters for the dimension and what was tested, of those that have something to show. */
   function choices(wanted = list()) {
-    const place = (dimension) => (ORDER.includes(dimension) ? ORDER.indexOf(dimension) : ORDER.length);
-    const dimensions = [...new Set(wanted.map((one) => one.dimension))].sort((a, b) => place(a) - place(b));
+    const order = [...stp.core().dimensions.keys()];
+    const dimensions = [...new Set(wanted.map((one) => one.dimension))]
+      .sort((a, b) => order.indexOf(a) - order.indexOf(b));
     return [
       {key: "dimension", label: "Dimension", options: dimensions.map((d) => [d, words(d)])},
       {key: "tested", label: "Tested on", options: (chosen) =>
@@ -56,6 +56,31 @@ const evaluations = (() => {
 
   const chosenOf = (chosen) =>
     list().find((one) => one.dimension === chosen.dimension && one.id === chosen.tested);
+
+  // Dimensions
+
+  const titleOf = (dimension) => stp.core().dimensions.get(dimension)?.title ?? words(dimension);
+
+  /** The dimensions whose own tests are compared (itself: true), or that are compared with another one. */
+  const compared = (itself) => [...stp.core().dimensions.values()]
+    .filter(({dimension, changes_from: from}) => from !== null && (from === dimension) === itself)
+    .map(({dimension}) => dimension);
+
+  /** Why there is nothing of these dimensions: a sentence. */
+  const notEvaluated = (dimensions) => (dimensions.length
+    ? `${joined(dimensions.map(titleOf))}: not evaluated in this store. Make ${
+      joined(dimensions.map((name) => `results/tables/${name}.csv`))} to evaluate ${
+      dimensions.length > 1 ? "them" : "it"}.`
+    : "The suites of this store have no such dimension.");
+
+  /** The key of settings that evaluations differ in: not the horizon, if there is another one. */
+  function varied(some) {
+    const settings = some.map((one) => stp.core().settings.get(one.first.setting));
+    const keys = Object.keys(settings[0] ?? {}).filter((key) => key !== "setting");
+    const several = keys.filter((key) => new Set(settings.map((setting) => setting[key])).size > 1);
+    const stated = keys.filter((key) => settings.some((setting) => setting[key] !== null));
+    return [...several, ...stated].find((key) => key !== "horizon") ?? "horizon";
+  }
 
   // Parts: a convention, or one variable, level or threshold of it
 
@@ -149,7 +174,7 @@ const evaluations = (() => {
   const matchedOf = (cell) => tables().matched.get(cell) ?? [];
 
   /** What a line has in a part: {value, sd, low, high, n, clips, drawn, reason}, seeds together; and
-   * its cells and where it stands in them, as stp.core.provenance takes it.
+   * its cells and where it stands in them, as stp.provenance takes it.
    *
    * Distances between sets of clips depend on how many there are: for a comparison (a dimension)
    * they are those at equal n, of which a test has more clips.
@@ -210,7 +235,7 @@ const evaluations = (() => {
     const reach = (at.low ?? null) !== null ? ` (95 %: ${stp.number(at.low)} to ${stp.number(at.high)})`
       : (at.sd ?? null) !== null ? ` (SD ${stp.number(at.sd, 2)})` : "";
     return {text: `${about}: ${stp.number(at.value)}${reach}`,
-      open: () => stp.core.provenance(stp.core().cells[at.cells[0]], part, at.where ?? null)};
+      open: () => stp.provenance(stp.core().cells[at.cells[0]], part, at.where ?? null)};
   }
 
   const percent = (part) => (part === null || part === undefined ? "–"
@@ -271,7 +296,7 @@ const evaluations = (() => {
   const joined = (texts) => (texts.length < 2 ? texts.join("")
     : `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}`);
 
-  return {all, list, of, named, words, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
+  return {all, list, of, named, words, titleOf, compared, notEvaluated, varied, cellsOf, choices, chosenOf, partId, partText, parts, columnOf, direction,
     axisTitle, best, overSeeds, valuesOf, matchedOf, measured, decline, errorBars, percent, worse, opens,
     value, mark,
     printed: () => tables().printed, style, faint, narrow, height, switches, absent, whose, reasons, joined};

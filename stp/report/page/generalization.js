@@ -1,25 +1,30 @@
 "use strict";
-// From the test on the data of the training to tests on others: a slope for each model and test.
+// From the test on the data of the training, in the dimension that another one changes from, to the tests
+// of that one: a slope for each model and test.
 (() => {
   const {h, number} = stp;
   const GAP = 2.6;  // between the slopes of two tests, along the axis; a slope is one long
 
-  /** What was trained on: [{id, label, tests: [evaluation, ...], base: evaluation or undefined}]. */
+  /** What was trained on: [{id, label, dimension, from, tests: [evaluation, ...], base: evaluation or
+   * undefined}]. */
   function series() {
     const found = new Map();
-    for (const one of evaluations.list().filter((e) => e.dimension === "generalization")) {
+    const dimensions = evaluations.compared(false);
+    for (const one of evaluations.list().filter((e) => dimensions.includes(e.dimension))) {
       const {suite, trained_on: trained, train_subset: part, source, scale} = one.first;
-      const key = [suite, trained, part, source, scale].join("|");
+      const key = [suite, one.dimension, trained, part, source, scale].join("|");
       if (!found.has(key)) {
-        const base = evaluations.list().find(({dimension, first}) => dimension === "short_term"
+        const from = stp.core().dimensions.get(one.dimension).changes_from;
+        const base = evaluations.list().find(({dimension, first}) => dimension === from
           && first.suite === suite && first.trained_on === trained && first.tested_on === trained
           && first.train_subset === part && first.subset === "test" && first.source === source
           && first.scale === scale);
         const more = [...found.values()].filter((other) => other.trained === trained).length;
         found.set(key, {trained, id: trained + (more ? `.${more}` : ""),
           label: [stp.datasetTitle(trained), part === "all" ? null : evaluations.words(part),
+            dimensions.length > 1 ? evaluations.titleOf(one.dimension) : null,
             more ? source : null].filter((text) => text).join(", "),
-          base, tests: []});
+          dimension: one.dimension, from, base, tests: []});
       }
       found.get(key).tests.push(one);
     }
@@ -30,9 +35,9 @@
     const labels = new Map(chosen.tests.flatMap((one) => [...one.models]));
     const convention = part.split("~")[0];
     return [...labels].map(([label, {model}]) => {
-      const base = evaluations.measured(chosen.base?.models.get(label), part, "generalization");
+      const base = evaluations.measured(chosen.base?.models.get(label), part, chosen.dimension);
       const tests = chosen.tests.map((one) => {
-        const there = evaluations.measured(one.models.get(label), part, "generalization");
+        const there = evaluations.measured(one.models.get(label), part, chosen.dimension);
         const alike = base.equal === there.equal && (!there.equal || base.n === there.n);
         return {...there, evaluation: one,
           decline: alike ? evaluations.decline(there.value, base.value, convention) : null};
@@ -111,14 +116,13 @@
   }
 
   stp.section({
-    id: "generalization",
-    title: "Generalization",
+    id: "other-tests",
+    title: "Other tests",
     about: "How scores change from the test on the training's own dataset to tests on other data.",
     draw(root) {
       const all = series();
       if (!all.length) {
-        return evaluations.absent(root, "The dimension generalization was not evaluated in this store. "
-          + "Make results/tables/generalization.csv to evaluate it.");
+        return evaluations.absent(root, evaluations.notEvaluated(evaluations.compared(false)));
       }
       const of = (so) => all.find((one) => one.id === so.trained);
       const rowsOf = (one) => one.tests.flatMap(evaluations.valuesOf);
@@ -141,7 +145,7 @@
       }
       if (!held.some((line) => line.base.value !== null)) {
         const why = one.base ? `${name}: ${evaluations.reasons(held.map((line) => line.base), "no value")}`
-          : `the short-term test on ${one.label} was not evaluated in this store`;
+          : `${evaluations.titleOf(one.from)} on ${one.label}: not evaluated in this store`;
         root.append(h("p", {class: "absent", role: "note"},
           `There is no change to show, only values on other tests: ${why}.`));
       }
@@ -150,7 +154,7 @@
       if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
       stp.plot(root, {
-        name: "generalization",
+        name: "other-tests",
         title: `Trained on ${one.label}: ${name}`,
         description: description(one, held, row.convention, name),
         traces: traces(held, hidden, row),

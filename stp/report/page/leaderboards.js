@@ -124,7 +124,7 @@
   }
 
   function valueCell(evaluation, part, row) {
-    const cell = stp.plan.cellsOf({...evaluation, ...pick(row)})[0];
+    const cell = stp.cellsOf({...evaluation, ...pick(row)})[0];
     if (row.value === null) return stp.value(h("span", {class: "reason"}, row.reason ?? "no value"), cell, part);
     const best = row.rank === 1;
     return h("span", {class: best ? "best" : null}, stp.value(number(row.value), cell, part),
@@ -142,7 +142,7 @@
     stp.table(root, {
       name: "board",
       caption: `${stp.count(rows.length, "model")} on ${evaluation.tested}, ${stp.partTitle(part)}; `
-        + stp.origin([...new Set(rows.flatMap((row) => stp.plan.cellsOf({...evaluation, ...pick(row)})))]),
+        + stp.origin([...new Set(rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)})))]),
       rows: [...rows].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
       rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
       columns: [
@@ -203,7 +203,7 @@
       h("span", {class: "strip", "aria-hidden": "true"}, h("i", {style}), h("b", {style: `left:${place(row.value)}%`})),
       h("span", {class: "ends"}, `${number(row.ci95_low)} to ${number(row.ci95_high)}`),
     ];
-    return stp.value(shown, stp.plan.cellsOf({...evaluation, ...pick(row)})[0], part, {class: "interval"});
+    return stp.value(shown, stp.cellsOf({...evaluation, ...pick(row)})[0], part, {class: "interval"});
   }
 
   /** Models x columns of the paper's table of a dataset. */
@@ -229,7 +229,7 @@
     const reasons = [];  // notes below the table: they are long, and the same in many places
     const order = [...stp.core().models.keys()];
     const rows = [...models.values()].sort((a, b) => order.indexOf(a.model) - order.indexOf(b.model));
-    const cells = rows.flatMap((row) => stp.plan.cellsOf({...evaluation, ...pick(row)}));
+    const cells = rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)}));
     stp.table(root, {
       name: "paper",
       caption: `${evaluation.tested}: the paper's columns, the best of each marked ★; ${stp.origin(cells)}`,
@@ -256,7 +256,7 @@
       const reason = row.reason ?? "no value";
       if (!reasons.includes(reason)) reasons.push(reason);
       return stp.value(["none", h("sup", {}, String(reasons.indexOf(reason) + 1))],
-        stp.plan.cellsOf({...evaluation, ...pick(row)})[0], part, {title: reason});
+        stp.cellsOf({...evaluation, ...pick(row)})[0], part, {title: reason});
     }
     const shown = valueCell(evaluation, part, row);
     return h("span", {}, row.rank === 1 ? h("span", {class: "best", "aria-hidden": "true"}, "★ ") : null, shown,

@@ -1,7 +1,7 @@
 "use strict";
 // Where a number comes from: a dialog with its value in full digits, its definition, the artefacts
 // behind it, and what shows and makes it again. stp.value makes the button that opens it, and marks
-// of charts call stp.core.provenance. The address says what is open
+// of charts call stp.provenance. The address says what is open
 // (cell=<fingerprint of the scores>,<part>;<where>), so that a link can be sent.
 (() => {
   const {h, number} = stp;
@@ -44,7 +44,7 @@
     "subset", "setting"];
   let byPlace = null;
   /** Cells of a model and evaluation: one for each seed. wanted: the keys of a cell, without seed. */
-  stp.plan.cellsOf = (wanted) => {
+  stp.cellsOf = (wanted) => {
     const word = (row) => keysOf.map((key) => row[key]).join("|");
     if (!byPlace) {
       byPlace = new Map();
@@ -59,21 +59,21 @@
   /** Open where a value comes from.
    *
    * cell: of core().cells; part: {convention, variable, level, threshold}, or null for all of it;
-   * where: a lead time; or a comparison at equal n, such as "robustness"; or "spectrum", for the power
+   * where: a lead time; or a comparison at equal n, named after its dimension; or "spectrum", for the power
    *   that was summed while these scores were made; or null: over all lead times, on all test samples.
    */
-  stp.core.provenance = (cell, part = null, where = null) => {
+  stp.provenance = (cell, part = null, where = null) => {
     const word = part ? stp.part(part) + (where === null ? "" : `;${where}`) : "";
     const name = known().names.get(cell);
     stp.remember({cell: word ? `${name},${word}` : name, pair: null});
     show(name, word);
   };
 
-  /** A button with a number (or a sign) that opens where it comes from; see stp.core.provenance. */
+  /** A button with a number (or a sign) that opens where it comes from; see stp.provenance. */
   stp.value = (shown, cell, part = null, attributes = {}, where = null) => h("button", {
     type: "button", class: "number",
     title: "Where does this come from?", ...attributes,
-    onclick: () => stp.core.provenance(cell, part, where),
+    onclick: () => stp.provenance(cell, part, where),
   }, shown);
 
   /** Where a cell stands among all cells. */
@@ -81,7 +81,7 @@
 
   /** What there is of a cell: {value, low, high, n, clusters, reason, text}; text names where.
    *
-   * word: of the part; where: as of stp.core.provenance.
+   * word: of the part; where: as of stp.provenance.
    */
   function foundOf(at, word, where) {
     const overall = known().values.get(`${at},${word}`);
@@ -112,7 +112,7 @@
     const part = parts.get(word) ?? null;
     const found = part && foundOf(at, word, where);
     const title = `${stp.modelTitle(cell.model)} on ${cell.tested}`;
-    const siblings = stp.plan.cellsOf(cell);
+    const siblings = stp.cellsOf(cell);
     closing(stp.dialog(title,
       h("p", {}, stp.badge(cell), ` ${cell.dimension.replace(/_/g, " ")}, scale ${cell.scale}`
         + `${cell.variant === "default" ? "" : `, variant ${cell.variant}`}`

@@ -1,32 +1,47 @@
 "use strict";
-// Scores over the frame interval: how models bear frames that are further apart than in training.
+// Scores over a setting that a dimension varies, such as the frame interval.
 (() => {
   const {h, number} = stp;
-  const intervalOf = (one) => Number(/interval-(\d+)/.exec(one.first.setting)?.[1] ?? 1);
+  const {words} = evaluations;
+  const NAMES = {interval: "frame interval"};
+  const MORE = {interval: " [that of the training is 1]"};
+  const nameOf = (key) => NAMES[key] ?? words(key);
 
-  /** Evaluations that differ in the frame interval only: [{id, label, points: [evaluation, ...]}]. */
+  /** Evaluations that differ in one key of their settings only: [{id, label, dimension, key, points:
+   * [evaluation, ...]}]. */
   function series() {
-    const found = new Map();
-    for (const one of evaluations.list().filter((e) => e.dimension === "robustness")) {
-      const key = one.key.replace(/interval-\d+/, "interval");
-      if (!found.has(key)) {
-        found.set(key, {id: one.id.replace(/-interval-\d+/, ""), dimension: "robustness",
-          label: one.label.replace(/, interval \d+/, ""), points: []});
+    const dimensions = evaluations.compared(true);
+    return dimensions.flatMap((dimension) => {
+      const some = evaluations.list().filter((one) => one.dimension === dimension);
+      const key = evaluations.varied(some);
+      const found = new Map();
+      for (const one of some) {
+        const alike = one.key.replace(new RegExp(`${key}-[^,|]+`), key);
+        if (!found.has(alike)) {
+          const id = one.id.replace(new RegExp(`-${key}-[^-.]+`), "");
+          const label = one.label.replace(new RegExp(`, ${key} [^,]+`), "");
+          const several = dimensions.length > 1;
+          found.set(alike, {id: several ? `${dimension}:${id}` : id, dimension, key,
+            label: several ? `${label} (${evaluations.titleOf(dimension)})` : label, points: []});
+        }
+        found.get(alike).points.push(one);
       }
-      found.get(key).points.push(one);
-    }
-    const all = [...found.values()];
-    all.forEach((one) => one.points.sort((a, b) => intervalOf(a) - intervalOf(b)));
-    return all;
+      const all = [...found.values()];
+      all.forEach((one) => one.points.sort((a, b) => levelOf(one, a) - levelOf(one, b)));
+      return all;
+    });
   }
 
-  /** The models of a series: {label, model, points: [measured, ...]}, one point per interval. */
+  /** The value of the varied key. */
+  const levelOf = (chosen, one) => stp.core().settings.get(one.first.setting)[chosen.key] ?? 0;
+
+  /** The models of a series: {label, model, points: [measured, ...]}, one point per level. */
   function linesOf(chosen, part) {
     const labels = new Map(chosen.points.flatMap((one) => [...one.models]));
     return [...labels].map(([label, {model, variant}]) => {
       const points = chosen.points.map((one) => ({
-        interval: intervalOf(one), evaluation: one,
-        ...evaluations.measured(one.models.get(label), part, "robustness"),
+        level: levelOf(chosen, one), evaluation: one,
+        ...evaluations.measured(one.models.get(label), part, chosen.dimension),
       }));
       const convention = part.split("~")[0];
       points.forEach((p) => { p.decline = evaluations.decline(p.value, points[0].value, convention); });
@@ -38,24 +53,24 @@
   function printedOf(line, part, column) {
     if (!column || line.variant !== "default") return [];
     const heading = [column.variable, column.metric].filter((text) => text).join(" ");
-    return line.points.map(({evaluation: {first}, interval}) => ({
-      interval,
-      ...evaluations.printed().find((row) => row.dimension === "robustness" && row.model === line.model
-        && row.trained_on === first.trained_on && row.tested_on === first.tested_on
-        && row.subset === first.subset && row.frame_interval === interval && row.metric === heading
-        && row.convention === part.split("~")[0]),
+    return line.points.map(({evaluation: {first}, level}) => ({
+      level,
+      ...evaluations.printed().find((row) => row.model === line.model && row.variant === line.variant
+        && ["dimension", "trained_on", "train_subset", "tested_on", "subset", "setting"]
+          .every((key) => row[key] === first[key])
+        && row.metric === heading && row.convention === part.split("~")[0]),
     }));
   }
 
-  function traces(lines, hidden, show, row, column) {
+  function traces(chosen, lines, hidden, show, row, column) {
     const part = stp.part(row);
     return lines.flatMap((line) => {
       const {line: drawn, marker} = evaluations.style(line.model);
       const shared = {legendgroup: line.label, visible: hidden.has(line.label) ? "legendonly" : true,
-        x: line.points.map((p) => p.interval)};
+        x: line.points.map((p) => p.level)};
       const ours = {...shared, name: line.label, mode: "lines+markers", line: drawn, marker,
         y: line.points.map((p) => (show === "decline" ? p.decline : p.value)),
-        marks: line.points.map((p) => evaluations.mark(`${line.label}, interval ${p.interval}${
+        marks: line.points.map((p) => evaluations.mark(`${line.label}, ${words(chosen.key)} ${p.level}${
           show === "decline" && p.decline !== null ? `, ${evaluations.worse(p.decline)}` : ""}`, p, row))};
       if (show === "decline") return [ours];
       ours.error_y = {...evaluations.errorBars(line.points), color: drawn.color};
@@ -71,38 +86,40 @@
     const last = chosen.points.length - 1;
     const at = (i) => evaluations.best(lines, convention, (line) => line.points[i].value);
     const best = (i) => `${at(i).label} (${number(at(i).points[i].value)})`;
-    const intervals = chosen.points.map(intervalOf);
-    let text = `${name} on ${chosen.label} at frame intervals ${evaluations.joined(intervals.map(String))}; `
+    const levels = chosen.points.map((one) => levelOf(chosen, one));
+    const key = words(chosen.key);
+    let text = `${name} on ${chosen.label} at ${nameOf(chosen.key)} ${evaluations.joined(levels.map(String))}; `
       + `${evaluations.direction(convention).text}.`;
-    if (at(0)) text += ` Best at interval ${intervals[0]}: ${best(0)}`;
-    if (at(0) && last > 0 && at(last)) text += `; at ${intervals[last]}: ${best(last)}`;
+    if (at(0)) text += ` Best at ${key} ${levels[0]}: ${best(0)}`;
+    if (at(0) && last > 0 && at(last)) text += `; at ${levels[last]}: ${best(last)}`;
     const fell = lines.filter((line) => line.points[last].decline !== null)
       .sort((a, b) => b.points[last].decline - a.points[last].decline);
     if (last > 0 && fell.length) {
       const say = (line) => `${line.label} (${evaluations.worse(line.points[last].decline)})`;
-      text += `. From interval ${intervals[0]} to ${intervals[last]} ${say(fell[0])} declines the most`;
+      text += `. From ${key} ${levels[0]} to ${levels[last]} ${say(fell[0])} declines the most`;
       if (fell.length > 1) text += `, ${say(fell.at(-1))} the least`;
     }
     const points = lines.flatMap((line) => line.points);
     const equal = [...new Set(points.filter((p) => p.equal && Number.isFinite(p.n)).map((p) => p.n))];
-    if (equal.length) text += `. Distances between sets of ${evaluations.joined(equal.map(String))} clips at every interval`;
+    if (equal.length) text += `. Distances between sets of ${evaluations.joined(equal.map(String))} clips at every ${key}`;
     const bars = show === "decline" ? "" : points.some((p) => p.low !== null) ? "95 % intervals over clusters of test samples"
       : points.some((p) => p.sd !== null) ? "standard deviations" : "";
     if (printed && show === "value") text += ". Open markers are the printed values";
     return `${text}.${bars ? ` Bars are ${bars}.` : ""}`;
   }
 
-  function numbers(lines, row, part, column) {
+  function numbers(chosen, lines, row, part, column) {
+    const name = nameOf(chosen.key);
     return {
       columns: [
         {key: "label", title: "Model"},
-        {key: "interval", title: "Frame interval", numeric: true},
+        {key: "level", title: name[0].toUpperCase() + name.slice(1), numeric: true},
         {key: "value", title: "Value", numeric: true,
           cell: (row) => evaluations.value(row.value, row.cells, row.part, row.where)},
         {key: "low", title: "95 % from", numeric: true},
         {key: "high", title: "to", numeric: true},
         {key: "sd", title: "SD", numeric: true},
-        {key: "decline", title: "Decline from the first interval", numeric: true,
+        {key: "decline", title: `Decline from the first ${words(chosen.key)}`, numeric: true,
           cell: (row) => evaluations.percent(row.decline)},
         {key: "published", title: "Printed", numeric: true},
         {key: "n", title: "Samples", numeric: true},
@@ -118,15 +135,14 @@
   }
 
   stp.section({
-    id: "robustness",
-    title: "Robustness",
-    about: "Scores over the frame interval: models are tested on frames that are further apart than "
-      + "those they were trained on.",
+    id: "by-setting",
+    title: "By setting",
+    about: "Scores over a setting that a dimension varies, such as the frame interval: models are tested on "
+      + "frames that are further apart than those they were trained on.",
     draw(root) {
       const all = series();
       if (!all.length) {
-        return evaluations.absent(root, "The dimension robustness was not evaluated in this store. "
-          + "Make results/tables/robustness.csv to evaluate it.");
+        return evaluations.absent(root, evaluations.notEvaluated(evaluations.compared(true)));
       }
       const of = (so) => all.find((one) => one.id === so.tested);
       const valued = (row) => row.value !== null;
@@ -134,7 +150,8 @@
         {key: "tested", label: "Tested on", options: all.map((one) => [one.id, one.label])},
         {key: "metric", label: "Metric", options: (so) => evaluations.parts(of(so).points[0],
           of(so).points.flatMap(evaluations.valuesOf), valued)},
-        {key: "show", label: "Show", options: [["value", "Values"], ["decline", "Decline from the first interval"]]},
+        {key: "show", label: "Show", options: (so) => [["value", "Values"],
+          ["decline", `Decline from the first ${words(of(so).key)}`]]},
       ]);
       const one = of(chosen);
       evaluations.whose(root, one.points.flatMap(evaluations.cellsOf));
@@ -158,27 +175,29 @@
           + `compare with ours: ${why.join("; ")}.`));
       }
       const gaps = lines.flatMap((line) => line.points.filter((p) => p[drawn] === null)
-        .map((p) => `${line.label} at interval ${p.interval} (${p.reason || "no value at the first interval"})`));
+        .map((p) => `${line.label} at ${words(one.key)} ${p.level} (${
+          p.reason || `no value at the first ${words(one.key)}`})`));
       if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
-      const intervals = one.points.map(intervalOf);
-      const steps = one.points.map((e) => stp.data("leads").steps[evaluations.cellsOf(e)[0]]);
+      const levels = one.points.map((point) => levelOf(one, point));
+      const steps = one.points.map((point) =>
+        (one.key === "interval" ? stp.data("leads").steps[evaluations.cellsOf(point)[0]] : null));
       const decline = drawn === "decline";
       stp.plot(root, {
-        name: "robustness",
+        name: "by-setting",
         title: `${one.label}: ${name}`,
         description: description(one, held, convention, name, drawn,
           printed.some((r) => typeof r.published === "number")),
-        traces: traces(held, hidden, drawn, row, column),
+        traces: traces(one, held, hidden, drawn, row, column),
         layout: {
           height: evaluations.height(held.length),
-          xaxis: {title: {text: "frame interval [that of the training is 1]"}, tickvals: intervals,
-            ticktext: intervals.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
+          xaxis: {title: {text: nameOf(one.key) + (MORE[one.key] ?? "")}, tickvals: levels,
+            ticktext: levels.map((n, i) => (steps[i] ? `${n}<br>${stp.duration(steps[i])}` : String(n)))},
           yaxis: decline
-            ? {title: {text: `decline from interval ${intervals[0]}`}, tickformat: "+.0%"}
+            ? {title: {text: `decline from ${words(one.key)} ${levels[0]}`}, tickformat: "+.0%"}
             : {title: {text: evaluations.axisTitle(name, convention)}},
         },
-        numbers: () => numbers(held, row, chosen.metric, column),
+        numbers: () => numbers(one, held, row, chosen.metric, column),
       });
     },
   });

@@ -1,0 +1,146 @@
+"""Values printed in papers (config/published), and which of them stand beside a cell."""
+
+import csv
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from stp.collect.settings import Value, value_of, values_of
+from stp.core.errors import StpError
+from stp.plan.manifest import Cell, Manifest
+
+COLUMNS = (
+    *("table", "dimension", "model", "trained_on", "tested_on", "subset"),
+    *("variable", "threshold", "run", "metric", "value", "raw", "note"),
+)
+"""Of a file of published values, besides one for each key of a setting."""
+
+OWN = {"horizon": "horizon", "observe": "context"}
+"""Key of a setting -> what the dataset says where the setting does not."""
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A printed number; models and datasets are called as the paper calls them.
+
+    Attributes:
+        table: of the paper.
+        dimension: of the evaluation.
+        subset: part of the test dataset; test for its test split.
+        setting: keys that the paper states; others are as the dataset has them.
+        variable, threshold: what the number is of; None where it is of all.
+        run: which of several numbers it is that nothing else tells apart; empty for a result.
+        metric: heading of the column.
+        raw: the number as printed.
+        note: why it is doubtful; empty if it is not.
+    """
+
+    table: str
+    dimension: str
+    model: str
+    trained_on: str
+    tested_on: str
+    subset: str
+    setting: Mapping[str, Value]
+    variable: str | None
+    threshold: float | None
+    run: str
+    metric: str
+    value: float
+    raw: str
+    note: str
+
+
+def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
+    """Read a file of published values; columns as in config/published/README.md.
+
+    Args:
+        path: None or empty: nothing is published.
+
+    Raises:
+        StpError: the file is missing, has other columns, or a value that is no number.
+    """
+    if not path:
+        return ()
+    path = Path(path)
+    remedy = "restore the file from the repository"
+    if not path.is_file():
+        raise StpError(f"{path}: missing", expected="the published values", remedy=remedy)
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        names = reader.fieldnames or []
+        keys = [name for name in names if name not in COLUMNS]
+        if set(COLUMNS) - set(names) or not all(re.fullmatch("[a-z_]+", key) for key in keys):
+            raise StpError(
+                f"{path}: columns {', '.join(names)}",
+                expected=f"columns {', '.join(COLUMNS)}, and one for each key of a setting",
+                remedy=remedy,
+            )
+        found = []
+        for row in reader:
+            try:
+                found.append(_value(row, keys))
+            except (ValueError, TypeError) as error:
+                raise StpError(
+                    f"{path}, line {reader.line_num}: {error}",
+                    expected="as many fields as columns; a value and a threshold are numbers",
+                    remedy=remedy,
+                ) from None
+    return tuple(found)
+
+
+def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
+    return PublishedValue(
+        table=row["table"],
+        dimension=row["dimension"],
+        model=row["model"],
+        trained_on=row["trained_on"],
+        tested_on=row["tested_on"],
+        subset=row["subset"] or "test",
+        setting={key: value_of(row[key]) for key in keys if row[key]},
+        variable=row["variable"] or None,
+        threshold=float(row["threshold"]) if row["threshold"] else None,
+        run=row["run"],
+        metric=row["metric"],
+        value=float(row["value"]),
+        raw=row["raw"],
+        note=row["note"],
+    )
+
+
+def beside(
+    manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
+) -> list[PublishedValue]:
+    """The values that are printed of the test of a cell, of any model and training.
+
+    As the view `deltas` joins them: the same dimension, dataset, part of it and setting, in which
+    what is not stated is as the dataset has it.
+    """
+    key = cell["key"]
+    dataset = manifest["published_names"]["datasets"].get(key["tested_on"])
+    facts = manifest.get("datasets", {}).get(key["tested_on"], {})
+    own = {name: facts[fact] for name, fact in OWN.items() if facts.get(fact) is not None}
+    setting = own | values_of(key["setting"])
+    return [
+        value
+        for value in values
+        if value.dimension == manifest["dimension"]
+        and value.tested_on == dataset
+        and value.subset == key["subset"]
+        and {**own, **value.setting} == setting
+    ]
+
+
+def of_cell(
+    manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
+) -> list[PublishedValue]:
+    """The values that are printed of a cell: of its model and training, see `beside`."""
+    key, names = cell["key"], manifest["published_names"]
+    model = names["models"].get(key["model"])
+    trained_on = names["datasets"].get(key["trained_on"] or key["tested_on"])
+    return [
+        value
+        for value in beside(manifest, cell, values)
+        if value.model == model and value.trained_on == trained_on
+    ]

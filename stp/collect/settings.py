@@ -1,0 +1,50 @@
+"""Settings of evaluations: read from their names, and as a table with a column for each key."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stp.collect.layout import SETTING_KEYS, Table
+
+Value = int | str
+"""A number, or a name."""
+
+
+def values_of(setting: str) -> dict[str, Value]:
+    """Read the name of a setting, such as ``horizon-30,interval-2``: key -> value."""
+    parts = (part.partition("-") for part in setting.split(",") if part)
+    return {key: value_of(value) for key, _, value in parts}
+
+
+def value_of(text: str) -> Value:
+    """A value of a setting: a number where it is one."""
+    return int(text) if text.isdecimal() else text
+
+
+def key_columns(found: Iterable[Mapping[str, Value]]) -> tuple[tuple[str, str, str], ...]:
+    """Columns for the keys of settings: those that are always there, then the others by name.
+
+    Args:
+        found: settings; a key that has a name anywhere has a column of text.
+    """
+    kinds = dict.fromkeys(SETTING_KEYS, "BIGINT")
+    for setting in found:
+        for key, value in setting.items():
+            if isinstance(value, str) or key not in kinds:
+                kinds[key] = "VARCHAR" if isinstance(value, str) else "BIGINT"
+    more = sorted(kinds.keys() - SETTING_KEYS.keys())
+    return tuple(
+        (key, kinds[key], SETTING_KEYS.get(key, f"The key {key}; NULL where it is not set."))
+        for key in [*SETTING_KEYS, *more]
+    )
+
+
+def with_keys(table: Table, keys: Iterable[tuple[str, str, str]]) -> Table:
+    """A table of the layout with these columns in place of the keys that are always there."""
+    before = [column for column in table.columns if column[0] not in SETTING_KEYS]
+    at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)
+    return table._replace(columns=(*before[:at], *keys, *before[at:]))
+
+
+def rows(settings: Iterable[str]) -> list[dict[str, Any]]:
+    """Rows of the table of settings, by name."""
+    return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

@@ -1,0 +1,57 @@
+"""Views of results.duckdb that one suite has: SQL of its own, in config/suites/<suite>/.
+
+A file begins with comments, YAML behind ``-- ``: ``comment``, what a row is, and ``columns``, what
+each column means that no table has.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from stp.collect.views import View
+from stp.core.errors import StpError
+from stp.plan.manifest import Manifest
+
+
+def head_of(sql: str) -> Any:
+    """The YAML in the first comments of a query; None if there is none."""
+    lines = []
+    for line in sql.splitlines():
+        if not line.startswith("--"):
+            break
+        lines.append(line[3:])
+    try:
+        return yaml.safe_load("\n".join(lines))
+    except yaml.YAMLError:
+        return None
+
+
+def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
+    """The views of suites, in the order in which they are made.
+
+    Args:
+        suites: name of a suite, and its views: name -> SQL.
+
+    Raises:
+        StpError: one does not say what it is, or two are called the same.
+    """
+    found: dict[str, View] = {}
+    for suite, views in suites:
+        for name, sql in views.items():
+            about = head_of(sql)
+            if not isinstance(about, dict) or set(about) != {"comment", "columns"} or name in found:
+                raise StpError(
+                    f"view {name} of the suite {suite}: "
+                    + ("another suite has one" if name in found else "its comments are not right"),
+                    expected="a name of its own, and first comments with comment and columns",
+                    remedy=f"mend config/suites/{suite}/{name}.sql",
+                )
+            found[name] = View(name, about["comment"], sql.rstrip().rstrip(";"), about["columns"])
+    return list(found.values())
+
+
+def views_of_plans(plans: Iterable[Manifest]) -> list[View]:
+    """The views of the suites that manifests are of; see `views_of`."""
+    suites = {plan["suite"]["name"]: plan["suite"]["views"] for plan in plans}
+    return views_of(sorted(suites.items()))

@@ -1,0 +1,69 @@
+"""Nothing in the package names a suite or a dimension: they are data in config/suites."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import stp
+from stp.plan.suite import read_suites
+
+PACKAGE = Path(stp.__file__).parent
+SUITES = read_suites()
+NAMES = {*SUITES, *(name for suite in SUITES.values() for name in suite.dimensions)}
+SUBSETS = {
+    "plan/setting.py",
+    "prepare/bridge.py",
+    "prepare/nuscenes.py",
+    "prepare/weatherbench.py",
+}
+"""Where a part of a test dataset, too, is called robustness."""
+# To go: the plan, its costs and its figures, and the drafts of datasets.
+NOT_YET = {
+    "inspect/new_dataset.py",
+    "plan/cells.py",
+    "plan/manifests.py",
+    "plan/scale.py",
+    "render/figures/kinds.py",
+    "render/figures/planned.py",
+}
+
+
+def named() -> Iterator[tuple[str, int, str]]:
+    """File, line and name wherever one is a whole string, in Python or JavaScript.
+
+    Texts that hold a name among other words are examples (docs, help) and no logic.
+    """
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = path.relative_to(PACKAGE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in NAMES:
+                yield file, node.lineno, str(node.value)
+    for path in sorted(PACKAGE.rglob("*.js")):
+        file = path.relative_to(PACKAGE).as_posix()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for name in re.findall(r"""["'`](\w+)["'`]""", line):
+                if name in NAMES:
+                    yield file, number, name
+
+
+def test_no_module_names_a_suite_or_a_dimension() -> None:
+    found = [(file, *rest) for file, *rest in named() if file not in SUBSETS | NOT_YET]
+    assert found == [], "ask stp.plan.suite, the manifest's `suite`, or the table `dimensions`"
+
+
+def test_the_exceptions_are_still_needed() -> None:
+    assert {file for file, *_ in named()} == SUBSETS | NOT_YET
+
+
+def test_no_query_of_the_package_reads_a_setting_by_a_pattern() -> None:
+    """The table `settings` has a column for each key."""
+    folders = [PACKAGE, PACKAGE.parent / "config"]
+    found = [
+        path.name
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in (".py", ".sql")
+        and re.search(r"regexp_\w+\([^)]*setting", path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
