@@ -5,12 +5,15 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= auto
 export OMP_NUM_THREADS ?= 1
+# Tests start hundreds of processes: none should compile again what another one has.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tables sample test lint setup
+.PHONY: help tables sample test test-all lint setup
 help:
 	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
 	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
-	@echo "make test     set up, then all tests"
+	@echo "make test     set up, then the tests; PARTS='demo docs' adds parts of the long ones"
+	@echo "make test-all set up, then the tests and all long ones"
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
 
 tables: setup
@@ -22,15 +25,17 @@ sample: setup
 	@$(BIN)/stp status --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
-# Tests on Slurm first and alone: their scenarios have to hit moments. The others by file: what the
-# tests of a file share, such as a finished workflow, is made once; in the order of tests/conftest.py,
-# not by how many tests a file has, since files of few tests take longest. Both run, whatever fails.
+# By file and in the order of tests/conftest.py, not by how many tests a file has, since files of few
+# tests take longest. docs/development.md tells which tests are long, and their parts.
+PARTS ?=
+SELECTED = not long$(foreach part,$(PARTS), or long(part='$(part)'))
+
 test: setup
-	@status=0; set -x; \
-	$(BIN)/python -m pytest tests/slurm || status=1; \
-	$(BIN)/python -m pytest --ignore tests/slurm --numprocesses $(WORKERS) --dist loadfile \
-	    --no-loadscope-reorder || status=1; \
-	exit $$status
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	    --durations 15 -m "$(SELECTED)"
+
+test-all: SELECTED =
+test-all: test
 
 lint: setup
 	$(BIN)/ruff check .

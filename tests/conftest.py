@@ -1,12 +1,17 @@
 """Fixtures that all tests share."""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from parts import PARTS
+from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parent.parent
+SLURM = "tests/slurm/"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
@@ -34,27 +39,84 @@ def settings_are_left_alone() -> Iterator[None]:
     assert settings() == before
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the tests of sample bytes that really ran, for CI."""
-    ran = [
-        report
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.stats.get(outcome, [])
-        if "sample_bytes" in report.keywords and report.when == "call"
-    ]
-    terminalreporter.write_line(f"sample tests run: {len(ran)}")
+# Workers
+
+
+class Scheduling(LoadFileScheduling):
+    """Tests of a file run on one worker, so that what they share, such as a finished workflow, is
+    made once; all tests on Slurm run on one, since only one Slurm can be started."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return SLURM if nodeid.startswith(SLURM) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
+    """Share out tests by file."""
+    return Scheduling(config, log)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One for each processor, and one that mostly waits for Slurm."""
+    sys.path.append(str(ROOT / SLURM))
+    from cluster import why_not
+
+    sys.path.pop()
+    return len(os.sched_getaffinity(0)) + (why_not() is None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files of slow tests first, so that no worker has minutes to do when all others have ended.
+    """Tests on Slurm first, then files of slow tests: so no worker has minutes to do when all
+    others have ended.
 
     Raises:
-        UsageError: two modules have one name: Python would import the first for both, or not, by
-            the order.
+        UsageError: a long test is in no part; or two modules have one name: Python would import the
+            first for both, or not, by the order.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (not item.nodeid.startswith(SLURM), item.path not in slow))
+    for item in items:
+        long = item.get_closest_marker("long")
+        if long and long.kwargs.get("part") not in PARTS:
+            raise pytest.UsageError(f"{item.nodeid}: mark it long(part=...), of tests/parts.py")
     names: dict[str, Path] = {}
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name != "conftest.py" and names.setdefault(path.stem, path) != path:
             raise pytest.UsageError(f"{names[path.stem]} and {path} have one name: rename one")
+
+
+# What is told in the end
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the tests of sample bytes and on Slurm that really ran, for CI."""
+    found = [report for reports in terminalreporter.stats.values() for report in reports]
+    reports = [report for report in found if isinstance(report, pytest.TestReport)]
+    for kind, mark in (("sample", "sample_bytes"), ("slurm", "real_slurm")):
+        selected = {report.nodeid for report in reports if mark in report.keywords}
+        called = [report for report in reports if report.when == "call" and not report.skipped]
+        ran = selected & {report.nodeid for report in called}
+        terminalreporter.write_line(f"{kind} tests run: {len(ran)} of {len(selected)}")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
+    """Say in the last lines what could not run here, and what would have it run."""
+    yield
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None:  # a worker
+        return
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminal.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    if reasons:
+        terminal.write_line(f"{reasons.total()} tests could not run here:")
+    for reason, number in reasons.most_common():
+        terminal.write_line(f"{number:>6}  {reason}")
+    chosen = session.config.option.markexpr
+    left_out = [part for part in PARTS if f"'{part}'" not in chosen]
+    if chosen.startswith("not long") and left_out:
+        terminal.write_line(
+            f"left out, since they are long: {', '.join(left_out)}; `make test-all` runs them"
+        )

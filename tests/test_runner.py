@@ -36,11 +36,25 @@ def cell(plan: Plan, model: str, dataset: str = "enso"):
     return next(m for m in plan.cells if (m.cell.model, m.cell.tested_on) == (model, dataset))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """Raw files and a store: the tiny plan's ENSO data, and all of climatology on them."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_STORE_DIR", str(folder / "store"))
+        patch.setenv("STP_RAW_DIR", str(folder / "raw"))
+        plan = Plan.load(TINY)
+        runner.fetch(plan, plan.raw("enso"))
+        line = cell(plan, "climatology")
+        for artefact in (plan.data("enso"), line.model, line.predictions, line.scores):
+            runner.make(plan, artefact)
+    return folder
+
+
 @pytest.fixture
-def prepared(plan) -> Plan:
+def prepared(plan, made, tmp_path) -> Plan:
     """The tiny plan, its ENSO data prepared."""
-    runner.fetch(plan, plan.raw("enso"))
-    runner.make(plan, plan.data("enso"))
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return plan
 
 
@@ -191,10 +205,7 @@ def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
 @pytest.mark.parametrize("stage", ["prepare", "train", "predict", "score"])
 def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
     """What a stage's core really imports is what its fingerprint covers; nothing else counts."""
-    made = cell(prepared, "climatology")
-    for artefact in (made.model, made.predictions, made.scores):
-        runner.make(prepared, artefact)
-    artefact = {a.stage: a for a in made.artefacts}[stage]
+    artefact = {a.stage: a for a in cell(prepared, "climatology").artefacts}[stage]
     core = runner.core_name(artefact)
     code = f"""
 import importlib, json, sys, tempfile

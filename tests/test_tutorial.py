@@ -49,11 +49,13 @@ def pictures(notebook: Any, words: str) -> list[str]:
     return [kind for one in cell.outputs for kind in one.get("data", {}) if "image" in kind]
 
 
+@pytest.mark.long(part="docs")
 def test_calibration_has_found_better_parameters(executed):
     default, best = map(float, re.findall(r"([\d.]+) m\n", output(executed, "trials.parquet")))
     assert 0 < best < default < 2
 
 
+@pytest.mark.long(part="docs")
 def test_one_query_gives_the_error_of_every_horizon(executed):
     lines = output(executed, "results.sql").splitlines()
     assert lines[0].split()[1:] == ["1.2", "2.4", "3.6", "4.8"]
@@ -63,6 +65,7 @@ def test_one_query_gives_the_error_of_every_horizon(executed):
     assert [line.split()[0] for line in lines[2:]] == ["constant_velocity", "social_force"]
 
 
+@pytest.mark.long(part="docs")
 def test_the_intervals_overlap_as_the_text_says(executed):
     words = [line.split() for line in output(executed, "stp query").splitlines() if "0." in line]
     (_, one, low, high, scenarios, episodes), (_, other, lower, higher, *_) = words
@@ -76,11 +79,13 @@ def test_the_intervals_overlap_as_the_text_says(executed):
     assert sorted(last) == sorted([float(one), float(other)])
 
 
+@pytest.mark.long(part="docs")
 def test_pictures_and_an_animation_are_shown(executed):
     for words in ("drawing.overview(place)", "drawing.figure_of(scene)", "Image("):
         assert pictures(executed, words) == ["image/png" if "Image" not in words else "image/gif"]
 
 
+@pytest.mark.long(part="docs")
 def test_it_is_stored_clean_and_every_cell_was_run(executed):
     stored = nbformat.read(NOTEBOOK, as_version=4)
     nbformat.validate(stored)

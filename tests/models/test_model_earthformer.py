@@ -275,6 +275,7 @@ def test_mixed_precision_is_finite_and_near_float32():
     assert (mixed - exact).abs().mean() < 0.05 * exact.abs().mean()
 
 
+@pytest.mark.long(part="learning")
 def test_learns_four_clips_by_heart():
     # Squares that move one pixel to the right in each frame, from four different places.
     square = torch.zeros(8, 8)

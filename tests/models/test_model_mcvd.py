@@ -343,6 +343,7 @@ def test_mixed_precision_is_finite_and_draws_the_same_noise():
     torch.testing.assert_close(mixed, exact, atol=0.02, rtol=0)
 
 
+@pytest.mark.long(part="learning")
 def test_learns_four_clips_by_heart():
     # Squares that move one pixel to the right in each frame, from four different places.
     square = torch.zeros(8, 8)

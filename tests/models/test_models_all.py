@@ -269,6 +269,7 @@ OVERFIT = {  # steps, learning rate, options
 }
 
 
+@pytest.mark.long(part="learning")
 @pytest.mark.parametrize("name", NAMES)
 def test_learns_four_moving_digits_by_heart(name):
     steps, rate, options = OVERFIT[name]
@@ -300,7 +301,13 @@ BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in NAMES} | {
 """Training and other options of each model: 40 to 150 steps on 40 clips."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW = {"e3dlstm", "earthformer", "mau", "mcvd", "phydnet"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long(part="learning")) if n in SLOW else n for n in NAMES],
+)
 def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares, name):
     train, options = BUDGET[name]
     what = {**recipe(name, SMALL, **options), "train": train}

@@ -127,6 +127,7 @@ def test_without_truth_the_loss_is_that_of_free_running_outputs():
     assert model.loss(clip, 0) != small().loss(clip, 0), "with truth it is another one"
 
 
+@pytest.mark.long(part="learning")
 def test_learns_a_few_clips_by_heart():
     # A bright pixel that moves one step to the right in each frame.
     clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(5)])[None, :, None]

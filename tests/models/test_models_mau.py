@@ -103,6 +103,7 @@ def test_longer_forecasts_begin_like_shorter_ones_and_sizes_need_not_divide():
     assert torch.equal(longer[:, :2], model(frames, 2))
 
 
+@pytest.mark.long(part="learning")
 def test_learns_a_few_clips_by_heart():
     clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(5)])[None, :, None]
     model = small(num_hidden=[12], scheduled_sampling={"stop": 0})

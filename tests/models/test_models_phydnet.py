@@ -148,6 +148,7 @@ def test_any_shape_horizon_and_range():
     assert small()(torch.rand(1, 3, 1, 8, 8), 2).min() >= 0
 
 
+@pytest.mark.long(part="learning")
 def test_learns_a_few_clips_by_heart():
     clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(5)])[None, :, None]
     model = small(scale=2, teacher_forcing=1.0)

@@ -157,6 +157,7 @@ def test_longer_forecasts_begin_like_shorter_ones_and_sizes_need_not_divide(mode
     assert made.loss(torch.rand(1, 5, 2, 10, 7), 0).isfinite()
 
 
+@pytest.mark.long(part="learning")
 @pytest.mark.parametrize("model", MODELS)
 def test_learns_a_few_clips_by_heart(model):
     # A bright pixel that moves one step to the right in each frame.

@@ -49,6 +49,7 @@ def test_any_shape_and_horizon(model, options):
     assert made(frames, 1).shape == (1, 1, 2, 10, 7)
 
 
+@pytest.mark.long(part="learning")
 @pytest.mark.parametrize(("model", "options"), KINDS)
 def test_learns_a_few_clips_by_heart(model, options):
     clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(6)])[None, :, None]

@@ -100,6 +100,7 @@ def test_sizes_that_cannot_be_halved():
     assert model(torch.rand(1, 3, 2, 10, 7), 3).shape == (1, 3, 2, 10, 7)
 
 
+@pytest.mark.long(part="learning")
 def test_learns_a_few_clips_by_heart():
     clip = torch.stack([torch.eye(8).roll(t, 1) for t in range(6)])[None, :, None]
     model = small(hid_s=8, hid_t=16).train()

@@ -162,6 +162,7 @@ def test_the_verb_writes_both_tables_and_names_gaps(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long(part="docs")
 def test_sizes_are_counted_without_measuring(paper, tmp_path):
     """Parameters to the printed digits, multiply-adds within 1 %; no column of speeds."""
     out = tmp_path / "model_size.csv"
@@ -215,6 +216,7 @@ def test_the_page_has_the_sizes_of_now(paper):
 
 
 @pytest.mark.slow
+@pytest.mark.long(part="docs")
 def test_the_page_is_up_to_date(paper):
     assert PAGE.read_text() == page.page(paper), "run: stp models --page docs/models.md"
 

@@ -178,6 +178,7 @@ def test_the_counts_of_the_sample_scale_are_those_of_its_bytes(dataset, raw_mirr
 
 
 @pytest.mark.slow
+@pytest.mark.long(part="demo")
 @pytest.mark.parametrize("dataset", ["kth", "enso"])
 def test_the_counts_of_the_demo_are_those_of_its_data(dataset):
     check_counts(Plan.load(DEMO), dataset)

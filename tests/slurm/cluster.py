@@ -70,7 +70,7 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} Gres={gres
 PartitionName=DEFAULT Nodes={host} State=UP OverSubscribe=NO DefMemPerCPU=500 GraceTime=20
 PartitionName=cpu PriorityTier=1 MaxTime=1-00:00:00 Default=YES
 PartitionName=gpu PriorityTier=1 MaxTime=1-00:00:00
-PartitionName=short PriorityTier=1 MaxTime=1
+PartitionName=short PriorityTier=1 MaxTime=2
 PartitionName=urgent PriorityTier=9 MaxTime=1-00:00:00 PreemptMode=OFF
 """
 
@@ -90,7 +90,7 @@ def why_not() -> str | None:
     path = f"{os.environ['PATH']}:/usr/sbin"
     missing = [command for command in COMMANDS if shutil.which(command, path=path) is None]
     if os.geteuid() != 0:
-        return "only root can start munged, slurmctld and slurmd"
+        return "only root can start munged, slurmctld and slurmd: run as root, as in a container"
     if missing:
         return f"{', '.join(missing)} not found: apt-get install {' '.join(PACKAGES)}"
     if not os.access(CONFIG if CONFIG.is_dir() else CONFIG.parent, os.W_OK):

@@ -24,22 +24,6 @@ Act = Callable[..., None]
 """What happens in a scenario: called with its checkout, and the undisturbed one if it needs it."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Name the mark of these tests."""
-    config.addinivalue_line("markers", "real_slurm: starts a real Slurm on this machine")
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the tests on Slurm that really ran, for CI."""
-    ran = [
-        report
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.stats.get(outcome, [])
-        if "real_slurm" in report.keywords and report.when == "call"
-    ]
-    terminalreporter.write_line(f"slurm tests run: {len(ran)}")
-
-
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A running Slurm. Where there can be none, tests skip, or fail if STP_REQUIRE_SLURM is set."""

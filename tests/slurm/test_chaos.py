@@ -5,7 +5,7 @@ from chaos import Chaos
 from conftest import name
 from scenario import Scenario
 
-pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]
+pytestmark = [pytest.mark.slow, pytest.mark.real_slurm, pytest.mark.long(part="chaos")]
 
 
 def random_kills(run: Scenario, quiet: Scenario) -> None:

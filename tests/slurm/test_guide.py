@@ -62,6 +62,7 @@ def test_the_guide_has_no_command_that_is_not_tried():
     assert set(NOT_HERE) <= set(commands())
 
 
+@pytest.mark.long(part="slurm-people")
 @pytest.mark.parametrize("early", [guide], ids=name)
 def test_guide(early, started):
     started[early].result()

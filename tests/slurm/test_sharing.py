@@ -73,6 +73,7 @@ def scramble_times(*folders: Path) -> None:
                 os.utime(path, (moment, moment))
 
 
+@pytest.mark.long(part="slurm-people")
 @pytest.mark.parametrize("scenario", [two_people], ids=name)
 def test_sharing(scenario, started):
     started[scenario].result()

@@ -33,6 +33,7 @@ def made_up() -> Scenarios:
     return replace(scenarios, future=social_force.predict(scenarios, 6, TRUE))
 
 
+@pytest.mark.long(part="learning")
 def test_it_is_interrupted_goes_on_in_another_process_and_finds_the_same(people, tmp_path):
     """Each with hashes of its own, on which the order of sets depends."""
     pytest.importorskip("smac")

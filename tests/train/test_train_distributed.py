@@ -43,6 +43,7 @@ def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long(part="learning")
 def test_two_processes_stop_together_and_go_on(tmp_path, data):
     what = simvp_recipe()
     interrupted = threading.Event()
@@ -61,12 +62,14 @@ def test_two_processes_stop_together_and_go_on(tmp_path, data):
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long(part="learning")
 def test_what_one_process_says_is_said(tmp_path, data):
     with pytest.raises(StpError, match="3 processes cannot share a batch of 2 clips"):
         launch.run(CORE, job(tmp_path, data, recipe(batch_size=2)), ranks=3)
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long(part="learning")
 def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (

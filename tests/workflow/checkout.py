@@ -11,8 +11,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
-MEANINGS = ROOT / "stp" / "__pycache__" / "meanings.json"
-"""What `stp.core.fingerprint` remembers of sources by their checksums."""
 
 
 @dataclass
@@ -42,15 +40,22 @@ class Checkout:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, target, follow_symlinks=False)
-        if source == ROOT and MEANINGS.is_file():  # saves each copy's first process some seconds
-            (folder / MEANINGS.relative_to(ROOT)).parent.mkdir()
-            shutil.copy2(MEANINGS, folder / MEANINGS.relative_to(ROOT))
+        if source == ROOT:
+            # Compiled modules, and what `stp.core.fingerprint` remembers of sources: each copy would
+            # make them again. Copied sources keep their times, so that Python takes them.
+            for made in [
+                *ROOT.glob("stp/**/__pycache__/*.pyc"),
+                *ROOT.glob("stp/**/meanings.json"),
+            ]:
+                target = folder / made.relative_to(ROOT)
+                target.parent.mkdir(exist_ok=True)
+                shutil.copy2(made, target)
         return cls(folder, shared)
 
     @classmethod
     def beside(cls, other: "Checkout", folder: Path) -> "Checkout":
         """Copy all files that git knows, and the store of another checkout."""
-        shutil.copytree(other.shared, folder / "shared")
+        shutil.copytree(other.shared, folder / "shared", ignore=shutil.ignore_patterns("state"))
         return cls.create(folder / "checkout", folder / "shared")
 
     @property
@@ -60,8 +65,9 @@ class Checkout:
     @property
     def environment(self) -> dict[str, str]:
         """This copy's package first, this interpreter's commands, and the shared folders."""
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         return {
-            **os.environ,
+            **inherited,
             "PYTHONPATH": str(self.folder),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "STP_STORE_DIR": str(self.store),

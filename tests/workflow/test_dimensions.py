@@ -14,9 +14,11 @@ DATABASE = "results/results.duckdb"
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    """A checkout whose tiny scale asks for long-term prediction as well."""
-    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+def checkout(tiny: Checkout, tmp_path: Path) -> Checkout:
+    """A checkout whose tiny scale asks for long-term prediction as well; its data are there."""
+    checkout = Checkout.beside(tiny, tmp_path)
+    for model in ("persistence", "climatology"):
+        checkout.forget(model)
     path = checkout.folder / "tests/workflow/tiny.yaml"
     scale = yaml.safe_load(path.read_text())
     scale["dimensions"] = {
@@ -47,17 +49,18 @@ def held(checkout: Checkout) -> list[str]:
 
 
 def test_tables_are_made_one_by_one_and_the_database_holds_them_all(checkout: Checkout):
+    before = checkout.receipts()
     make(checkout, LONG_TERM)
-    kinds = Counter(path.partition("/")[0] for path in checkout.receipts())
-    assert kinds == {"data": 1, "predictions": 1, "scores": 1}, "the other table's cells must wait"
+    kinds = Counter(path.partition("/")[0] for path in checkout.receipts().keys() - before.keys())
+    assert kinds == {"predictions": 1, "scores": 1}, "the other table's cells must wait"
     assert held(checkout) == ["long_term"]
 
     make(checkout, TABLE)
     assert held(checkout) == ["long_term", "short_term"]
-    before = [(checkout.folder / name).stat().st_mtime_ns for name in (LONG_TERM, TABLE)]
-    make(checkout)
+    times = [(checkout.folder / name).stat().st_mtime_ns for name in (LONG_TERM, TABLE)]
+    make(checkout, LONG_TERM, TABLE)
     after = [(checkout.folder / name).stat().st_mtime_ns for name in (LONG_TERM, TABLE)]
-    assert after == before, "a table is not made again because another one was"
+    assert after == times, "a table is not made again because another one was"
 
     (checkout.folder / DATABASE).unlink()
     make(checkout, DATABASE)
@@ -74,10 +77,11 @@ def test_a_table_that_a_scale_does_not_have_is_refused(checkout: Checkout):
 
 
 def test_mistakes_are_named_before_anything_runs(checkout: Checkout):
+    before = checkout.receipts()
     done = run(checkout, "results/tables/short_tern.csv")
     assert done.returncode and "results/tables/short_tern.csv" in done.stdout
     path = checkout.folder / "tests/workflow/tiny.yaml"
     path.write_text(path.read_text().replace("climatology", "climatologie"))
     done = run(checkout, TABLE)
     assert done.returncode and "did you mean climatology" in done.stdout
-    assert not checkout.store.exists()
+    assert checkout.receipts() == before and not (checkout.folder / "results/logs").exists()

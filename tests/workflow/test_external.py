@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
 PAGE = (ROOT / "docs" / "external.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 SCALE, SCRIPT = FILES
@@ -20,10 +20,9 @@ AGAIN = next(i for i, command in enumerate(COMMANDS) if "s/0.8/0.6/" in command)
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Checkout:
-    """A checkout, with the files of the page."""
-    folder = tmp_path_factory.mktemp("external")
-    checkout = Checkout.create(folder / "checkout", folder / "shared")
+def copy(tiny, tmp_path_factory) -> Checkout:
+    """A checkout, with the files of the page; the data of its scale are there."""
+    checkout = Checkout.beside(tiny, tmp_path_factory.mktemp("external"))
     for name, text in FILES.items():
         (checkout.folder / name).write_text(text)
     return checkout

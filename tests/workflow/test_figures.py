@@ -8,6 +8,7 @@ from checkout import TABLE, Checkout
 pytestmark = pytest.mark.slow
 SCALE = "tests/workflow/tiny.yaml"
 ALL = "results/figures/all"
+REPORT = "results/report/index.html"
 
 
 def snakemake(checkout: Checkout, *arguments: str) -> str:
@@ -24,11 +25,27 @@ def jobs(printed: str) -> set[str]:
     }
 
 
-def test_figures_are_made_and_an_edit_of_them_makes_no_table(
+def test_a_figure_is_made_and_an_edit_of_figures_makes_no_table(
     tiny: Checkout, tmp_path: Path
 ) -> None:
     checkout = Checkout.beside(tiny, tmp_path)
-    snakemake(checkout, "--", TABLE, ALL)
+    ranks = "results/figures/short_term/ranks.png"
+    snakemake(checkout, "--", TABLE, ranks)
+    before = (checkout.folder / ranks).read_bytes()
+    assert before.startswith(b"\x89PNG")
+    checkout.edit("stp/render/figures/ranks.py")
+    planned = jobs(snakemake(checkout, "-n", "--quiet", "host", "--", TABLE, ranks))
+    assert planned == {"figure_of_dimension"}
+    checkout.restore("stp/render/figures/ranks.py")
+    snakemake(checkout, "--force", "--", ranks)
+    assert (checkout.folder / ranks).read_bytes() == before
+
+
+@pytest.mark.long(part="kinds")
+def test_all_figures_and_the_report_are_made(tiny: Checkout, tmp_path: Path) -> None:
+    checkout = Checkout.beside(tiny, tmp_path)
+    snakemake(checkout, "--", TABLE, ALL, REPORT)
+    assert (checkout.folder / REPORT).is_file()
     listed = (checkout.folder / ALL).read_text().split()
     assert "results/figures/short_term/leads/moving_mnist.png" in listed
     assert "results/figures/short_term/critical_difference.png" in listed
@@ -39,8 +56,3 @@ def test_figures_are_made_and_an_edit_of_them_makes_no_table(
     checkout.edit("stp/render/figures/ranks.py")
     planned = jobs(snakemake(checkout, "-n", "--quiet", "host", "--", TABLE, ALL))
     assert planned == {"figure_of_dimension", "figure_of_case", "all_figures"}
-    checkout.restore("stp/render/figures/ranks.py")
-    before = {name: (checkout.folder / name).read_bytes() for name in listed}
-    ranks = "results/figures/short_term/ranks.png"
-    snakemake(checkout, "--force", "--", ranks)
-    assert (checkout.folder / ranks).read_bytes() == before[ranks]

@@ -7,16 +7,16 @@ import pytest
 import yaml
 from checkout import Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 FINDINGS = "results/tables/findings.csv"
 EFFECTS = "results/tables/convention_effects.csv"
 SCALE = "tests/workflow/tiny.yaml"
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    """A checkout whose tiny scale has two dimensions of one small dataset."""
-    checkout = Checkout.create(tmp_path / "copy", tmp_path / "shared")
+def checkout(tiny: Checkout, tmp_path: Path) -> Checkout:
+    """A checkout whose tiny scale has two dimensions of one small dataset; one is finished."""
+    checkout = Checkout.beside(tiny, tmp_path)
     path = checkout.folder / SCALE
     scale = yaml.safe_load(path.read_text())
     scale["dimensions"] = {

@@ -13,7 +13,7 @@ from raters import crowd, of_shares
 
 from stp.human_study.key import load_key
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"
 PAGE = "results/human_study/questionnaire.html"
 STUDY = "results/tables/human_preferences.csv"
@@ -26,9 +26,11 @@ def snakemake(checkout: Checkout, target: str, *options: str):
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory) -> Checkout:
-    folder = tmp_path_factory.mktemp("human_study")
-    return Checkout.create(folder / "checkout", folder / "shared")
+def checkout(tiny, tmp_path_factory) -> Checkout:
+    """A checkout; data are there, and forecasts of other models."""
+    checkout = Checkout.beside(tiny, tmp_path_factory.mktemp("human_study"))
+    checkout.forget("persistence")
+    return checkout
 
 
 def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
@@ -46,13 +48,12 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
         "scales:\n"
         "  small-study: {clips: {moving_mnist: 10}, models: [persistence, context_mean]}\n",
     )
+    before = checkout.receipts()
     made = snakemake(checkout, PAGE)
     assert made.returncode == 0, made.stdout
     assert "10 questions, 2 models, lossless WebP" in made.stdout
-    predicted = {
-        path.relative_to(checkout.store).parts[3]
-        for path in checkout.store.glob("predictions/**/artefact.json")
-    }
+    new = checkout.receipts().keys() - before.keys()
+    predicted = {Path(path).parts[3] for path in new if path.startswith("predictions/")}
     assert predicted == {"persistence", "context_mean"}, "only what raters see is made"
     assert not (checkout.folder / TABLE).exists()
     assert "Nothing to be done" in snakemake(checkout, PAGE, "-n", "--quiet", "host").stdout

@@ -8,7 +8,7 @@ import own_data as made
 import pytest
 from checkout import TABLE, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
 
 
 @pytest.fixture(scope="module")

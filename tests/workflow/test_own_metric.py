@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
 PAGE = (ROOT / "docs" / "own_metrics.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 MODULE, ENTRY, SCALE, TEST = FILES
@@ -21,10 +21,9 @@ FIRST, ASK, WHY, AGAIN, LEADS, ABOUT, EDIT, WHY_EDITED, PYTEST = range(len(COMMA
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Checkout:
-    """A checkout with the files of the page."""
-    folder = tmp_path_factory.mktemp("own-metric")
-    copy = Checkout.create(folder / "checkout", folder / "shared")
+def copy(tiny, tmp_path_factory) -> Checkout:
+    """A checkout with the files of the page; the raw files of its scale are there."""
+    copy = Checkout.beside(tiny, tmp_path_factory.mktemp("own-metric"))
     for name, text in FILES.items():
         assert not (copy.folder / name).exists()
         (copy.folder / name).write_text(text)

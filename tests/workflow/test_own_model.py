@@ -31,10 +31,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory) -> Checkout:
-    """A checkout."""
-    folder = tmp_path_factory.mktemp("own-model")
-    return Checkout.create(folder / "checkout", folder / "shared")
+def clean(tiny, tmp_path_factory) -> Checkout:
+    """A checkout; the raw files of the page's scale are there."""
+    return Checkout.beside(tiny, tmp_path_factory.mktemp("own-model"))
 
 
 @pytest.fixture(scope="module")

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from checkout import ROOT, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="docs")]
 PAGE = (ROOT / "docs" / "training.md").read_text()
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.search(r"```sh\n(.*?)```", PAGE, re.DOTALL)[1].strip().splitlines()
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Checkout:
+def copy(tiny, tmp_path_factory) -> Checkout:
     """A checkout with the files of the page, after its commands."""
-    folder = tmp_path_factory.mktemp("parts")
-    copy = Checkout.create(folder / "main", folder / "shared")
+    copy = Checkout.beside(tiny, tmp_path_factory.mktemp("parts"))
+    copy.forget("convlstm")
     for name, text in FILES.items():
         assert not (copy.folder / name).exists()
         (copy.folder / name).write_text(text)

@@ -93,6 +93,7 @@ def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
 
 
 @pytest.mark.slow
+@pytest.mark.long(part="kinds")
 def test_a_small_scale_makes_all_of_its_tables(tiny, tmp_path):
     copy = Checkout.beside(tiny, tmp_path)
     done = copy.run(

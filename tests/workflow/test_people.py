@@ -103,13 +103,7 @@ def test_an_edited_predictor_reaches_its_own_cells(clone):
     assert clone.planned() == LAST + Counter(mine | scored)
 
 
-def test_an_edited_rule_of_scenarios_reaches_calibrations_and_predictions(clone):
-    clone.edit("stp/tracks/scenarios.py")
-    planned = clone.planned()
-    assert planned["train karamouzas"] == 1 and planned["predict_atlas karamouzas"] == 2
-    assert planned["predict_atlas constant_velocity"] == 1
-
-
+@pytest.mark.long(part="kinds")
 def test_the_leak_is_measured_from_the_store(finished):
     """What a protocol shows of the future, with the verb of docs/human_motion.md."""
     done = finished.run("stp", "leak", "hall", "--configfile", CONFIG, "--json", STP_RAW_MIRROR="")

@@ -40,6 +40,7 @@ def test_sizes_need_no_measurement(checkout):
     assert told.count("rule count_model_size:") == 1 and told.count("rule ") == 1
 
 
+@pytest.mark.long(part="kinds")
 def test_a_network_is_measured_again_only_when_its_code_changes(checkout):
     ask(checkout, "--", MEASURED)
     found = json.loads((checkout.folder / MEASURED).read_text())

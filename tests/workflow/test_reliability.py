@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from checkout import TABLE, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/reliability.yaml"
 STUDY = "results/tables/reliability.csv"
 

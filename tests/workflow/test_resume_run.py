@@ -23,8 +23,9 @@ def wait(true: Callable[[], object], process: subprocess.Popen, seconds: float =
         time.sleep(0.1)
 
 
-def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tmp_path):
-    checkout = Checkout.create(tmp_path / "work", tmp_path / "shared")
+def test_a_killed_run_goes_on_and_its_living_jobs_are_waited_for(tiny, tmp_path):
+    checkout = Checkout.beside(tiny, tmp_path / "work")
+    checkout.forget("convlstm")
     scale = yaml.safe_load((checkout.folder / "tests/workflow/tiny.yaml").read_text())
     scale["dimensions"]["short_term"] = {
         "datasets": ["enso"],

@@ -12,7 +12,7 @@ import xarray as xr
 import yaml
 from checkout import TABLE, Checkout
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 LONG_TERM = "results/tables/long_term.csv"
 SCALE = "tests/workflow/tiny.yaml"
 COMMAND = ("snakemake", "--profile", "local", "--configfile", SCALE, "--",
@@ -20,10 +20,9 @@ COMMAND = ("snakemake", "--profile", "local", "--configfile", SCALE, "--",
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def checkout(tiny: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A tiny MCVD with 3 samples, and long forecasts of which 2 are stored; their tables."""
-    folder = tmp_path_factory.mktemp("samples")
-    checkout = Checkout.create(folder / "copy", folder / "shared")
+    checkout = Checkout.beside(tiny, tmp_path_factory.mktemp("samples"))
     path = checkout.folder / SCALE
     scale = yaml.safe_load(path.read_text())
     case = {"trained_on": "enso", "setting": {"horizon": 14}}

@@ -14,7 +14,7 @@ from checkout import TABLE, Checkout
 
 from stp.data.prepared import Prepared
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long(part="demo")]
 
 
 def rows(checkout: Checkout, name: str = TABLE) -> list[dict[str, str]]:

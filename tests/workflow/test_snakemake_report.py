@@ -18,10 +18,9 @@ NO_SCORES = {"training_protocol", "model_size", "model_speed"}
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory) -> Checkout:
-    """A checkout."""
-    folder = tmp_path_factory.mktemp("snakemake-report")
-    return Checkout.create(folder / "checkout", folder / "shared")
+def copy(tiny, tmp_path_factory) -> Checkout:
+    """A checkout beside a finished store."""
+    return Checkout.beside(tiny, tmp_path_factory.mktemp("snakemake-report"))
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +79,7 @@ def test_captions_say_whose_bytes_they_are_about(annotations):
 
 
 @pytest.mark.slow
+@pytest.mark.long(part="kinds")
 def test_a_report_is_made_offline_with_captions_and_labels(copy):
     scale = copy.folder / "config" / "one.yaml"
     text = (ROOT / TINY).read_text()

@@ -1,0 +1,28 @@
+"""Tests that are long by nature, in parts: ``pytest.mark.long(part=...)``.
+
+``make test`` leaves them out, ``make test-all`` runs them all, and CI runs some, chosen by the
+commit: ``python tests/parts.py COMMIT`` prints their names.
+"""
+
+import random
+import sys
+
+PARTS = {
+    "demo": "the demo of the README, and all of its datasets",
+    "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
+    "kinds": "more kinds of real workflow: reports, figures, studies, samples",
+    "learning": "every model learns by heart; trainings in several processes",
+    "slurm-jobs": "what happens to single jobs on a real Slurm",
+    "slurm-people": "what people, disks and the controller do to runs on a real Slurm",
+    "chaos": "random kills on a real Slurm",
+}
+AT_A_TIME = 2
+
+
+def chosen(commit: str) -> list[str]:
+    """The parts for a commit: the same each time, each part as likely as any other."""
+    return sorted(random.Random(commit).sample(sorted(PARTS), AT_A_TIME))
+
+
+if __name__ == "__main__":
+    print(*chosen(sys.argv[1]))
