@@ -355,7 +355,7 @@ def test_paths_are_unique_readable_and_hold_no_equals_sign(paper):
         assert len(folder.rpartition("/")[2]) == 16
     scores = [made.scores.folder for made in paper.cells]
     assert scores[0].startswith(
-        "scores/short_term/predbench/persistence/default/moving_mnist/all/moving_mnist/test/"
+        "scores/predbench/short_term/persistence/default/moving_mnist/all/moving_mnist/test/"
         "horizon-10/seed-none/"
     )
 

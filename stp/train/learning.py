@@ -182,7 +182,7 @@ def learn(
             raise StpError(
                 f"the loss of step {step + 1} is {loss.item()}",
                 expected="a number",
-                remedy="look at the data (stp inspect), or take a smaller train.lr",
+                remedy="look at the data (`stp data`), or take a smaller train.lr",
             )
         optimiser.zero_grad()
         loss.backward()

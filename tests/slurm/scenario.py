@@ -232,7 +232,7 @@ class Scenario(Checkout):
 
     def logs(self) -> str:
         """All that the verbs have written into their logs."""
-        return "".join(p.read_text() for p in (self.folder / "results/logs").rglob("*.log"))
+        return "".join(p.read_text() for p in (self.folder / "results/tiny/logs").rglob("*.log"))
 
     @property
     def database(self) -> Path:
@@ -263,7 +263,7 @@ class Scenario(Checkout):
         target.mkdir(parents=True)
         for path in [*self.folder.glob("printed-*.txt"), *self.folder.glob("*.yaml")]:
             shutil.copy2(path, target)
-        for name in ("results/logs", "results/partial", ".snakemake/slurm_logs"):
+        for name in ("results/tiny/logs", "results/tiny/partial", ".snakemake/slurm_logs"):
             if (self.folder / name).is_dir():
                 shutil.copytree(self.folder / name, target / Path(name).name)
         for path in (self.store / "state").rglob("*.json*"):

@@ -206,17 +206,19 @@ def failing_cell(run: Scenario, quiet: Scenario) -> None:
     driver = run.start()
     driver.fail()
     assert not (run.folder / TABLE).exists()
-    partial = (run.folder / "results" / "partial" / "short_term.csv").read_text().splitlines()
+    partial = (
+        (run.folder / "results" / "tiny" / "partial" / "short_term.csv").read_text().splitlines()
+    )
     (gap,) = [line for line in partial if "hopeless" in line]
     assert "SimVP" in gap and len(partial) == 1 + 4
     assert run.receipt("scores", MODEL), "the other network is there"
     assert SIMVP in driver.summary and "hopeless" in driver.summary, "it names the cell"
-    (log,) = (run.folder / "results/logs/train").rglob(f"{SIMVP}/**/*.log")
+    (log,) = (run.folder / "results/tiny/logs/train").rglob(f"{SIMVP}/**/*.log")
     assert str(log.relative_to(run.folder)) in driver.summary, "it names the log"
 
     run.restore("stp/models/simvp.py")
     run.start().succeed()
-    assert not (run.folder / "results" / "partial" / "short_term.csv").exists()
+    assert not (run.folder / "results" / "tiny" / "partial" / "short_term.csv").exists()
     assert run.same_results(quiet)
 
 
@@ -245,7 +247,7 @@ def edited_checkout(run: Scenario, quiet: Scenario) -> None:
     run.edit(f"stp/models/{MODEL}.py")
     driver.fail()
     assert "the code changed while" in run.logs()
-    (log,) = (run.folder / "results/logs/train").rglob("*.log")
+    (log,) = (run.folder / "results/tiny/logs/train").rglob("*.log")
     assert str(log.relative_to(run.folder)) in driver.text
     assert not list(run.store.glob(f"models/*/{MODEL}/**/artefact.json"))
     run.restore(f"stp/models/{MODEL}.py")

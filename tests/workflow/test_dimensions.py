@@ -84,4 +84,4 @@ def test_mistakes_are_named_before_anything_runs(checkout: Checkout):
     path.write_text(path.read_text().replace("climatology", "climatologie"))
     done = run(checkout, TABLE)
     assert done.returncode and "did you mean climatology" in done.stdout
-    assert checkout.receipts() == before and not (checkout.folder / "results/logs").exists()
+    assert checkout.receipts() == before and not (checkout.folder / "results/tiny/logs").exists()

@@ -7,8 +7,8 @@ from checkout import TABLE, Checkout
 
 pytestmark = pytest.mark.slow
 SCALE = "tests/workflow/tiny.yaml"
-ALL = "results/figures/all"
-REPORT = "results/report/index.html"
+ALL = "results/tiny/figures/all"
+REPORT = "results/tiny/report/index.html"
 
 
 def snakemake(checkout: Checkout, *arguments: str) -> str:
@@ -29,7 +29,7 @@ def test_a_figure_is_made_and_an_edit_of_figures_makes_no_table(
     tiny: Checkout, tmp_path: Path
 ) -> None:
     checkout = Checkout.beside(tiny, tmp_path)
-    ranks = "results/figures/short_term/ranks.png"
+    ranks = "results/tiny/figures/short_term/ranks.png"
     snakemake(checkout, "--", TABLE, ranks)
     before = (checkout.folder / ranks).read_bytes()
     assert before.startswith(b"\x89PNG")
@@ -47,8 +47,8 @@ def test_all_figures_and_the_report_are_made(tiny: Checkout, tmp_path: Path) -> 
     snakemake(checkout, "--", TABLE, ALL, REPORT)
     assert (checkout.folder / REPORT).is_file()
     listed = (checkout.folder / ALL).read_text().split()
-    assert "results/figures/short_term/leads/moving_mnist.png" in listed
-    assert "results/figures/short_term/critical_difference.png" in listed
+    assert "results/tiny/figures/short_term/leads/moving_mnist.png" in listed
+    assert "results/tiny/figures/short_term/critical_difference.png" in listed
     for path in (checkout.folder / name for name in listed):
         first, beside = {".png": (b"\x89PNG", ".svg"), ".gif": (b"GIF8", ".mp4")}[path.suffix]
         assert path.read_bytes().startswith(first) and path.with_suffix(beside).is_file()

@@ -44,7 +44,7 @@ def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(ch
     assert {row["about"] for row in ours if row["finding"] == "3"} == {
         "NOT COMPARABLE WITH THE PAPER: synthetic bytes, tiny protocol"
     }
-    assert (checkout.folder / "results/collected/long_term.parquet").is_file()
+    assert (checkout.folder / "results/tiny/collected/long_term.parquet").is_file()
     for kind in ("md", "tex", "html"):
         assert table.with_suffix(f".{kind}").is_file()
         assert (checkout.folder / EFFECTS).with_suffix(f".{kind}").is_file()

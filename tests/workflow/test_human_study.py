@@ -15,7 +15,7 @@ from stp.human_study.key import load_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"
-PAGE = "results/human_study/questionnaire.html"
+PAGE = "results/small-study/human_study/questionnaire.html"
 STUDY = "results/tables/human_preferences.csv"
 CONFIG = "config/human_study.yaml"
 
@@ -60,12 +60,12 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
 
     refused = snakemake(checkout, STUDY, "-n")
     assert refused.returncode != 0
-    assert "results/human_study/answers: no answers" in refused.stdout
+    assert "results/small-study/human_study/answers: no answers" in refused.stdout
     planned = snakemake(checkout, "results/tables/all", "-n", "--quiet", "host")
     assert planned.returncode == 0, planned.stdout
     assert "human_preferences" not in planned.stdout
 
-    folder = checkout.folder / "results/human_study"
+    folder = checkout.folder / "results/small-study/human_study"
     key = load_key(folder / "key.json")
     crowd(folder / "answers", key, 12, of_shares({"persistence": 0.7, "context_mean": 0.3}))
     made = snakemake(checkout, STUDY)
@@ -87,4 +87,7 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     Path(checkout.folder / STUDY).unlink()
     refused = snakemake(checkout, STUDY)
     assert refused.returncode != 0
-    assert f"are read with its key: results/human_study/keys/{key.study}.json" in refused.stdout
+    assert (
+        f"are read with its key: results/small-study/human_study/keys/{key.study}.json"
+        in refused.stdout
+    )

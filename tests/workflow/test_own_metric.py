@@ -74,7 +74,7 @@ def test_only_scores_of_video_are_made_again(told):
     again = Counter({f"score_short_term {model}": 1 for model in ("persistence", "context_mean")})
     assert told.planned - Counter(["collect_short_term", "render_short_term"]) == again
     new = set(told.after) - set(told.before)
-    assert len(new) == 2 and all(path.startswith("scores/short_term/") for path in new)
+    assert len(new) == 2 and all(path.startswith("scores/predbench/short_term/") for path in new)
     assert all("/moving_mnist/" in path for path in new)
     assert {path: told.after[path] for path in told.before} == told.before
     assert "sharpness.pooled" in told.printed[WHY] and "predict" not in told.printed[WHY]

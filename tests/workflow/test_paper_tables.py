@@ -36,7 +36,7 @@ def inputs(told: str, rule: str) -> list[str]:
 
 def test_the_page_has_every_table_and_every_table_is_planned(copy):
     """At a scale that can make all of them: with seeds enough, and answers of raters."""
-    answers = copy.folder / "results" / "human_study" / "answers" / "rater.csv"
+    answers = copy.folder / "results" / "demo" / "human_study" / "answers" / "rater.csv"
     answers.parent.mkdir(parents=True)
     answers.touch()
     key = answers.parents[1] / "key.json"
@@ -73,8 +73,8 @@ def test_without_a_target_all_tables_and_figures_are_made(copy):
     told = plan(copy, "--configfile", "tests/workflow/tiny.yaml")
     assert inputs(told, "all") == [
         ALL,
-        "results/figures/all",
-        "results/report/index.html",
+        "results/tiny/figures/all",
+        "results/tiny/report/index.html",
     ]
 
 

@@ -55,7 +55,7 @@ def test_the_study_is_made_of_real_runs_with_other_seeds(finished: Checkout) -> 
 def test_it_is_made_again_only_for_other_rows(finished: Checkout) -> None:
     again = snakemake(finished, "-n", "--quiet", "host")
     assert "Nothing to be done" in again.stdout, again.stdout
-    rows = finished.folder / "results/collected/short_term.parquet"
+    rows = finished.folder / "results/tiny-reliability/collected/short_term.parquet"
     content = rows.read_bytes()
     rows.touch()  # collected again, with the same rows
     again = snakemake(finished, "-n", "--quiet", "host")

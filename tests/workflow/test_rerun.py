@@ -151,7 +151,7 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private):
     before = (private.folder / TABLE).read_bytes()
     (scores,) = [
         path
-        for path in private.store.glob("scores/short_term/predbench/persistence/**/scores.parquet")
+        for path in private.store.glob("scores/predbench/short_term/persistence/**/scores.parquet")
         if "/enso/" in str(path)
     ]
     scores.write_bytes(scores.read_bytes()[:100])
@@ -176,18 +176,18 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_p
     done = checkout.snakemake()
     assert done.returncode != 0
     assert not (checkout.folder / TABLE).exists()
-    partial = (checkout.folder / "results/partial/short_term.csv").read_text()
+    partial = (checkout.folder / "results/tiny/partial/short_term.csv").read_text()
     assert "hopeless" in partial
     made = {path for path in checkout.receipts() if "/convlstm/default/enso/" in path}
     assert made == before and len(made) == 2, "the other network was scored"
     assert "simvpv2" in done.stdout and "hopeless" in done.stdout
 
-    database = "results/partial/results.duckdb"
+    database = "results/tiny/partial/results.duckdb"
     assert f"wrote {database}: 3 cells are scored" in done.stdout
     sql = "SELECT DISTINCT model, stage, how, detail FROM missing"
     asked = checkout.run("stp", "query", "--database", database, "--format", "csv", sql)
     assert asked.stdout.strip().splitlines()[1:] == ["simvpv2,train,failed,hopeless"], asked.stdout
-    assert (checkout.folder / "results/partial/report/index.html").is_file()
+    assert (checkout.folder / "results/tiny/partial/report/index.html").is_file()
 
     checkout.restore("stp/models/simvp.py")
     checkout.make_table()

@@ -100,9 +100,9 @@ def test_forecasts_that_are_not_stored_have_the_scores_of_those_that_are(checkou
 
 
 def test_a_few_of_them_are_stored_beside_the_scores(checkout: Checkout):
-    manifest = json.loads((checkout.folder / "results/plan/long_term.json").read_text())
+    manifest = json.loads((checkout.folder / "results/tiny/plan/long_term.json").read_text())
     (cell,) = (c for c in manifest["cells"] if c["key"]["model"] == "convlstm")
-    manifest = json.loads((checkout.folder / "results/plan/generalization.json").read_text())
+    manifest = json.loads((checkout.folder / "results/tiny/plan/generalization.json").read_text())
     (stored,) = manifest["cells"]
     kept, everything = (
         xr.open_zarr(Path(folder) / "predictions.zarr", consolidated=False).predictions

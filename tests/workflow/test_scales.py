@@ -99,7 +99,7 @@ def test_the_run_shows_progress_and_where_things_are(demo):
     assert "[42/42] demo scale: prepare 3/3, predict 15/15, score 15/15, train 9/9" in printed
     assert "train    convlstm on kth, seed 0: done in" in printed
     assert "left for the rest" in printed
-    for place in ("table: results/tables", "store:", "logs: results/logs"):
+    for place in ("table: results/tables", "store:", "logs: results/demo/logs"):
         assert place in printed
 
 
@@ -135,7 +135,7 @@ def test_a_number_leads_back_to_its_bytes(demo):
 def test_predictions_open_in_plain_xarray(demo):
     import xarray
 
-    path = next(demo.store.glob("predictions/short_term/predbench/convlstm/**/enso/**/*.zarr"))
+    path = next(demo.store.glob("predictions/predbench/short_term/convlstm/**/enso/**/*.zarr"))
     opened = xarray.open_zarr(path, consolidated=False)
     # 118 test windows, 14 months ahead, on the 24 x 48 grid
     assert dict(opened.predictions.sizes) == {
@@ -145,7 +145,7 @@ def test_predictions_open_in_plain_xarray(demo):
     assert list(opened.lead.values) == list(range(1, 15))
 
 
-ALL = "results/data/all"
+ALL = "results/demo/data/all"
 
 
 def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
