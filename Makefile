@@ -17,12 +17,12 @@ help:
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
 
 tables: setup
-	@$(BIN)/stp status --configfile config/demo.yaml
+	@$(BIN)/stp plan short_term --configfile config/demo.yaml
 	$(BIN)/snakemake --profile local results/tables/short_term.csv
 
 sample: setup
 	@test -n "$$STP_RAW_MIRROR" || { echo "set STP_RAW_MIRROR to the folder of the sample bytes"; exit 1; }
-	@$(BIN)/stp status --configfile config/sample.yaml
+	@$(BIN)/stp plan short_term --configfile config/sample.yaml
 	$(BIN)/snakemake --profile local --configfile config/sample.yaml -- results/tables/short_term.csv
 
 # By file and in the order of tests/conftest.py, not by how many tests a file has, since files of few

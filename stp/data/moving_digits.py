@@ -23,6 +23,7 @@ def render(
     size: int = 64,
     n_digits: int = 2,
     step: float = 0.1,
+    directions: int | None = None,
     stream: int = 0,
 ) -> np.ndarray:
     """Draw clips, each of which depends on (seed, stream, epoch, row) alone.
@@ -38,6 +39,8 @@ def render(
         size: height and width of a frame in pixels.
         n_digits: digits in a clip, drawn with replacement.
         step: fraction of the free canvas (size - digit size) that a digit moves in one frame.
+        directions: so many equally spaced directions to move in, the first to the right: 4 are
+            those along the edges. None for any direction.
         stream: separates data sets that share a seed (training 0, validation 1, test 2).
 
     Returns:
@@ -46,7 +49,10 @@ def render(
     draws = uniform(rows, n_digits * 4, seed=seed, stream=stream, epoch=epoch)
     draws = draws.reshape(-1, n_digits, 4)
     chosen = (draws[..., 0] * len(digits)).astype(np.int64)
-    x, y = _paths(draws[..., 1], draws[..., 2], draws[..., 3] * (2 * math.pi), length, step)
+    turn = draws[..., 3]
+    if directions is not None:
+        turn = np.floor(turn * directions) / directions
+    x, y = _paths(draws[..., 1], draws[..., 2], turn * (2 * math.pi), length, step)
     height, width = digits.shape[1:]
     left = (x * (size - width)).astype(np.int64)
     top = (y * (size - height)).astype(np.int64)

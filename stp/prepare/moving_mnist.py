@@ -33,6 +33,7 @@ class MovingMnistOptions:
         seed: of all clips that are drawn.
         n_digits: digits in a clip.
         step: fraction of the free canvas that a digit moves in one frame.
+        directions: so many equally spaced directions of motion; null for any.
         span: frames of a validation or test clip; by default context + horizon.
         official_test: raw name of the published test clips, uint8 (T, N, H, W), or null.
     """
@@ -43,6 +44,7 @@ class MovingMnistOptions:
     seed: int = 0
     n_digits: int = 2
     step: float = 0.1
+    directions: int | None = None
     span: int | None = None
     official_test: str | None = None
 
@@ -56,6 +58,8 @@ class MovingMnistOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number >= 0")
         require(whole(self.n_digits, 1), "n_digits", self.n_digits, "a whole number >= 1")
         require(0 < self.step < 1, "step", self.step, "between 0 and 1")
+        ok = self.directions is None or whole(self.directions, 1)
+        require(ok, "directions", self.directions, "a whole number >= 1, or null")
         for split in drawn:
             part = self.digits.get(split)
             ok = isinstance(part, dict) and set(part) == {"file", "from", "to"}
@@ -95,7 +99,12 @@ def run(job: Job) -> dict[str, Any]:
     least = recipe["context"] + recipe["horizon"]
     require(whole(span, least), "span", span, f"at least context + horizon = {least}")
 
-    motion = {"seed": options.seed, "n_digits": options.n_digits, "step": options.step}
+    motion = {
+        "seed": options.seed,
+        "n_digits": options.n_digits,
+        "step": options.step,
+        "directions": options.directions,
+    }
     sources: dict[str, Iterator[np.ndarray]] = {}
     counts: dict[str, int] = {}
     digits = {

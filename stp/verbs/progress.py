@@ -9,13 +9,20 @@ from typing import Annotated
 
 import typer
 
+from stp.core.errors import StpError
 from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
 
 
-@command()
+@command(
+    epilog=examples("stp plan", "stp plan short_term", "stp plan --configfile config/paper.yaml")
+)
 def plan(
+    table: Annotated[
+        str | None,
+        typer.Argument(help="In five lines: what this table takes, e.g. [cyan]short_term[/cyan]."),
+    ] = None,
     configfile: ConfigFile = DEMO,
     listed: Annotated[
         bool, typer.Option("--list", help="List every artefact and whether it is there.")
@@ -25,13 +32,27 @@ def plan(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
 ) -> None:
-    """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions."""
+    """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions.
+
+    With the name of a table: what is left to do for that one, in five lines.
+    """
     from rich.console import Console
 
+    from stp.run.costs import brief
     from stp.run.costs import summary as costs_summary
     from stp.run.costs import table as costs_table
 
-    found = costs_summary.entries(load_plan(configfile))
+    planned = load_plan(configfile)
+    if table is not None:
+        if listed or everything or as_json:
+            raise StpError(
+                f"stp plan {table}: five lines, without --list, --all or --json",
+                remedy="leave out the option, or the table",
+            )
+        for line in brief.lines(planned, brief.dimension_of(planned, table)):
+            print(line)
+        return
+    found = costs_summary.entries(planned)
     if as_json:
         print(json.dumps(costs_summary.as_json(found), indent=1))
         return

@@ -12,7 +12,9 @@ from stp.data.moving_digits import render
 DIGITS = np.random.default_rng(5).integers(0, 256, (11, 28, 28), np.uint8)
 
 
-def slow(digits, row, *, seed, epoch, length, size=64, n_digits=2, step=0.1, stream=0):
+def slow(
+    digits, row, *, seed, epoch, length, size=64, n_digits=2, step=0.1, directions=None, stream=0
+):
     """One clip, one digit and one frame at a time, with NumPy's public generator."""
     bits = np.random.Philox(
         key=np.array([seed, stream], np.uint64), counter=np.array([0, 0, row, epoch], np.uint64)
@@ -21,6 +23,8 @@ def slow(digits, row, *, seed, epoch, length, size=64, n_digits=2, step=0.1, str
     clip = np.zeros((length, 1, size, size), np.uint8)
     for _ in range(n_digits):
         chosen, x, y, turn = generator.random(4)
+        if directions is not None:
+            turn = math.floor(turn * directions) / directions
         digit = digits[int(chosen * len(digits))]
         height, width = digit.shape
         speed_x, speed_y = math.cos(turn * 2 * math.pi), math.sin(turn * 2 * math.pi)
@@ -46,6 +50,7 @@ def slow(digits, row, *, seed, epoch, length, size=64, n_digits=2, step=0.1, str
     size=st.integers(28, 80),
     n_digits=st.integers(1, 3),
     step=st.floats(0.01, 0.9),
+    directions=st.none() | st.integers(1, 8),
     stream=st.integers(0, 2),
 )
 def test_equal_to_the_slow_renderer_bit_by_bit(rows, **options):
@@ -74,6 +79,20 @@ def test_a_longer_clip_starts_with_the_shorter_one():
     short = render(DIGITS, np.arange(3), seed=1, epoch=0, length=20)
     long = render(DIGITS, np.arange(3), seed=1, epoch=0, length=40)
     np.testing.assert_array_equal(long[:, :20], short)
+
+
+def test_four_directions_are_those_along_the_edges():
+    # a white digit of 16 x 16 on 32 x 32: the free canvas is 16 pixels, a step just one pixel
+    white = np.full((1, 16, 16), 255, np.uint8)
+    options = {"seed": 0, "epoch": 0, "length": 20, "size": 32, "n_digits": 1}
+    clips = render(white, np.arange(40), step=1 / 16, directions=4, **options)[:, :, 0]
+    top = (clips.max(3) == 255).argmax(2)
+    left = (clips.max(2) == 255).argmax(2)
+    moved = np.abs(np.diff(top)), np.abs(np.diff(left))
+    assert (np.minimum(*moved) == 0).all()  # along one axis only
+    assert np.maximum(*moved).max() == 1
+    assert np.maximum(*moved).mean() > 0.9  # it stops where it turns round
+    assert {clip.any() for clip in moved[0]} == {True, False}
 
 
 def test_digits_move_by_the_step_and_stay_inside():

@@ -102,6 +102,20 @@ def test_el_nino_oscillates_with_a_period_of_years() -> None:
     assert index[11::12].std() > 1.15 * index[5::12].std()
 
 
+def test_a_weakly_damped_ocean_predicts_itself() -> None:
+    def skill(index: np.ndarray) -> float:
+        """Correlation of the index with a linear forecast, six months after the twelve it reads."""
+        seen = np.stack([index[k : len(index) - 17 + k] for k in range(12)], axis=1)
+        later = index[17:]
+        weights = np.linalg.lstsq(seen, later, rcond=None)[0]
+        return float(np.corrcoef(seen @ weights, later)[0, 1])
+
+    usual = simulate(12 * 150, np.random.default_rng(5)).nino
+    calm = simulate(12 * 150, np.random.default_rng(5), (0.004, 0.01), 0.1).nino
+    assert skill(usual) < 0.7 < 0.85 < skill(calm)
+    assert 0.5 < calm.std() < 1.5  # events keep their size
+
+
 def test_anomalies_spread_westward() -> None:
     sst = simulate(12 * 150, np.random.default_rng(5)).sst[:, 11]  # the equator
     east, west = sst[:, 52], sst[:, 40]  # 260E and 200E
@@ -123,6 +137,9 @@ def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
     [
         ({"cmip6_models": 0, "cmip5_models": 0}, "both 0"),
         ({"cmip5_years": 0}, "cmip5_years is 0"),
+        ({"damping": [0.1, 0.05]}, "damping is"),
+        ({"damping": 0.1}, "damping is"),
+        ({"weather": -0.1}, "weather is -0.1"),
         ({"cmip6_year": 3}, "unknown key 'cmip6_year'"),
     ],
 )

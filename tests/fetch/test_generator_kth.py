@@ -149,6 +149,14 @@ def test_persons_scenarios_and_seeds_differ(made: Path) -> None:
             assert np.abs(a - b).mean() > 3
 
 
+def test_light_coats_can_be_seen_before_black(tmp_path: Path) -> None:
+    options = {"persons": [2], "actions": ["handwaving"], "scenarios": [3], "frames": 40}
+    run_generator("kth", {**options, "lawn": [0, 0], "texture": 0, "noise": 0}, tmp_path / "raw")
+    frames = decode(tmp_path / "raw/kth/handwaving/person02_handwaving_d3_uncomp.avi")
+    assert frames[:, :100, :30].max() < 2
+    assert 205 < np.median(frames[frames > 150]) < 225  # a coat of grey 215
+
+
 def test_a_clip_depends_on_the_seed_but_not_on_the_other_clips(made: Path, tmp_path: Path) -> None:
     alone = {"persons": [13], "actions": ["running"], "scenarios": [3], "frames": 130}
     run_generator("kth", alone, tmp_path / "same")
@@ -169,6 +177,10 @@ def test_a_clip_depends_on_the_seed_but_not_on_the_other_clips(made: Path, tmp_p
         ({"frames": 0}, "frames is 0"),
         ({"frames": 3}, "4 sequences in 3 frames"),
         ({"sequences": True}, "sequences is True"),
+        ({"lawn": [160, 130]}, "lawn is"),
+        ({"lawn": 130}, "lawn is"),
+        ({"texture": -1}, "texture is -1"),
+        ({"noise": "much"}, "noise is"),
         ({"person": [1]}, "unknown key 'person'"),
     ],
 )

@@ -64,6 +64,15 @@ def test_the_digits_look_like_mnist(made: Path) -> None:
     assert 0.2 < grey < 0.8
 
 
+def test_smaller_pictures_hold_the_whole_digit() -> None:
+    for scan in load_digits().images[:20] / 16:
+        digit = enlarge(scan, 16)
+        assert digit.shape == (16, 16) and digit.max() == 255
+        assert digit[:, [0, -1]].max() == digit[[0, -1]].max() == 0
+        # a box of 11 pixels, 20 of 28
+        assert 9 <= np.ptp(np.argwhere(digit > 64), axis=0).max() + 1 <= 12
+
+
 def test_no_source_image_is_in_both_parts(made: Path) -> None:
     unique = {image.tobytes() for image in map(enlarge, load_digits().images / 16)}
     train = {image.tobytes() for image in images(made / "train-images-idx3-ubyte.gz")}
@@ -86,6 +95,8 @@ def test_options_are_checked(tmp_path: Path) -> None:
     assert "seed" in caught.value.remedy
     with pytest.raises(StpError, match="test_images is 1797"):
         run_generator("moving_mnist", {"test_images": 1797}, tmp_path / "raw")
+    with pytest.raises(StpError, match="side is 11"):
+        run_generator("moving_mnist", {"side": 11}, tmp_path / "raw")
     assert list(tmp_path.iterdir()) == []  # nothing half made is left
 
 

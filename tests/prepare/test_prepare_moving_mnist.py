@@ -125,6 +125,7 @@ def test_pictures_shared_by_two_splits(make_job, raw):
     [
         ({"clip_per_epoch": 3}, "unknown key 'clip_per_epoch'(.|\n)*mean clips_per_epoch"),
         ({"clips": {"val": 0, "test": 1}}, r"clips\.val is 0"),
+        ({"directions": 0}, "directions is 0"),
         ({"step": 1.5}, r"step is 1\.5(.|\n)*between 0 and 1"),
         ({"span": 2}, "span is 2(.|\n)*at least context \\+ horizon = 3"),
         ({"seed": -1}, "seed is -1"),

@@ -1,19 +1,23 @@
 """What jobs are expected to cost: from facts, from the scale file, and from earlier jobs."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from stp.run.costs.brief import wall_seconds
 from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.core.errors import StpError
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Artefact, Plan
@@ -21,7 +25,7 @@ from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
-from stp.run.costs.summary import assumptions, by_dimension, entries, hours, lines, size
+from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines, size
 from stp.run.costs.work import forecast_gmacs
 from stp.run.progress import Progress
 
@@ -148,6 +152,7 @@ def test_work_on_other_datasets_is_converted_from_that_on_moving_mnist(model, da
 def test_the_sizes_in_scale_files_are_those_of_their_networks(path, model):
     plan = Plan.load(path)
     recipe = artefact(plan, "train", model, "moving_mnist").recipe
+    recipe = {**recipe, "shape": [1, 64, 64]}  # what sizes are of, whatever the scale's frames
     known = Costs(plan).workload.facts.size(model, "moving_mnist").value
     gmacs, parameters = counted(recipe)
     assert known.parameters == parameters
@@ -379,6 +384,42 @@ def test_estimates_need_no_torch():
 
 
 # stp plan
+
+
+def test_what_a_table_takes_is_said_in_five_lines():
+    """The demo's tables share datasets' networks, and this one waits for its own jobs only."""
+    answer = CliRunner().invoke(app, ["plan", "results/tables/short_term.csv"])
+    assert answer.exit_code == 0, answer.output
+    table, cells, jobs, time, storage = answer.output.splitlines()
+    assert table == "results/tables/short_term.csv (synthetic, scale demo)"
+    assert cells == (
+        "  15 cells: persistence, climatology, context_mean, convlstm, simvpv2"
+        " on moving_mnist, kth, enso"
+    )
+    # 3 climatologies and 6 networks; persistence and context mean have nothing to fit
+    assert jobs == (
+        "  47 of 47 jobs to do:"
+        " fetch 3, prepare 3, train 9, predict 15, score 15, collect 1, render 1"
+    )
+    assert re.fullmatch(r"  about .* on \d+ free cores \(an estimate\)", time)
+    assert re.fullmatch(r"  about \d+ MB more below .*store", storage)
+    listed = CliRunner().invoke(app, ["plan", "short_term", "--list"])
+    assert "without --list" in str(listed.exception)
+    wrong = CliRunner().invoke(app, ["plan", "long_time"])
+    assert isinstance(wrong.exception, StpError)
+    assert "short_term, long_term" in str(wrong.exception)
+
+
+def test_the_time_of_a_table_is_its_work_shared_among_cores():
+    def job(seconds: float, processors: int) -> Entry:
+        return Entry("train", "", False, True, replace(cost, seconds=seconds), processors, Path())
+
+    cost = Costs(scale()).of_table()
+    # 10 + 20 + 2 x 15 = 60 seconds of cores
+    jobs = [job(10, 1), job(20, 1), job(15, 2)]
+    assert wall_seconds(jobs, 2) == 30
+    assert wall_seconds(jobs, 100) == 20  # never shorter than the longest
+    assert wall_seconds([], 2) == 0
 
 
 def test_costs_add_up_by_rule(tmp_path):

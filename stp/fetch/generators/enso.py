@@ -27,7 +27,7 @@ from scipy import ndimage, signal
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, number, require, whole
 
 LAT = np.arange(-55.0, 61.0, 5.0)
 LON = np.arange(0.0, 360.0, 5.0)
@@ -46,6 +46,10 @@ class EnsoOptions:
         cmip6_years: rows of each.
         cmip5_models: climate models of the second part.
         cmip5_years: rows of each.
+        damping: lowest and highest damping g of a climate model, per month. The noise w shrinks
+            with its square root, so that events keep their size: a weakly damped ocean is
+            hardly stirred, and predicts itself.
+        weather: standard deviation of the red noise that is added, degC.
         seed: of everything random.
     """
 
@@ -53,6 +57,8 @@ class EnsoOptions:
     cmip6_years: int = 151
     cmip5_models: int = 17
     cmip5_years: int = 140
+    damping: tuple[float, float] = (0.03, 0.05)
+    weather: float = 0.35
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -60,6 +66,12 @@ class EnsoOptions:
             require(whole(getattr(self, key), 0), key, getattr(self, key), "a whole number from 0")
         for key in ("cmip6_years", "cmip5_years"):
             require(whole(getattr(self, key), 1), key, getattr(self, key), "a whole number from 1")
+        ok = isinstance(self.damping, tuple) and len(self.damping) == 2
+        ok = ok and all(number(g) for g in self.damping)
+        ok = ok and 0 < self.damping[0] <= self.damping[1] < 0.25
+        require(ok, "damping", self.damping, "lowest and highest, between 0 and 0.25")
+        ok = number(self.weather) and self.weather >= 0
+        require(ok, "weather", self.weather, "a number from 0")
         if self.cmip6_models + self.cmip5_models == 0:
             raise StpError(
                 "EnsoOptions: cmip6_models and cmip5_models are both 0",
@@ -103,28 +115,37 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
         row = 0
         for model, count in enumerate(years):
             rng = np.random.default_rng([chosen.seed, model])
-            made = simulate(_STRIDE * (count - 1) + _MONTHS, rng)
+            months = _STRIDE * (count - 1) + _MONTHS
+            made = simulate(months, rng, chosen.damping, chosen.weather)
             is_cmip6 = model < chosen.cmip6_models
             if is_cmip6 and model in _NO_T300:
                 made.t300[:] = np.nan
             if is_cmip6 and model in _NO_WIND:
                 made.ua[:] = made.va[:] = np.nan
             for year in range(count):
-                months = slice(_STRIDE * year, _STRIDE * year + _MONTHS)
+                row_of = slice(_STRIDE * year, _STRIDE * year + _MONTHS)
                 for name in _FIELDS:
-                    train[name][row] = getattr(made, name)[months]
-                label["nino"][row] = made.nino[months]
+                    train[name][row] = getattr(made, name)[row_of]
+                label["nino"][row] = made.nino[row_of]
                 row += 1
             report("simulate climate models", model + 1, len(years))
 
 
-def simulate(months: int, rng: np.random.Generator) -> Simulation:
+def simulate(
+    months: int,
+    rng: np.random.Generator,
+    dampings: tuple[float, float] = EnsoOptions.damping,
+    weather: float = EnsoOptions.weather,
+) -> Simulation:
     """One climate model with its own period, damping, amplitude and delay.
 
     Args:
         months: length; the first month is a January.
+        rng: of everything random.
+        dampings: lowest and highest damping, per month.
+        weather: standard deviation of the red noise, degC.
     """
-    period, damping = rng.uniform(36, 60), rng.uniform(0.03, 0.05)
+    period, damping = rng.uniform(36, 60), rng.uniform(*dampings)
     amplitude, delay = rng.uniform(0.9, 1.5), rng.uniform(3.0, 6.0)
     ahead = months + _MEAN - 1  # the index of the last month needs two more
     total = _SPIN_UP + ahead
@@ -146,7 +167,7 @@ def simulate(months: int, rng: np.random.Generator) -> Simulation:
     horseshoe = -0.35 * (_bump(lat, 22, 9) + _bump(lat, -22, 9)) * _bump(lon, 160, 25)
     remote = horseshoe + 0.3 * _bump(lat, -5, 15) * _bump(lon, 70, 20)
     later = warm[_SPIN_UP - 4 : total - 4, None, None]
-    field = local[:, None, :] * east + later * remote + 0.35 * _red_noise(ahead, rng)
+    field = local[:, None, :] * east + later * remote + weather * _red_noise(ahead, rng)
     sst = field.astype(np.float32)
 
     now, store = warm[_SPIN_UP:, None, None], heat[_SPIN_UP:, None, None]

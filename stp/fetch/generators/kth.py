@@ -18,12 +18,11 @@ from scipy import ndimage
 
 from stp.core.errors import StpError
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, number, require, whole
 
 ACTIONS = ("boxing", "handclapping", "handwaving", "jogging", "running", "walking")
 _WIDTH, _HEIGHT, _FPS = 160, 120, 25
 _MISSING = (13, "handclapping", 3)
-_NOISE = 1.5  # standard deviation of the sensor noise, grey levels
 # speed (pixels per frame); swing of thighs and arms, bend of knee and elbow, lean (radians)
 _GAITS = {
     "walking": (2.2, 0.45, 0.8, 0.3, 0.03),
@@ -43,6 +42,9 @@ class KthOptions:
         scenarios: which of 1 outdoors, 2 with changing scale, 3 other clothes, 4 indoors.
         frames: length of every clip.
         sequences: sequences per clip (the official clips have four).
+        lawn: lowest and highest grey of the lawn, 0 to 255, drawn for each clip outdoors.
+        texture: strength of texture and shading of lawn and wall; 0 for plain ones.
+        noise: standard deviation of the sensor noise, grey levels.
         seed: of everything random; a clip does not depend on which others are generated.
     """
 
@@ -51,6 +53,9 @@ class KthOptions:
     scenarios: tuple[int, ...] = (1, 2, 3, 4)
     frames: int = 320
     sequences: int = 4
+    lawn: tuple[float, float] = (135, 165)
+    texture: float = 1.0
+    noise: float = 1.5
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -66,6 +71,13 @@ class KthOptions:
         for key, least in (("frames", 1), ("sequences", 1), ("seed", 0)):
             value = getattr(self, key)
             require(whole(value, least), key, value, f"a whole number from {least}")
+        ok = isinstance(self.lawn, tuple) and len(self.lawn) == 2
+        ok = ok and all(number(grey) for grey in self.lawn)
+        ok = ok and 0 <= self.lawn[0] <= self.lawn[1] <= 255
+        require(ok, "lawn", self.lawn, "lowest and highest grey, from 0 to 255")
+        for key in ("texture", "noise"):
+            value = getattr(self, key)
+            require(number(value) and value >= 0, key, value, "a number from 0")
         if self.frames < self.sequences:
             raise StpError(
                 f"KthOptions: {self.sequences} sequences in {self.frames} frames",
@@ -123,7 +135,7 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
         spans = sequence_spans(action, who.pace, chosen.frames, chosen.sequences)
         path = out / "kth" / action / f"{name}_uncomp.avi"
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_video(path, render(who, action, scenario, spans, rng))
+        _write_video(path, render(who, action, scenario, spans, rng, chosen))
         # the official file aligns its columns: one tab after the longest action, two elsewhere
         tabs = "\t" if action == "handclapping" else "\t\t"
         listed = ", ".join(f"{first + 1}-{last}" for first, last in spans)
@@ -149,14 +161,19 @@ def sequence_spans(action: str, pace: float, frames: int, sequences: int) -> lis
 
 
 def render(
-    who: _Person, action: str, scenario: int, spans: list[tuple[int, int]], rng: np.random.Generator
+    who: _Person,
+    action: str,
+    scenario: int,
+    spans: list[tuple[int, int]],
+    rng: np.random.Generator,
+    options: KthOptions,
 ) -> np.ndarray:
     """All frames of a clip.
 
     Returns:
         (T, 120, 160) uint8 grey levels.
     """
-    background = _background(scenario, rng)
+    background = _background(scenario, rng, options)
     ground = rng.uniform(106, 112)
     if scenario == 3:  # other clothes: a light coat
         who = replace(who, top=215.0, width=1.15 * who.width)
@@ -191,7 +208,7 @@ def render(
         # the lowest point of the figure stands on the ground
         limbs[:, [1, 3]] += ground - (limbs[:, [1, 3]] + limbs[:, 4:5]).max()
         _paint(image, limbs)
-        image += rng.normal(0, _NOISE, image.shape)
+        image += rng.normal(0, options.noise, image.shape)
         frames[t] = np.clip(np.rint(image), 0, 255)
     return frames
 
@@ -306,17 +323,17 @@ def _paint(image: np.ndarray, limbs: np.ndarray) -> None:
         patch += part * (shade - patch)
 
 
-def _background(scenario: int, rng: np.random.Generator) -> np.ndarray:
+def _background(scenario: int, rng: np.random.Generator, options: KthOptions) -> np.ndarray:
     """A still (120, 160) float image: a lawn, or a wall with a floor, with a light texture."""
-    noise = rng.normal(size=(2, _HEIGHT, _WIDTH))
+    noise = options.texture * rng.normal(size=(2, _HEIGHT, _WIDTH))
     fine = ndimage.gaussian_filter(noise[0], 1.0) * np.sqrt(4 * np.pi)  # unit variance
     coarse = ndimage.gaussian_filter(noise[1], 8.0, mode="wrap") * np.sqrt(4 * np.pi) * 8
-    slope = np.linspace(-12, 12, _HEIGHT)[:, None]
+    slope = options.texture * np.linspace(-12, 12, _HEIGHT)[:, None]
     if scenario == 4:
         image = 195 + 1.5 * fine + 3 * coarse + 0.3 * slope
         image[100:] -= 55
         return image
-    return rng.uniform(135, 165) + 4 * fine + 5 * coarse - slope
+    return rng.uniform(*options.lawn) + 4 * fine + 5 * coarse - slope
 
 
 def _write_video(path: Path, frames: np.ndarray) -> None:

@@ -19,7 +19,8 @@ from scipy import ndimage
 from stp.core.job import Report
 from stp.core.options import build, require, whole
 
-_SIDE, _BOX = 28, 20
+_SIDE = 28
+_BOX = 20 / 28  # of the side
 _SOURCE_IMAGES = 1797
 _IMAGES_MAGIC, _LABELS_MAGIC = 2051, 2049
 
@@ -30,16 +31,19 @@ class MovingMnistOptions:
 
     Attributes:
         test_images: digits in the t10k files; the others of the 1797 go into the train files.
+        side: height and width of a picture in pixels; MNIST has 28. The box shrinks with it.
         seed: chooses which digits are for testing.
     """
 
     test_images: int = 297
+    side: int = _SIDE
     seed: int = 0
 
     def __post_init__(self) -> None:
         most = _SOURCE_IMAGES - 1
         ok = whole(self.test_images, 1, most)
         require(ok, "test_images", self.test_images, f"a whole number from 1 to {most}")
+        require(whole(self.side, 12), "side", self.side, "a whole number from 12")
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
@@ -53,9 +57,9 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
     from sklearn.datasets import load_digits  # slow to import
 
     scans, labels = load_digits(return_X_y=True)
-    images = np.empty((len(scans), _SIDE, _SIDE), np.uint8)
+    images = np.empty((len(scans), chosen.side, chosen.side), np.uint8)
     for index, scan in enumerate(scans):
-        images[index] = enlarge(scan.reshape(8, 8) / 16)
+        images[index] = enlarge(scan.reshape(8, 8) / 16, chosen.side)
         report("enlarge digits", index + 1, len(scans))
     order = np.random.default_rng(chosen.seed).permutation(len(scans))
     folder = out / "mnist"
@@ -68,23 +72,24 @@ def generate(out: Path, options: dict[str, Any], report: Report) -> None:
         _write_idx(folder / f"{name}-labels-idx1-ubyte.gz", _LABELS_MAGIC, labels[rows])
 
 
-def enlarge(scan: np.ndarray) -> np.ndarray:
+def enlarge(scan: np.ndarray, side: int = _SIDE) -> np.ndarray:
     """One digit in the style of MNIST.
 
     Args:
         scan: (8, 8), values in [0, 1], background 0.
+        side: of the picture, in pixels.
 
     Returns:
-        (28, 28) uint8; the brightest pixel is 255.
+        (side, side) uint8; the brightest pixel is 255.
     """
     ink = np.argwhere(scan > 0)
-    zoom = _BOX / (np.ptp(ink, axis=0) + 1).max()
+    zoom = round(side * _BOX) / (np.ptp(ink, axis=0) + 1).max()
     centre = np.array(ndimage.center_of_mass(scan))
     # output pixel p shows the source at centre + (p - middle) / zoom; a cubic spline is smooth
-    # enough at this zoom (at least 2.5) to need no further filter
-    offset = centre - (_SIDE - 1) / 2 / zoom
+    # enough at this zoom (2.5 in the size of MNIST, never below 1) to need no further filter
+    offset = centre - (side - 1) / 2 / zoom
     grey = ndimage.affine_transform(
-        np.pad(scan, 4), np.full(2, 1 / zoom), offset + 4, output_shape=(_SIDE, _SIDE), order=3
+        np.pad(scan, 4), np.full(2, 1 / zoom), offset + 4, output_shape=(side, side), order=3
     )
     # an 8x8 scan is a blur of the pen stroke: steepen the edges to a width of about two pixels
     stroke = np.clip((grey - 0.35) / 0.45, 0, 1)

@@ -1,0 +1,83 @@
+"""What a run for one table makes, how long and how large, in five lines: for `stp plan TABLE`."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from stp.core.units import duration
+
+from stp.core.errors import StpError
+from stp.plan.cells import Plan, Raw
+from stp.run.costs.summary import RESULTS, Entry, entries, size
+from stp.run.status_text import short
+from stp.run.workflow_files import whose_bytes
+
+
+def dimension_of(plan: Plan, table: str) -> str:
+    """Name the dimension that a table shows.
+
+    Args:
+        plan: the plan.
+        table: the dimension, or the file, such as ``results/tables/short_term.csv``.
+
+    Raises:
+        StpError: the scale has no such dimension.
+    """
+    name = Path(table).stem
+    if name not in plan.config.scale.dimensions:
+        raise StpError(
+            f"the scale {plan.config.scale.scale} has no table {table}",
+            expected=f"one of {', '.join(plan.config.scale.dimensions)}",
+            remedy="name one of these, or declare it under `dimensions:` in the scale file",
+        )
+    return name
+
+
+def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]:
+    """Say what a run for the table of a dimension makes.
+
+    Args:
+        plan: the plan.
+        dimension: one of its dimensions.
+        cores: that the run may use; those of this machine if None.
+    """
+    cores = cores or len(os.sched_getaffinity(0))
+    cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
+    models = dict.fromkeys(cell.model for cell in cells)
+    tested = dict.fromkeys(cell.tested for cell in cells)
+    own = jobs(plan, dimension)
+    waiting = [entry for entry in own if not entry.done]
+    stages = Counter(entry.rule.partition("_")[0] for entry in waiting)
+    yield f"{RESULTS}/tables/{dimension}.csv ({whose_bytes(plan)[dimension]})"
+    yield f"  {len(cells)} cells: {', '.join(models)} on {', '.join(tested)}"
+    counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
+    yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
+    yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
+    left = size(sum(entry.cost.bytes for entry in waiting))
+    yield f"  about {left} more below {short(plan.store)}"
+
+
+def jobs(plan: Plan, dimension: str) -> list[Entry]:
+    """List the jobs that the table of a dimension waits for, and those that make it."""
+    outputs = set()
+    for made in plan.cells:
+        if made.cell.dimension != dimension:
+            continue
+        for artefact in made.artefacts:
+            outputs.add(plan.store / artefact.receipt)
+            raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
+            outputs |= {plan.store / raw.lock for raw in raws}
+    return [
+        entry
+        for entry in entries(plan)
+        if entry.output in outputs
+        or (entry.rule in ("collect", "render") and entry.what == dimension)
+    ]
+
+
+def wall_seconds(waiting: Iterable[Entry], cores: int) -> float:
+    """Share the work among cores; no shorter than the longest job."""
+    work = [(entry.cost.seconds, entry.processors) for entry in waiting]
+    shared = sum(seconds * processors for seconds, processors in work) / cores
+    return max([shared, *(seconds for seconds, _ in work)])
