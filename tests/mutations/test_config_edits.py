@@ -21,7 +21,7 @@ from reach import (
 )
 
 from stp.core.fingerprint import digest
-from stp.plan import config
+from stp.plan import config, suite
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
@@ -71,6 +71,8 @@ class Settings:
         for cell in whole["cells"]:
             for name in PATHS:
                 del cell[name]
+        for raw in whole["raw"].values():
+            del raw["lock"], raw["data"]
         seen.own[Thing("tables")] = digest(whole)
         return seen
 
@@ -96,6 +98,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     folder = tmp_path_factory.mktemp("settings") / "config"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "CONFIG_FOLDER", folder)
+        patch.setattr(suite, "CONFIG_FOLDER", folder)
         patch.setattr(config, "load", partial(config.load, folder=folder))
         yield Settings(folder)
 
@@ -149,7 +152,7 @@ def test_a_comment_and_another_order_of_keys_reach_nothing(settings: Settings):
 
 def test_a_published_value_reaches_the_tables_only(settings: Settings):
     with (settings.folder / "published" / "predbench.csv").open("a") as file:
-        file.write("motion,short_term,ConvLSTM,KTH,KTH,,SSIM,0.5,0.5,\n")
+        file.write("motion,short_term,ConvLSTM,KTH,KTH,,,,,,SSIM,0.5,0.5,\n")
     after = settings.look()
     assert changed(settings.before.paths, after.paths) == {Thing("tables")}
 

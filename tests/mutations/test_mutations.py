@@ -25,10 +25,10 @@ from reach import (
 )
 
 from stp.core.fingerprint import Sources, source_hash
+from stp.kinds import kind as kinds
 from stp.plan import config
-from stp.plan.cells import ROOTS, Plan
+from stp.plan.cells import COLLECT, Plan
 from stp.plan.strict import CONFIG_FOLDER
-from stp.run.runner import CORES, IMPORTED, ROLLOUT
 
 FILE = read("expectations.yaml")
 NAMED = [module for entry in FILE["expectations"] for module in entry["modules"]]
@@ -181,7 +181,7 @@ def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp
         # The constants of SSIM: scores of the datasets that have it.
         ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 35}),
         # A default that no recipe sets counts by the module that has it.
-        ("stp.score.bootstrap", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 61}),
+        ("stp.score.jackknife", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 61}),
     ],
 )
 def test_a_constant_of_a_metric_reaches_scores_and_tables(
@@ -245,18 +245,23 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     planned = {module for artefact in made for module in artefact.code.modules}
     # No weights of networks that look at frames are at hand, so these have no jobs.
     looking = {m for m in FILES if m.startswith(("stp.metrics.networks", *LOOKING))}
-    for folder in ("models", "prepare", "metrics", "motion.predictors"):
+    for folder in ("models", "prepare", "metrics", "tracks.predictors"):
         modules = {m for m in FILES if m.startswith(f"stp.{folder}.")} - looking
         assert modules <= planned, f"add them to everything{{,_people}}.yaml: {modules - planned}"
 
 
-def test_the_core_that_runs_is_a_root_of_the_fingerprint():
-    assert all(core in ROOTS[stage] for stage, core in CORES.items())
-    assert ROLLOUT in ROOTS["rollout"] and IMPORTED in ROOTS["imported"]
+def test_the_core_that_runs_is_a_root_of_the_fingerprint(copy: Copy):
+    made = [artefact for plan in copy.plans() for artefact in plan.artefacts.values()]
+    assert all(artefact.core in artefact.code.modules for artefact in made)
+
+
+def test_every_name_of_a_kind_is_a_module_that_runs():
+    for kind in (kinds.find(name) for name in kinds.names()):
+        assert set(kind.modules) <= FILES.keys() and kind.models in FILES
 
 
 def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
-    roots = [r for stage in ROOTS.values() for r in stage if "{" not in r]
+    roots = [*COLLECT, *(m for name in kinds.names() for m in kinds.find(name).modules)]
     assert not shell & set(Sources().closure(roots))

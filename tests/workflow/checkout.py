@@ -41,8 +41,8 @@ class Checkout:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source / name, target, follow_symlinks=False)
         if source == ROOT:
-            # Compiled modules, and what `stp.core.fingerprint` remembers of sources: each copy would
-            # make them again. Copied sources keep their times, so that Python takes them.
+            # Compiled modules, and what `stp.core.fingerprint` remembers of sources: each copy
+            # would make them again. Copied sources keep their times, so that Python takes them.
             for made in [
                 *ROOT.glob("stp/**/__pycache__/*.pyc"),
                 *ROOT.glob("stp/**/meanings.json"),

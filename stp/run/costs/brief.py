@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from stp.core.units import duration
-
 from stp.core.errors import StpError
+from stp.core.units import duration
 from stp.plan.cells import Plan, Raw
-from stp.run.costs.summary import RESULTS, Entry, entries, size
+from stp.run.costs.summary import Entry, entries, size
+from stp.run.results import RESULTS
 from stp.run.status_text import short
 from stp.run.workflow_files import whose_bytes
 
