@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT, TABLE, Checkout
 
-sys.path.insert(0, str(ROOT / "tests" / "preference"))
+sys.path.insert(0, str(ROOT / "tests" / "human_study"))
 
 from raters import crowd, of_shares
 
