@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from stp.run.costs.brief import wall_seconds
 from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
@@ -23,6 +22,7 @@ from stp.plan import config
 from stp.plan.cells import Artefact, Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
+from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines, size
@@ -412,7 +412,8 @@ def test_what_a_table_takes_is_said_in_five_lines():
 
 def test_the_time_of_a_table_is_its_work_shared_among_cores():
     def job(seconds: float, processors: int) -> Entry:
-        return Entry("train", "", False, True, replace(cost, seconds=seconds), processors, Path())
+        costs = replace(cost, seconds=seconds)
+        return Entry("train", "", "", False, True, costs, processors, Path())
 
     cost = Costs(scale()).of_table()
     # 10 + 20 + 2 x 15 = 60 seconds of cores
