@@ -220,7 +220,7 @@ def test_forecasts_that_are_too_large_are_scored_while_they_are_made(paper):
     assert {k: v for k, v in kept.scores.recipe.items() if k not in own} == stored.scores.recipe
     assert kept.scores.recipe["rollout"] == stored.predictions.recipe
     assert kept.artefacts == [kept.data, kept.model, kept.scores]
-    assert (kept.scores.rule, kept.scores.kind) == ("score_long_term", "rollout convlstm")
+    assert (kept.scores.rule, kept.scores.work) == ("score_long_term", "rollout convlstm")
     assert kept.scores.is_resumable and not stored.scores.is_resumable
 
 
@@ -455,7 +455,10 @@ def test_a_reader_reaches_all_that_is_made_from_its_dataset(checkout):
 
 
 def test_the_shell_around_the_stages_reaches_nothing(checkout):
-    for module in ("runner.py", "cli.py", "progress.py", "store.py", "config.py", "cells.py"):
+    for module in (
+        *("run/runner.py", "cli.py", "run/progress.py", "core/store.py"),
+        *("plan/config.py", "plan/cells.py"),
+    ):
         edit(checkout, module)
     assert changed(checkout) == set()
 

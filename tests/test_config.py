@@ -42,7 +42,7 @@ def test_every_scale_loads(scale):
         (long_term(trained_on="kth", tested_on="ens"), "did you mean enso?"),
         (long_term(trained_on="bridge", subset="extrapolate"), "did you mean extrapolation?"),
         (long_term(trained_on="kth", setting={"horizn": 3}), "did you mean horizon?"),
-        ({"dimensions": {"longterm": {}}}, "long_term"),
+        ({"dimensions": {"longterm": {"models": ["persistence"]}}}, "long_term"),
         ({"metrics": {"lpip": {}}}, "did you mean lpips?"),
         ({"metrics": {"lpips": {"availabel": True}}}, "did you mean available?"),
         ({"seedz": [1]}, "did you mean seeds?"),

@@ -129,7 +129,8 @@ PACKAGE = {
     "data/windows.py": "import stp.data.chunks\n",
     "data/chunks.py": "SIZE = 1\n",
     "data/unused.py": "SIZE = 2\n",
-    "errors.py": "class StpError(Exception): ...\n",
+    "core/__init__.py": "",
+    "core/errors.py": "class StpError(Exception): ...\n",
 }
 
 
@@ -137,10 +138,11 @@ def test_closure_follows_every_form_of_import(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     assert list(Sources(folder).closure(["stp.train.run"])) == [
         "stp",
+        "stp.core",
+        "stp.core.errors",
         "stp.data",
         "stp.data.chunks",
         "stp.data.windows",
-        "stp.core.errors",
         "stp.train",
         "stp.train.loop",
         "stp.train.run",

@@ -36,7 +36,7 @@ def entries(plan: Plan) -> dict[tuple[str, str], dict]:
 
 def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
     demo = Plan.load(DEMO)
-    follows = Paper().is_followed
+    follows = Paper("predbench").is_followed
     assert not any(follows(demo.recipes, made.cell) for made in demo.cells)
     assert all(follows(paper.recipes, made.cell) for made in paper.cells)
 
@@ -216,7 +216,7 @@ def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(tmp_path
     shutil.copytree(ROOT / "stp", tmp_path / "stp", ignore=shutil.ignore_patterns("__pycache__"))
     before = manifest(Plan(config.load(DEMO), ROOT), "short_term")
     assert manifest(Plan(config.load(DEMO), tmp_path), "short_term") == before
-    table = tmp_path / "stp" / "render" / "table.py"
+    table = tmp_path / "stp" / "render" / "tables" / "paper_table.py"
     table.write_text(table.read_text() + "\nCHANGED = 1\n")
     after = manifest(Plan(config.load(DEMO), tmp_path), "short_term")
     assert after["code"] != before["code"]

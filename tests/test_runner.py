@@ -206,7 +206,7 @@ def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
 def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
     """What a stage's core really imports is what its fingerprint covers; nothing else counts."""
     artefact = {a.stage: a for a in cell(prepared, "climatology").artefacts}[stage]
-    core = runner.core_name(artefact)
+    core = artefact.core
     code = f"""
 import importlib, json, sys, tempfile
 from pathlib import Path

@@ -1,5 +1,6 @@
 """The form of an entry of this room, and how one is found by its name."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -68,12 +69,14 @@ class Kind:
         return sorted({name for name in found if name})
 
 
+@functools.cache
 def names() -> list[str]:
     """The kinds that there are."""
     here = Path(__file__).parent
     return sorted(path.stem for path in here.glob("[a-z]*.py") if path.stem != "kind")
 
 
+@functools.cache
 def find(name: str) -> Kind:
     """Find a kind by its name, one of `names`."""
     kind: Kind = import_module(f"stp.kinds.{name}").KIND

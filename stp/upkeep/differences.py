@@ -146,9 +146,7 @@ def _raw(now: Raw, then: str, folder: str, receipt: Json) -> Iterator[Difference
     code, recipe = receipt["code"]["fingerprint"], receipt["recipe"]
     if fingerprint_of(receipt["stage"], code, recipe, made_of) != Path(folder).name:
         declared = f"config/datasets/{now.dataset}.yaml, release {now.release}"
-        yield Difference(
-            "raw", f"{what}: other paths, sizes or checksums are declared ({declared})"
-        )
+        yield Difference("raw", f"{what}: other paths are declared ({declared})")
 
 
 def _code(plan: Plan, artefact: Artefact, then: Json) -> Iterator[Difference]:

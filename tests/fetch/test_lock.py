@@ -25,7 +25,7 @@ from stp.core.lock import (
 )
 from stp.plan import config
 from stp.plan.cells import Plan, Raw
-from stp.plan.config import Release
+from stp.plan.dataset import Release
 from stp.verbs.stages import _write_lock
 
 FILE = "toy/a.bin"

@@ -313,7 +313,7 @@ def test_a_mixture_and_the_grid_of_it_look_alike() -> None:
 # All kinds
 
 
-@pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if one.suite == "atlas"])
+@pytest.mark.parametrize("kind", [name for name, one in KINDS.items() if one.of_scenarios])
 def test_every_kind_is_written_and_says_whose_bytes_it_shows(
     tmp_path: Path, kind: str, transfer: Scores, observation: Scores, dense: Scores
 ) -> None:

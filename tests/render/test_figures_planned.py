@@ -54,7 +54,7 @@ def test_people_have_figures_of_their_own_and_no_others() -> None:
     for name in ("runtime", *of_eth):
         assert f"figures/atlas_transfer/{name}.png" in transfer
     kinds = {path.split("/")[2].removesuffix(".png") for path in made}
-    assert kinds <= {name for name, kind in KINDS.items() if kind.suite == "atlas"}
+    assert kinds <= {name for name, kind in KINDS.items() if kind.of_scenarios}
     assert len(made) == len(set(made))
 
 
@@ -105,7 +105,7 @@ def test_the_page_tells_of_every_kind(kind: str) -> None:
 def test_the_help_tells_of_every_kind_and_has_examples() -> None:
     shown = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "200"}).output
     assert all(kind in shown for kind in KINDS)
-    assert "stp figure leads results/plan/long_term.json --case" in shown
+    assert "stp figure leads results/demo/plan/long_term.json --case" in shown
 
 
 def test_the_input_of_figures_changes_with_their_code_only(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from stp.collect.published import PublishedValue, read_published
 from stp.plan.cells import Plan
 from stp.plan.manifest import cell_key
 from stp.plan.manifests import manifest
+from stp.plan.raw_bytes import judge
 from stp.render.tables.rows import Row, make_rows
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,7 @@ def published(dimension: str) -> list[PublishedValue]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of the paper's table before anything was computed."""
     described = manifest(plan, dimension)
+    judge(described)
     absent = {cell_key(cell): "not computed" for cell in described["cells"]}
     return make_rows(described, dimension, {}, published(dimension), absent)
 

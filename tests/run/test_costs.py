@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from stp.run.costs.brief import wall_seconds
 from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
@@ -23,6 +22,7 @@ from stp.plan import config
 from stp.plan.cells import Artefact, Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
+from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines, size
@@ -412,7 +412,8 @@ def test_what_a_table_takes_is_said_in_five_lines():
 
 def test_the_time_of_a_table_is_its_work_shared_among_cores():
     def job(seconds: float, processors: int) -> Entry:
-        return Entry("train", "", False, True, replace(cost, seconds=seconds), processors, Path())
+        costs = replace(cost, seconds=seconds)
+        return Entry("train", "", "", False, True, costs, processors, Path())
 
     cost = Costs(scale()).of_table()
     # 10 + 20 + 2 x 15 = 60 seconds of cores
@@ -424,7 +425,7 @@ def test_the_time_of_a_table_is_its_work_shared_among_cores():
 
 def test_costs_add_up_by_rule(tmp_path):
     plan = Plan.load(TINY)
-    found = entries(plan, tmp_path)
+    found = entries(plan)
     summed = {line.rule: line for line in lines(found)}
     # 2 datasets x 4 models, of which 3 are fitted; one table
     assert {rule: line.jobs for rule, line in summed.items()} == {
@@ -448,7 +449,7 @@ def test_costs_add_up_by_rule(tmp_path):
 def test_jobs_by_stage_and_dimension(tmp_path):
     """The paper: 15 models in 14, 3, 7 and 9 cases; all share data and trained models."""
     # The long-term forecasts of WeatherBench are scored while they are made, and not stored.
-    found = entries(Plan.load(PAPER), tmp_path)
+    found = entries(Plan.load(PAPER))
     jobs = by_dimension(found)
     cases = {"short_term": 14, "long_term": 3, "generalization": 7, "robustness": 9}
     assert jobs["score"] == {name: 15 * number for name, number in cases.items()}
@@ -464,7 +465,7 @@ def test_what_is_done_costs_nothing_more(tmp_path):
     receipt = plan.store / artefact(plan, "train", "convlstm", "enso").receipt
     receipt.parent.mkdir(parents=True)
     receipt.touch()
-    found = entries(plan, tmp_path)
+    found = entries(plan)
     train, everything = lines(found)[2], lines(found, everything=True)[2]
     assert (train.jobs, train.done, everything.done) == (6, 1, 1)
     one = Costs(plan).of(artefact(plan, "train", "convlstm", "enso"))
@@ -479,14 +480,14 @@ def test_gpu_hours_are_those_of_networks(tmp_path):
         for a in plan.artefacts.values()
         if a.stage == "train" and a.recipe["model"] in ("convlstm", "simvpv2")
     ]
-    line = {line.rule: line for line in lines(entries(plan, tmp_path))}["train"]
+    line = {line.rule: line for line in lines(entries(plan))}["train"]
     assert line.gpu_hours == pytest.approx(2 * sum(c.seconds for c in networks) / 3600)
 
 
 def test_every_assumption_is_said_once(tmp_path):
     unknown = {"datasets": {"human36m": {"releases": {"official": {"raw_gb": None}}}}}
     plan = Plan.load(merge(read_yaml(PAPER), unknown))
-    said = assumptions(entries(plan, tmp_path))
+    said = assumptions(entries(plan))
     assert len(said) == len(set(said)) < 20
     assert "raw human36m assumed as large as prepared" in said
     assert any("published forecasts per second" in text for text in said)

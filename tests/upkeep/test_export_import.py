@@ -13,7 +13,7 @@ from fake_store import TINY, finish, finish_all, lock_raw, pick, small_plan
 
 from stp.core import store
 from stp.core.errors import StpError
-from stp.core.receipts import RECEIPT
+from stp.core.receipts import RECEIPT, SEALED
 from stp.plan.cells import Plan
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.receiving import receive
@@ -46,9 +46,11 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def edit(folder: Path, name: str, **keys) -> None:
-    """Change keys of a JSON file."""
+    """Change keys of a JSON file; of a receipt, also those of its sealed copy."""
     path = folder / name
-    path.write_text(json.dumps({**json.loads(path.read_text()), **keys}))
+    text = json.dumps({**json.loads(path.read_text()), **keys})
+    for copy in [path, folder / SEALED] if name == RECEIPT else [path]:
+        copy.write_text(text)
 
 
 @pytest.mark.parametrize("name", ["packed", "packed.tar"])
