@@ -110,7 +110,7 @@ class Checkout:
         jobs: Counter[str] = Counter()
         for block in re.split(r"\n *(?=(?:local)?rule )", done.stdout):  # indented in a group
             rule = re.match(r"(?:local)?rule (\w+):", block)
-            if rule:
+            if rule and rule[1] != "table":  # the copy of a table
                 words = dict(re.findall(r"(\w+)=([^,\s]+)", block.partition("wildcards: ")[2]))
                 what = words.get("model") or words.get("dataset") or ""
                 jobs[f"{rule[1]} {what}".strip()] += 1

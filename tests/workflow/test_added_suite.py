@@ -94,8 +94,9 @@ def test_tables_figures_report_and_store_are_made(added: Checkout):
 def test_a_table_is_never_that_of_another_scale(added: Checkout):
     """The same name at another scale: the copy follows the run, and each scale keeps its own."""
     path = added.folder / "config" / "toys-small.yaml"
-    other = path.read_text().replace("scale: toys", "scale: toys-two").replace("- enso\n", "")
-    (path.parent / "toys-two.yaml").write_text(other)
+    other = yaml.safe_load(path.read_text()) | {"scale": "toys-two"}
+    other["dimensions"]["toy_forecasts"]["datasets"] = ["moving_mnist"]
+    (path.parent / "toys-two.yaml").write_text(yaml.safe_dump(other))
     command = ("snakemake", "--profile", "local", "--configfile")
     for config, scale in (
         ("toys-two", "toys-two"),

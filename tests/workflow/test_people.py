@@ -14,7 +14,7 @@ from stp.tracks import generators
 pytestmark = pytest.mark.slow
 TABLE = "results/tables/atlas_transfer.csv"
 CONFIG = "tests/workflow/tiny_atlas.yaml"
-LAST = Counter(["collect_atlas", "render_atlas"])
+LAST = Counter(["collect_atlas_transfer", "render_atlas_transfer"])
 
 
 def write_hall(raw: Path) -> None:
@@ -98,8 +98,8 @@ def test_a_second_run_has_nothing_to_do(finished):
 def test_an_edited_predictor_reaches_its_own_cells(clone):
     assert clone.planned() == LAST
     clone.edit("stp/tracks/predictors/karamouzas.py")
-    mine = {"train karamouzas": 1, "predict_atlas karamouzas": 2}
-    scored = {"score_atlas karamouzas": 2}
+    mine = {"train karamouzas": 1, "predict_atlas_transfer karamouzas": 2}
+    scored = {"score_atlas_transfer karamouzas": 2}
     assert clone.planned() == LAST + Counter(mine | scored)
 
 

@@ -39,6 +39,7 @@ for dimension in PLAN.config.scale.dimensions:
 rule database:
     output:
         database=DATABASE,
+        combined="results/results.duckdb",
     log:
         f"{RESULTS}/logs/collect/database.log",
     localrule: True

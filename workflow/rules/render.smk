@@ -38,11 +38,18 @@ for dimension in PLAN.config.scale.dimensions:
             "stp render {input.manifest} --out {output.table} --log {log}"
 
 
+def made_table(wildcards):
+    """The table that a run of the scale makes; one of a dimension that it has."""
+    if any(wildcards.table in suite.dimensions for suite in read_suites().values()):
+        manifest_of(SimpleNamespace(dimension=wildcards.table))
+    return f"{RESULTS}/tables/{wildcards.table}.csv"
+
+
 # The table that somebody asks for, of the scale of this run, with its files of other formats.
 # LAST_RUN names that scale, so that a table of another one is never taken for it.
 rule table:
     input:
-        f"{RESULTS}/tables/{{table}}.csv",
+        made_table,
         LAST_RUN,
     output:
         "results/tables/{table}.csv",
