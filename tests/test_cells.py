@@ -87,7 +87,10 @@ def test_the_scale_wins_over_the_papers_facts_and_the_particular_over_the_genera
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"train": {"lr": -1}}, ["training of convlstm on moving_mnist", "lr is -1", "> 0"]),
+        (
+            {"models": {"convlstm": {"datasets": {"enso": {"train": {"lr": -1}}}}}},
+            ["training of convlstm on enso", "lr is -1", "> 0"],
+        ),
         ({"train": {"epoch": 3}}, ["training of convlstm", "did you mean epochs?"]),
         ({"predict": {"batch_size": 0}}, ["prediction of", "batch_size is 0", "from 1"]),
     ],
@@ -471,9 +474,9 @@ def test_comments_docstrings_and_messages_reach_nothing(checkout):
     assert changed(checkout) == set()
 
 
-def test_a_learning_rate_reaches_one_models_training_on_all_datasets():
+def test_a_schedule_reaches_one_models_training_on_all_datasets():
     scale = demo()
-    scale = merge(scale, {"models": {"convlstm": {"train": {"lr": 0.0123}}}})
+    scale = merge(scale, {"models": {"convlstm": {"train": {"schedule": "constant"}}}})
     assert changed(ROOT, scale) >= everywhere("train", ["convlstm"], ["enso"])
     assert not {entry for entry in changed(ROOT, scale) if "simvpv2" in entry[1]}
 

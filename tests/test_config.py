@@ -66,7 +66,7 @@ def test_unknown_names_are_refused_with_the_nearest(changes, message):
             [
                 "dimensions.long_term.cells.0",
                 "enso has frames of C, H, W = [1, 24, 48]",
-                "[1, 64, 64]",
+                "[1, 32, 32]",
             ],
         ),
         ({"seeds": []}, ["seeds", "at least 1"]),

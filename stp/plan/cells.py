@@ -310,7 +310,7 @@ class Plan:
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
         self._submitted: dict[str, Raw] = {}
-        self._training_codes: dict[tuple[str, str, str], Code] = {}
+        self._parts: dict[tuple[str, str, str], list[str]] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str, str], Artefact | None] = {}
@@ -479,10 +479,7 @@ class Plan:
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.given_weights(model, name)
-        options = kind.train_options.get(recipe["fit"])
-        if options is not None:
-            check_options(options, recipe["train"], f"training of {label}")
-        chosen = modules(recipe["train"]) if options is TrainOptions else []
+        chosen = self._chosen(model, name, variant, recipe)
         return self._artefact(
             "train",
             f"{name}/{model}/{variant}/{seed_name(seed)}",
@@ -495,6 +492,16 @@ class Plan:
             f"{kind.models}.{model}",
             dataset=name,
         )
+
+    def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
+        """Check the options of a training, whatever its seed; name the modules that they choose."""
+        key = model, name, variant
+        if key not in self._parts:
+            options = self.recipes.samples(name).train_options.get(recipe["fit"])
+            if options is not None:
+                check_options(options, recipe["train"], f"training of {model} on {name}")
+            self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
+        return self._parts[key]
 
     def _make(self, cell: Cell, keep: int | None) -> Made:
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)

@@ -99,7 +99,7 @@ def test_the_page_tells_of_every_kind(kind: str) -> None:
     (line,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{kind}` |")]
     dimension = "robustness" if kind == "slopes" else "<dimension>"
     case = "/<case>" if KINDS[kind].of_case else ""
-    assert f"`results/figures/{dimension}/{kind}{case}.png`" in line
+    assert f"`results/demo/figures/{dimension}/{kind}{case}.png`" in line
 
 
 def test_the_help_tells_of_every_kind_and_has_examples() -> None:
