@@ -221,7 +221,7 @@ def write(folder: Path, name: str, content: bytes = b"?") -> None:
         (["a.npz"], r"a\.npz: cannot be read"),
         (["a.h5"], r"a\.h5: cannot be read"),
         (["a.nc"], r"a\.nc: it cannot be read"),
-        (["a.zarr/zarr.json"], r"a\.zarr: it cannot be read"),
+        (["a.zarr/zarr.json"], r"a\.zarr/zarr\.json: cannot be read"),
         (["a.grib2"], "convert it"),
     ],
 )
