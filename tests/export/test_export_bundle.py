@@ -294,7 +294,11 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
         archive.extractall(folder / "theirs")
     queries = re.findall(r"```sql\n(.*?)```", DOCS.read_text(), re.DOTALL)
     side_by_side, same_test = (
-        json.loads(stp(folder, "query", sql, "-f", "json", "--database", "results.duckdb").stdout)
+        json.loads(
+            stp(
+                folder, "query", sql, "--allow-files", "-f", "json", "--database", "results.duckdb"
+            ).stdout
+        )
         for sql in queries
     )
     told = {(row["whose"], row["model"], row["value"]) for row in side_by_side}
