@@ -191,6 +191,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
 ) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
+    store.manifest["datasets"] = {"bridge": {"horizon": 3}}
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)
     for interval in (1, 2, 3):
         key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}

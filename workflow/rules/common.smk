@@ -64,6 +64,19 @@ def whose_bytes(wildcards):
     return WHOSE_BYTES[wildcards.dimension]
 
 
+def files_of(dimension):
+    """The files of a dimension's table; where its scores are read by lead time, one more."""
+    by_lead = PLAN.config.suite.dimensions[dimension].by_lead
+    return {
+        "table": table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
+        "tidy": f"{RESULTS}/tables/{{dimension}}_tidy.csv",
+        **({"leads": f"{RESULTS}/tables/{{dimension}}_leads.csv"} if by_lead else {}),
+        "markdown": f"{RESULTS}/tables/{{dimension}}.md",
+        "latex": f"{RESULTS}/tables/{{dimension}}.tex",
+        "html": table_in_report("{dimension}", "dimension", whose_bytes),
+    }
+
+
 def in_all_formats(name, whose=WHOSE_BYTES["all"]):
     """The outputs of a table besides its CSV file."""
     return {
@@ -129,6 +142,13 @@ def manifest_of(wildcards):
 ASKED = ["mem_mb", "runtime", "slurm_extra"]
 ASKED += ["gres" if SITE.gpu.request == "gres" else "gpu"]
 ASKED += [name for name in SITE_RESOURCES if RESOURCES.site_sets(name)]
+
+
+def made_table(wildcards):
+    """The table that a run of the scale makes; one of a dimension that it has."""
+    if any(wildcards.table in suite.dimensions for suite in read_suites().values()):
+        manifest_of(SimpleNamespace(dimension=wildcards.table))
+    return f"{RESULTS}/tables/{wildcards.table}.csv"
 
 
 def asks(receipt):

@@ -1,19 +1,5 @@
 # results.duckdb -> tables; the collected rows say that the database has what the table needs
 
-
-def files_of(dimension):
-    """The files of a dimension's table; where its scores are read by lead time, one more."""
-    by_lead = PLAN.config.suite.dimensions[dimension].by_lead
-    return {
-        "table": table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
-        "tidy": f"{RESULTS}/tables/{{dimension}}_tidy.csv",
-        **({"leads": f"{RESULTS}/tables/{{dimension}}_leads.csv"} if by_lead else {}),
-        "markdown": f"{RESULTS}/tables/{{dimension}}.md",
-        "latex": f"{RESULTS}/tables/{{dimension}}.tex",
-        "html": table_in_report("{dimension}", "dimension", whose_bytes),
-    }
-
-
 for dimension in PLAN.config.scale.dimensions:
 
     rule:
@@ -36,13 +22,6 @@ for dimension in PLAN.config.scale.dimensions:
             runtime=60,
         shell:
             "stp render {input.manifest} --out {output.table} --log {log}"
-
-
-def made_table(wildcards):
-    """The table that a run of the scale makes; one of a dimension that it has."""
-    if any(wildcards.table in suite.dimensions for suite in read_suites().values()):
-        manifest_of(SimpleNamespace(dimension=wildcards.table))
-    return f"{RESULTS}/tables/{wildcards.table}.csv"
 
 
 # The table that somebody asks for, of the scale of this run, with its files of other formats.
