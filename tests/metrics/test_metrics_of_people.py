@@ -68,6 +68,11 @@ def test_a_person_is_missed_whose_every_sample_ends_two_metres_away(frames):
     assert 0 < found.mean() < 1
 
 
+def moved(path: np.ndarray, x: float, y: float = 0.0) -> np.ndarray:
+    """A path (steps, 2) elsewhere."""
+    return path + np.array([x, y])
+
+
 def paths(*people: np.ndarray) -> np.ndarray:
     """Positions (steps, 2) of people as predictions (1, 1, steps, 2, 1, people)."""
     return np.stack(people, axis=-1)[None, None, :, :, None, :]
@@ -75,7 +80,7 @@ def paths(*people: np.ndarray) -> np.ndarray:
 
 def test_two_who_meet_collide_and_who_walks_beside_them_does_not():
     along = np.arange(7)[:, None] * np.array([1.0, 0.0])
-    predicted = paths(along, along[::-1] + [0, 0.2], along + [0, 3])
+    predicted = paths(along, moved(along[::-1], 0, 0.2), moved(along, 0, 3))
     found = collision_rate.half_metre.statistics(predicted, predicted[:, 0])
     assert found.tolist() == [[[pytest.approx(2 / 3)]]]
 
@@ -83,20 +88,20 @@ def test_two_who_meet_collide_and_who_walks_beside_them_does_not():
 def test_a_collision_needs_less_than_half_a_metre_in_the_same_sample_and_step():
     still = np.zeros((3, 2))
     for away, share in ((0.49, 1.0), (0.5, 0.0), (0.51, 0.0)):
-        predicted = paths(still, still + [away, 0])
+        predicted = paths(still, moved(still, away))
         assert collision_rate.half_metre.statistics(predicted, predicted[:, 0]).item() == share
     # Where one was before, the other one is later.
     along = np.arange(3)[:, None] * np.array([1.0, 0.0])
-    predicted = paths(along, along + [1, 0])
+    predicted = paths(along, moved(along, 1))
     assert collision_rate.half_metre.statistics(predicted, predicted[:, 0]).item() == 0
     # In one of two samples.
-    apart = np.concatenate([paths(still, still + [0.1, 0]), paths(still, still + [9, 0])], axis=1)
+    apart = np.concatenate([paths(still, moved(still, 0.1)), paths(still, moved(still, 9))], axis=1)
     assert collision_rate.half_metre.statistics(apart, apart[:, 0]).item() == 0.5
 
 
 def test_who_is_not_there_neither_collides_nor_counts():
     still = np.zeros((3, 2))
-    observed = paths(still, still + [0.1, 0], still + [5, 0])[:, 0].copy()
-    predicted = paths(still, still + [0.1, 0], still + [5, 0])
+    observed = paths(still, moved(still, 0.1), moved(still, 5))[:, 0].copy()
+    predicted = paths(still, moved(still, 0.1), moved(still, 5))
     observed[..., 2], predicted[..., 2] = np.nan, np.nan
     assert collision_rate.half_metre.statistics(predicted, observed).item() == 1
