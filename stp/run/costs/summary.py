@@ -215,15 +215,6 @@ def _order(stage: str) -> int:
     return stages.index(stage.partition(",")[0])
 
 
-def size(number: float) -> str:
-    """Format bytes as people say them: ``0 B``, ``1.4 GB``."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 999.5:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:,.3g} TB" if number < 1000 else f"{number:,.0f} TB"
-
-
 def hours(number: float) -> str:
     """Format hours: ``0``, ``0.03``, ``1.5``, ``124,084``."""
     return f"{number:,.0f}" if number >= 100 or number == 0 else f"{number:.2g}"
