@@ -168,10 +168,14 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
             these. Copies of its tables lie in ``tables`` beside it.
     """
     now = time.time()
-    for folder in (folder for folder in results.glob("*/") if folder.name not in NOT_MADE):
-        for path in folder.rglob("*"):
-            if path.is_file() and path.stat().st_mtime > now:
-                os.utime(path, (now, now))
+    made = [folder for folder in results.glob("*/") if folder.name not in NOT_MADE]
+    copies = results.parent / "tables"
+    for path in [
+        results.parent / "plan" / LAST_RUN.name,
+        *(path for folder in (*made, copies) for path in folder.rglob("*")),
+    ]:
+        if path.is_file() and path.stat().st_mtime > now:
+            os.utime(path, (now, now))
     for dimension in dimensions:
         planned = manifest_path(dimension, results)
         rows = _rows_of(planned, results)
@@ -190,7 +194,7 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
     for table, manifest in tables.items():
         if manifest.is_file() and not is_table_current(table, manifest):
             _make_older(table, manifest, _rows_of(manifest, results))
-    for copy in (results.parent / "tables").glob("*.csv"):
+    for copy in copies.glob("*.csv"):
         table = results / "tables" / copy.name
         if table.is_file() and copy.read_bytes() != table.read_bytes():
             _make_older(copy, table)
