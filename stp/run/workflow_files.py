@@ -230,7 +230,7 @@ def captions(plan: Plan) -> dict[str, str]:
     for name in plan.config.scale.dimensions:
         one = plan.config.suite.dimensions[name]
         printed = f" (the paper's {one.printed})" if one.printed else ""
-        dimensions[name] = f"{one.title}: {one.about}{printed}. {one.question.rstrip('.')}"
+        dimensions[name] = f"{one.title}: {one.about}{printed}. {one.question}"
     return dimensions
 
 
