@@ -107,7 +107,8 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
     for told in (
         '"labels": {"table": "short_term", "format": "page", "bytes": "synthetic, scale one"}',
         '"labels": {"figure": "leads", "test": "moving_mnist", "bytes": "synthetic, scale one"}',
-        "Short-term prediction: every model on every dataset (the paper's Tables 2-6). How good are forecasts over the horizon that models were trained for?</p>",
+        "Short-term prediction: every model on every dataset (the paper's Tables 2-6). "
+        "How good are forecasts over the horizon that models were trained for?</p>",
         "Scores over the lead time, one panel for each column of the paper.",
         "Bytes behind all numbers of this",
         '"labels": {"page": "what to cite", "bytes": "synthetic, scale one"}',
