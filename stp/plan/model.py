@@ -187,6 +187,8 @@ class Model(ModelSettings):
             where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: of its settings, by name.
+        reads: files and folders that its code reads or imports, besides what its imports name:
+            paths in the checkout. Their content is part of its fingerprints.
         kind: of what it predicts: frames, or tracks of people.
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
@@ -201,5 +203,6 @@ class Model(ModelSettings):
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[str, Variant] = {}
+    reads: tuple[str, ...] = ()
     training: str = ""
     submissions: tuple[Submission, ...] = ()

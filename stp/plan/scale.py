@@ -91,6 +91,7 @@ class Scale(Strict):
 
     Attributes:
         prepared: datasets that `results/data/all` prepares, besides those of the cells.
+        versions: installed packages whose versions count in all fingerprints, such as torch.
     """
 
     scale: str = Field(pattern="^[a-z0-9-]+$")
@@ -105,6 +106,7 @@ class Scale(Strict):
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()
+    versions: tuple[str, ...] = ()
     runtime: Json = {}
 
 
