@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from stp.core import fingerprint
-from stp.core.fingerprint import Sources, digest, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import Sources, digest
 
 ROOT = Path(__file__).parent.parent
 GOLDEN_SOURCE = '''
@@ -65,10 +66,10 @@ def interpreter(version: str) -> str:
 
 @pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_golden_hash_on_other_interpreters(version, tmp_path):
-    """fingerprint.py is standard library only, so any interpreter at hand can check it."""
+    """canonical.py is standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.core.fingerprint import source_hash\n"
+        "from stp.core.canonical import source_hash\n"
         "print(source_hash(open(sys.argv[2], 'rb').read()))"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)

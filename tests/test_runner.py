@@ -14,8 +14,9 @@ import pytest
 import torch
 
 from stp.core import store
+from stp.core.canonical import meaning
 from stp.core.errors import StpError
-from stp.core.fingerprint import SHELL_OF_CORES, meaning
+from stp.core.fingerprint import SHELL_OF_CORES
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from stp.plan.dataset import RawFile, Release
-from stp.plan.strict import Json, Strict
+from stp.plan.strict import Json, Name, Strict
 
 
 class Size(Strict):
@@ -202,7 +202,7 @@ class Model(ModelSettings):
     kind: str = "frames"
     is_sampled: bool = False
     density: bool | str = False
-    variants: dict[str, Variant] = {}
+    variants: dict[Name, Variant] = {}
     reads: tuple[str, ...] = ()
     training: str = ""
     submissions: tuple[Submission, ...] = ()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from stp.core.errors import StpError
 from stp.plan.model import ModelSettings
 from stp.plan.strict import Json, Strict
 
@@ -126,4 +127,10 @@ def folders(paths: Paths) -> dict[str, Path | None]:
     for name, variable in variables.items():
         value = os.environ.get(variable) or getattr(paths, name)
         found[name] = Path(value).absolute() if value else None
+        if value and not set("{}\n").isdisjoint(str(found[name])):
+            raise StpError(
+                f"the folder of {name} is {str(found[name])!r} ({variable}, or paths.{name})",
+                expected="a path without braces and line breaks, which Snakemake cannot have",
+                remedy="choose another folder",
+            )
     return found

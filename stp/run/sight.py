@@ -26,8 +26,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
+from stp.core.canonical import PACKAGE
 from stp.core.errors import StpError
-from stp.core.fingerprint import PACKAGE, SHELL_OF_CORES, SOURCE_FOLDER
+from stp.core.fingerprint import SHELL_OF_CORES, SOURCE_FOLDER
 
 SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/nix/store", "/opt", "/proc", "/run", "/sbin",
           "/sys", "/usr")  # fmt: skip

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reach import ROOT
 
-from stp.core.fingerprint import digest, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import digest
 
 SOURCES = [path.read_text() for path in sorted((ROOT / "stp").rglob("*.py"))]
 few = settings(max_examples=60, deadline=None, derandomize=True, database=None)

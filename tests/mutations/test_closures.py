@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stp.core.fingerprint import SHELL_OF_CORES, Sources, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import SHELL_OF_CORES, Sources
 
 LINES = {
     "plain": "import stp.c.d",

@@ -24,7 +24,8 @@ from reach import (
     read,
 )
 
-from stp.core.fingerprint import Sources, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import Sources
 from stp.kinds import kind as kinds
 from stp.plan import config
 from stp.plan.cells import COLLECT, RENDER, Plan

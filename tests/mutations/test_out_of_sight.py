@@ -12,7 +12,8 @@ import pytest
 from edits import is_text
 from reach import ROOT, everything, people
 
-from stp.core.fingerprint import SHELL_OF_CORES, Sources, meaning
+from stp.core.canonical import meaning
+from stp.core.fingerprint import SHELL_OF_CORES, Sources
 from stp.plan.cells import COLLECT, RENDER, Plan
 
 IMPORTED_BY_NAME = {

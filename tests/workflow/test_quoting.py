@@ -1,4 +1,4 @@
-"""Nothing that a folder or a setting is called is run: shell lines quote all that they are given."""
+"""What a folder or a setting is called is never run: shell lines quote all that they are given."""
 
 import json
 import re
