@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from stp.core import provenance
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, Code, Sources, digest, original
 from stp.core.lock import WEIGHTS
-from stp.core.receipts import RECEIPT
+from stp.core.receipts import RECEIPT, checksum
 from stp.kinds.kind import Kind
 from stp.options.named import modules
 from stp.options.train import TrainOptions
@@ -27,18 +28,18 @@ from stp.plan.recipes import Recipes, check_options
 from stp.plan.setting import ROBUSTNESS, setting_of
 from stp.plan.strict import Json
 
-COLLECT = (
-    "stp.collect.scores",
-    "stp.collect.database",
-    "stp.render.tables.paper_table",
-    "stp.render.tables.reliability",
-    "stp.render.tables.findings",
-    "stp.render.tables.convention_effects",
-    "stp.render.tables.runtime",
-    "stp.human_study.table",
-    "stp.render.tables.reproduction",
-)
-"""The root modules of what makes tables of scores."""
+COLLECT = ("stp.collect.scores", "stp.collect.database")
+"""The root modules of what collects scores."""
+RENDER = {
+    "dimension": "stp.render.tables.paper_table",
+    "reliability": "stp.render.tables.reliability",
+    "findings": "stp.render.tables.findings",
+    "convention_effects": "stp.render.tables.convention_effects",
+    "atlas_runtime": "stp.render.tables.runtime",
+    "human_preferences": "stp.human_study.table",
+    "reproduction": "stp.render.tables.reproduction",
+}
+"""The root module of what makes each kind of table from them: an edit makes no other one again."""
 FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
 """Where the artefacts of each stage live in the store."""
 EXTERNAL = "external"
@@ -307,6 +308,8 @@ class Plan:
         at_hand = network_weights.present(self.weights, network_weights.declared())
         self.weight_files = {name: self.weights / file.file for name, file in at_hand.items()}
         self._codes: dict[tuple[str, ...], Code] = {}
+        self._reads: dict[str, dict[str, str]] = {}
+        self._versions = {name: provenance.version_of(name) for name in config.scale.versions}
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
         self._submitted: dict[str, Raw] = {}
@@ -340,6 +343,36 @@ class Plan:
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
         return self._codes[roots]
+
+    def reads(self, model: str | None) -> dict[str, str]:
+        """What the code of a model reads besides what its imports name: path -> SHA-256.
+
+        Raises:
+            StpError: there is no such file, or it is not in the checkout.
+        """
+        if model is None:
+            return {}
+        if model not in self._reads:
+            where = f"config/models/{model}.yaml: reads"
+            named = self.config.models[model].reads
+            files = [file for name in named for file in self._files(name, where)]
+            self._reads[model] = {
+                file.relative_to(self.source).as_posix(): checksum(file) for file in files
+            }
+        return self._reads[model]
+
+    def _files(self, name: str, where: str) -> list[Path]:
+        path = self.source / name
+        inside = path.resolve().is_relative_to(self.source.resolve()) and ".." not in path.parts
+        if not inside or not path.exists():
+            raise StpError(
+                f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
+                expected=f"a file or folder in {self.source}, by its path from there",
+                remedy="correct the path, or move the file into the checkout",
+            )
+        if path.is_file():
+            return [path]
+        return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
 
     def raw(self, name: str) -> Raw:
         """Name the raw bytes of a dataset's release, and where their lock file lives."""
@@ -433,6 +466,7 @@ class Plan:
             for key, value in inputs.items()
         }
         code, kind = self.code(core, *named), self.recipes.samples(dataset)
+        recipe = {**recipe, "versions": self._versions} if self._versions else recipe
         fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
         path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
         if path not in self._artefacts:
@@ -440,6 +474,10 @@ class Plan:
                 stage, path, label, recipe, inputs, code, core, kind, dataset, dimension, perceptual
             )
         return self._artefacts[path]
+
+    def _with_reads(self, recipe: Json, model: str) -> Json:
+        reads = self.reads(model)
+        return {**recipe, "reads": reads} if reads else recipe
 
     def _virtual(self, name: str) -> list[str]:
         renderer = self.config.datasets[name].virtual_clips
@@ -475,7 +513,7 @@ class Plan:
     def _train(
         self, model: str, name: str, seed: int | None, subset: str, variant: str
     ) -> Artefact:
-        recipe = self.recipes.train(model, name, seed, subset, variant)
+        recipe = self._with_reads(self.recipes.train(model, name, seed, subset, variant), model)
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.given_weights(model, name)
@@ -519,6 +557,7 @@ class Plan:
             recipe = self.recipes.predict(
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
+            recipe = self._with_reads(recipe, cell.model)
             core = [kind.predict, module]
             check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
             released = None if model else self.given_weights(cell.model, cell.trained_on)

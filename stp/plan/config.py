@@ -10,7 +10,17 @@ from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
 from stp.plan.model import Model
 from stp.plan.scale import Case, Scale, Wanted
-from stp.plan.strict import CONFIG_FOLDER, Json, S, Strict, check, check_known, merge, read_yaml
+from stp.plan.strict import (
+    CONFIG_FOLDER,
+    Json,
+    S,
+    Strict,
+    check,
+    check_known,
+    check_name,
+    merge,
+    read_yaml,
+)
 from stp.plan.suite import Suite, read_suites
 
 
@@ -39,6 +49,7 @@ def _read_folder(
         check_known(name, paths, what, f"{where}: {what}s")
     found = {}
     for name, path in paths.items():
+        check_name(name, what, path or f"{where}: {what}s")
         label = f"{where}: {what}s.{name}" if name in overrides else str(path)
         facts = read_yaml(path) if path else {}
         found[name] = check(kind, merge(facts, overrides.get(name, {})), label)

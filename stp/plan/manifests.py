@@ -1,7 +1,7 @@
 """The manifest: all that the tables of one dimension are made from, and whose protocol it is.
 
 Its text changes exactly when a table has to be made again: when a cell gets other scores, when
-the code of collecting and rendering changes, or the published values do.
+the code of collecting changes, or the published values do.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """What is known about a metric and its conventions: config/conventions/<name>.yaml."""
 
-from stp.plan.strict import Strict
+from stp.plan.strict import Name, Strict
 
 
 class Metric(Strict):
@@ -27,7 +27,7 @@ class Metric(Strict):
     perceptual: bool = False
     weights: dict[str, str] = {}
     reason: str = ""
-    conventions: dict[str, str]
+    conventions: dict[Name, str]
 
     def is_higher_better(self, choice: str) -> bool | None:
         """The direction of one convention; None if it is best at a value, or has none."""

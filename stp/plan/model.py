@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from stp.plan.dataset import RawFile, Release
-from stp.plan.strict import Json, Strict
+from stp.plan.strict import Json, Name, Strict
 
 
 class Size(Strict):
@@ -187,6 +187,8 @@ class Model(ModelSettings):
             where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: of its settings, by name.
+        reads: files and folders that its code reads or imports, besides what its imports name:
+            paths in the checkout. Their content is part of its fingerprints.
         kind: of what it predicts: frames, or tracks of people.
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
@@ -200,6 +202,7 @@ class Model(ModelSettings):
     kind: str = "frames"
     is_sampled: bool = False
     density: bool | str = False
-    variants: dict[str, Variant] = {}
+    variants: dict[Name, Variant] = {}
+    reads: tuple[str, ...] = ()
     training: str = ""
     submissions: tuple[Submission, ...] = ()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from stp.core.errors import StpError
 from stp.plan.model import ModelSettings
 from stp.plan.strict import Json, Strict
 
@@ -91,6 +92,7 @@ class Scale(Strict):
 
     Attributes:
         prepared: datasets that `results/data/all` prepares, besides those of the cells.
+        versions: installed packages whose versions count in all fingerprints, such as torch.
     """
 
     scale: str = Field(pattern="^[a-z0-9-]+$")
@@ -105,6 +107,7 @@ class Scale(Strict):
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()
+    versions: tuple[str, ...] = ()
     runtime: Json = {}
 
 
@@ -124,4 +127,10 @@ def folders(paths: Paths) -> dict[str, Path | None]:
     for name, variable in variables.items():
         value = os.environ.get(variable) or getattr(paths, name)
         found[name] = Path(value).absolute() if value else None
+        if value and not set("{}\n").isdisjoint(str(found[name])):
+            raise StpError(
+                f"the folder of {name} is {str(found[name])!r} ({variable}, or paths.{name})",
+                expected="a path without braces and line breaks, which Snakemake cannot have",
+                remedy="choose another folder",
+            )
     return found

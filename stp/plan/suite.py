@@ -1,12 +1,9 @@
 """A suite of experiments, named after its paper: config/suites/<name>.yaml."""
 
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field
 
 from stp.core.errors import StpError, nearest
-from stp.plan.strict import CONFIG_FOLDER, NAME, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Name, Strict, check, check_name, read_yaml
 
 
 class ReproducedColumn(Strict):
@@ -124,7 +121,7 @@ class Suite(Strict):
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
     tables: dict[str, FurtherTable] = {}
-    dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
+    dimensions: dict[Name, Dimension]
     columns: dict[str, dict[str, str]]
     also: dict[str, tuple[str, ...]] = {}
     ensembles: dict[str, tuple[str, ...]] = {}
@@ -160,7 +157,10 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     Raises:
         StpError: a file is wrong, or two suites have a table of one name.
     """
-    suites = {path.stem: read_suite(path) for path in sorted(folder.glob("*.yaml"))}
+    paths = sorted(folder.glob("*.yaml"))
+    for path in paths:
+        check_name(path.stem, "suite", path)
+    suites = {path.stem: read_suite(path) for path in paths}
     owner: dict[str, str] = {}
     for name, suite in suites.items():
         for table in suite.all_tables():

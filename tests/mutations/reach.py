@@ -14,7 +14,7 @@ import yaml
 
 from stp.core.fingerprint import digest
 from stp.plan import config
-from stp.plan.cells import COLLECT, Made, Plan
+from stp.plan.cells import COLLECT, RENDER, Made, Plan
 from stp.plan.config import Config
 from stp.plan.model import Model, Submission
 from stp.plan.recipes import Recipes
@@ -58,7 +58,7 @@ def look(*plans: Plan) -> Seen:
         _look(plan, paths, own)
     # The manifest names the scores and the code of the tables; its text has more, see
     # test_config_edits.py.
-    code = plans[0].code(*COLLECT).fingerprint
+    code = plans[0].code(*COLLECT, *RENDER.values()).fingerprint
     scores = [path for thing, path in paths.items() if thing.stage == "score"]
     paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
     return Seen(paths, own)

@@ -14,9 +14,9 @@ import zarr
 from fake_store import TINY, finish, finish_all, hold, pick, small_plan, tried
 
 from stp.core import store
+from stp.core.canonical import definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
-from stp.core.fingerprint import definitions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml

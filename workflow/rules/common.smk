@@ -12,6 +12,11 @@ from stp.plan.suite import read_suites
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
+# What the code is that makes each kind of table: an edit of it makes these again, and no other.
+CODE_OF = {
+    name: workflow_files.write_code_input(name, [module], workflow.is_main_process)
+    for name, module in {**RENDER, "citations": "stp.export.cite"}.items()
+}
 # Tables of the suite besides those of its dimensions.
 FURTHER_TABLES = [
     *PLAN.config.suite.tables,

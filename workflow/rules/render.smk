@@ -8,6 +8,7 @@ for dimension in PLAN.config.scale.dimensions:
         input:
             manifest=manifest_of,
             rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+            code=CODE_OF["dimension"],
         output:
             **files_of(dimension),
         log:
@@ -21,7 +22,7 @@ for dimension in PLAN.config.scale.dimensions:
             mem_mb=2000,
             runtime=60,
         shell:
-            "stp render {input.manifest} --out {output.table} --log {log}"
+            "stp render {input.manifest:q} --out {output.table:q} --log {log:q}"
 
 
 # The table that somebody asks for, of the scale of this run, with its files of other formats.
@@ -42,5 +43,6 @@ rule table:
     params:
         made=lambda wildcards: f"{RESULTS}/tables/{wildcards.table}",
         asked=lambda wildcards: f"results/tables/{wildcards.table}",
+        into=lambda wildcards, output: str(Path(output[0]).parent),
     shell:
-        "(rm -f {params.asked:q}.* && cp {params.made:q}.* $(dirname {output:q})/) 2> {log:q}"
+        "(rm -f {params.asked:q}.* && cp {params.made:q}.* {params.into:q}/) 2> {log:q}"

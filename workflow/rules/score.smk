@@ -30,7 +30,7 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp score {output.receipt} --configfile {params.config} --log {log}"
+            "stp score {output.receipt:q} --configfile {params.config:q} --log {log:q}"
 
     rule:
         name:
@@ -53,4 +53,4 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp score {output.receipt} --configfile {params.config} --log {log}"
+            "stp score {output.receipt:q} --configfile {params.config:q} --log {log:q}"
