@@ -16,7 +16,7 @@ from stp.collect.layout import ABOUT, SCORE_KINDS
 from stp.collect.scores import COLLECTED, schema_problems
 from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import Manifest, describe_key
+from stp.plan.manifest import Manifest, cell_key, describe_key
 
 EXPECTED = "the rows of all cells, as `stp collect` writes them"
 STATISTICS = ("mean", "ci95_low", "ci95_high", "sd")
@@ -88,8 +88,8 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
     """
     known: dict[tuple[Any, ...], Claim] = {}
     for plan, manifest, path in zip(plans, manifests, files, strict=True):
-        for number, cell in enumerate(plan["cells"]):
-            key = tuple(cell["key"][name] for name in CELL_KEYS)
+        for number, cell in enumerate(plan.cells):
+            key = cell_key(cell)
             claim = Claim(f"{manifest}: cells[{number}]", key, path)
             if key in known:
                 raise StpError(
@@ -256,12 +256,7 @@ def _check_conventions(
         "(SELECT DISTINCT dimension, kind FROM score_rows JOIN cells c ON c.number = cell) "
         "JOIN score_kinds k ON k.number = kind ORDER BY ALL"
     ).fetchall():
-        known = {
-            name
-            for plan in plans
-            if plan["dimension"] == dimension
-            for name in plan.get("conventions", {})
-        }
+        known = {name for plan in plans if plan.dimension == dimension for name in plan.conventions}
         if known and convention not in known:
             condition = f"dimension = {_literal(dimension)} AND convention = {_literal(convention)}"
             what = f"convention {convention}, which the manifest does not know"

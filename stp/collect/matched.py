@@ -103,9 +103,9 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     for row in scores.to_pylist():
         by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
     return [
-        _Scored(cell, row, plan["code"])
+        _Scored(cell, row, plan.code)
         for plan in plans
-        for cell in plan["cells"]
+        for cell in plan.cells
         for row in by_cell.get(cell_key(cell), [])
     ]
 
@@ -116,10 +116,10 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
     Dimensions whose clips have other lengths are not among them.
     """
     return {
-        name: of["changes_from"]
+        name: of.changes_from
         for plan in plans
-        for name, of in plan["suite"]["dimensions"].items()
-        if of["changes_from"] is not None
+        for name, of in plan.suite.dimensions.items()
+        if of.changes_from is not None
     }
 
 
@@ -133,16 +133,16 @@ def _groups(
     groups: dict[tuple[Any, ...], list[_Scored]] = {}
     for comparison, base in compared.items():
         for member in found:
-            key = member.cell["key"]
-            at_home = key["dimension"] == base and key["trained_on"] == key["tested_on"]
-            if key["dimension"] == comparison or at_home:
-                of_training = [key[k] for k in ("suite", "model", "variant", "trained_on")]
-                of_training += [key["train_subset"], key["seed"], member.row["convention"]]
-                groups.setdefault((comparison, *of_training), []).append(member)
+            key = member.cell.key
+            at_home = key.dimension == base and key.trained_on == key.tested_on
+            if key.dimension == comparison or at_home:
+                training = (key.suite, key.model, key.variant, key.trained_on, key.train_subset)
+                group = (comparison, *training, key.seed, member.row["convention"])
+                groups.setdefault(group, []).append(member)
     return {
         group: members
         for group, members in groups.items()
-        if len(members) > 1 and any(m.cell["key"]["dimension"] == group[0] for m in members)
+        if len(members) > 1 and any(m.cell.key.dimension == group[0] for m in members)
     }
 
 
@@ -157,7 +157,7 @@ def _value(
         return (value, None), None
     if known is not None:
         return known, None
-    folder = Path(member.cell["perceptual"]) if member.cell.get("perceptual") else None
+    folder = member.cell.folder("perceptual")
     receipt = require_receipt(folder) if folder else {}
     if folder is None or FEATURES not in receipt["files"]:
         return None, f"its {clips} clips left no features to draw {n} from"

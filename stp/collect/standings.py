@@ -177,32 +177,31 @@ def standings(
 
 def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
     groups: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in plan["cells"]:
+    for cell in plan.cells:
         alike = (
-            *(cell["key"][name] for name in EVALUATION),
-            *(cell[name] for name in ALIKE if name != "scale"),
+            *(getattr(cell.key, name) for name in EVALUATION),
+            *(getattr(cell, name) for name in ALIKE if name != "scale"),
         )
         groups.setdefault(alike, []).append(cell)
     directions = {
-        name: [about.get("higher_is_better"), about.get("best_at")]
-        for name, about in plan.get("conventions", {}).items()
+        name: [about.higher_is_better, about.best_at] for name, about in plan.conventions.items()
     }
     for cells in groups.values():
         first = cells[0]
-        about = {name: first["key"][name] for name in EVALUATION}
-        about |= {name: first[name] for name in ALIKE if name != "scale"}
-        about["scale"] = plan["scale"]
+        about = {name: getattr(first.key, name) for name in EVALUATION}
+        about |= {name: getattr(first, name) for name in ALIKE if name != "scale"}
+        about["scale"] = plan.scale
         made_of = [
-            [cell["key"], *(Path(cell[kind]).name for kind in _ARTEFACTS if cell.get(kind))]
+            [vars(cell.key), *(folder.name for folder in cell.folders(_ARTEFACTS))]
             for cell in cells
         ]
         gaps = [
-            [convention, part, plan["unavailable"][convention]]
-            for table in sorted(plan["tables"])
+            [convention, part, plan.unavailable[convention]]
+            for table in sorted(plan.tables)
             for convention, part in parts_of(plan, table, first).values()
-            if convention in plan["unavailable"]
+            if convention in plan.unavailable
         ]
-        known = json.dumps([plan["code"], about, made_of, directions, gaps], sort_keys=True)
+        known = json.dumps([plan.code, about, made_of, directions, gaps], sort_keys=True)
         key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
@@ -263,7 +262,7 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], Cont
     found: dict[tuple[Any, ...], dict[tuple[str, str], list[tuple[Cell, Any]]]] = {}
     sizes: dict[tuple[Any, ...], int | None] = {}
     for cell in evaluation.cells:
-        model = (cell["key"]["model"], cell["key"]["variant"])
+        model = (cell.key.model, cell.key.variant)
         for row in rows.get(cell_key(cell), []):
             place = (row["metric"], *(row[name] for name in PLACE))
             found.setdefault(place, {}).setdefault(model, []).append((cell, row))

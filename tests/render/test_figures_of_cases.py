@@ -121,8 +121,7 @@ def test_the_time_between_frames_is_that_of_the_data(
     seconds: float | None,
 ) -> None:
     prepared(tmp_path, attrs, times, unit)
-    cell = {"data": str(tmp_path), "key": {"subset": "test", "setting": "horizon-3"}}
-    assert seconds_per_step(cell) == seconds
+    assert seconds_per_step(tmp_path, "test", "horizon-3") == seconds
 
 
 def test_the_lead_axis_has_steps_and_times() -> None:

@@ -1,5 +1,6 @@
 """Figures of people: what is drawn is what was scored, with bands that say what they are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from figure_store import line_of
 from people_store import PeopleStore
 
 from stp.core.errors import StpError
+from stp.plan.cell_key import CellKey
 from stp.render.figures import accuracy, crowd, densities, horizon, paths, people, runtime
 from stp.render.figures.kinds import KINDS, evaluation_name, render, varied_setting
 from stp.render.figures.reading import Scores, read
@@ -329,14 +331,13 @@ def test_every_kind_is_written_and_says_whose_bytes_it_shows(
 
 
 def test_which_setting_varies_is_told_by_one_predictor() -> None:
-    key = {"model": "a", "variant": "b", "trained_on": "c", "train_subset": "all"}
-    key |= {"tested_on": "eth", "subset": "strict", "setting": "horizon-8"}
+    key = CellKey("atlas", "horizons", "a", "b", "c", "all", "eth", "strict", "horizon-8", None)
     assert evaluation_name(key) == "eth-strict"
     assert varied_setting([key]) is None
-    other = key | {"setting": "horizon-12"}
-    assert varied_setting([key, other | {"model": "d"}]) is None  # of two predictors
+    other = replace(key, setting="horizon-12")
+    assert varied_setting([key, replace(other, model="d")]) is None  # of two predictors
     assert varied_setting([key, other]) == "horizon"
-    assert varied_setting([key, key | {"setting": "horizon-8,noise-100"}]) == "noise"
+    assert varied_setting([key, replace(key, setting="horizon-8,noise-100")]) == "noise"
 
 
 @pytest.mark.sample_bytes

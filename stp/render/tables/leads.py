@@ -40,11 +40,11 @@ def read_leads(
         rows: those over all lead times.
     """
     # Reads prepared data, which other tables do not need.
-    from stp.render.figures.time_step import seconds_per_step
+    from stp.render.figures.time_step import step_of
 
     shown = {
         convention
-        for cell in manifest["cells"]
+        for cell in manifest.cells
         for convention, _ in parts_of(manifest, table, cell).values()
     }
     kept = scores.filter(pc.is_in(scores["convention"], pa.array(sorted(shown), pa.string())))
@@ -55,7 +55,7 @@ def read_leads(
     steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
     for row in rows:
         if row.cells and steps[row.dataset] is None:
-            steps[row.dataset] = seconds_per_step(row.cells[0])
+            steps[row.dataset] = step_of(row.cells[0])
     ranked = {lead: standings(manifest, those, tested=False) for lead, those in found.items()}
     return Leads(found, ranked, steps)
 

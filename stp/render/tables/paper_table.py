@@ -40,8 +40,8 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
         StpError: a cell of the table has no rows, or lacks a column; nothing is written.
     """
     plan = load_manifest(manifest)
-    name = table or plan["dimension"]
-    rows = read_scores(database, plan["dimension"])
+    name = table or plan.dimension
+    rows = read_scores(database, plan.dimension)
     demand_complete(plan, name, rows, database)
     _write(plan, name, rows, {}, out)
 
@@ -65,14 +65,14 @@ def render_partial(
     found = []
     absent: dict[Key, str] = {}
     missing = []
-    for cell in plan["cells"]:
+    for cell in plan.cells:
         try:
             found.append(collected_rows(plan, cell))
         except StpError as problem:
             absent[cell_key(cell)] = _why_missing(plan, cell, failures, problem)
             missing.append(_cell_path(plan, cell))
     rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
-    for table in plan["tables"]:
+    for table in plan.tables:
         _write(plan, table, rows, absent, out_dir / f"{table}.csv")
     return missing
 
@@ -106,7 +106,7 @@ def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) 
     Raises:
         StpError: there are gaps, which it names.
     """
-    cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
+    cells = [cell for cell in plan.cells if columns_of(plan, table, cell)]
     lacking = gaps(plan, table, rows, overall(rows))
     if lacking or not cells:
         raise StpError(
@@ -121,10 +121,10 @@ def _why_missing(
     plan: Manifest, cell: Cell, failures: Mapping[str, Mapping[str, Any]], problem: StpError
 ) -> str:
     """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
-    store = Path(plan["store"])
+    store = Path(plan.store)
     names = {_cell_path(plan, cell)}
     for stage in ("data", "model", "predictions", "scores"):
-        folder = Path(cell[stage]) if cell.get(stage) else None
+        folder = cell.folder(stage)
         if folder and folder.is_relative_to(store):
             relative = folder.relative_to(store)
             names |= {relative.as_posix(), relative.parent.as_posix()}
@@ -134,15 +134,15 @@ def _why_missing(
             # The first line says what went wrong; the log has the rest.
             error = str(failure["error"]).partition("\n")[0]
             return f"failed: {error}" + (f" (log: {log})" if log else "")
-    if (Path(cell["scores"]) / "artefact.json").is_file():
+    if (Path(cell.scores) / "artefact.json").is_file():
         return f"not usable: {problem.what}"
     return "missing"
 
 
 def _cell_path(plan: Manifest, cell: Cell) -> str:
     """Return the path of a cell: its score folder below ``scores/``, without fingerprint."""
-    folder = Path(cell["scores"]).parent
-    scores = Path(plan["store"]) / "scores"
+    folder = Path(cell.scores).parent
+    scores = Path(plan.store) / "scores"
     return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
 
 
@@ -164,10 +164,10 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -
     Raises:
         StpError: the published values or a file of the store are damaged.
     """
-    published = read_published(plan["published"])
+    published = read_published(plan.published)
     rows = make_rows(plan, table, overall(scores), published, absent)
     found = standings(plan, rows)
-    by_lead = plan["suite"]["dimensions"][plan["dimension"]]["by_lead"]
+    by_lead = plan.suite.dimensions[plan.dimension].by_lead
     leads = read_leads(plan, table, scores, absent, rows) if by_lead else None
     return Made(rows, found, leads)
 

@@ -2,8 +2,7 @@
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ from stp.collect.published import PublishedValue, beside, of_cell
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
 from stp.page.shares import PAPERS_FILES
+from stp.plan.cell_key import CellKey
 from stp.plan.manifest import (
     Cell,
     Manifest,
@@ -106,7 +106,7 @@ class Row:
     entries: dict[str, Entry]
     notes: list[str]
     cells: tuple[Cell, ...]
-    key: dict[str, Any]
+    key: CellKey
     counted: people.Counted | None = None
     is_printed: bool = False
     bytes_known_by: str | None = None
@@ -152,10 +152,10 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
     """
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     found = []
-    for cell in manifest["cells"]:
+    for cell in manifest.cells:
         columns = parts_of(manifest, table, cell)
-        folders = [cell[kind] for kind in ("scores", "perceptual") if columns and cell.get(kind)]
-        if any(Path(folder).name not in fingerprints for folder in folders):
+        folders = cell.folders(("scores", "perceptual")) if columns else []
+        if any(folder.name not in fingerprints for folder in folders):
             found.append(f"{describe(cell)}: no rows")
             continue
         lacking = [
@@ -181,7 +181,7 @@ def make_rows(
         absent: cells without scores: key -> why. They leave their values empty.
     """
     groups: dict[Key, list[Cell]] = {}
-    for cell in manifest["cells"]:
+    for cell in manifest.cells:
         if columns_of(manifest, table, cell):
             groups.setdefault(cell_key(cell)[:-1], []).append(cell)
     labels = _labels(manifest, [cells[0] for cells in groups.values()])
@@ -189,7 +189,7 @@ def make_rows(
         _row(manifest, table, cells, label, scores, published, absent)
         for cells, label in zip(groups.values(), labels, strict=True)
     ]
-    if manifest.get("absent"):
+    if manifest.absent:
         of_test: dict[str, list[Cell]] = {}
         for cells, (dataset, _) in zip(groups.values(), labels, strict=True):
             of_test.setdefault(dataset, []).append(cells[0])
@@ -203,29 +203,29 @@ def make_rows(
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
     """Name dataset and model of each row; add whatever else rows of one name differ in."""
-    names = manifest["names"]
+    names = manifest.names
 
     def dataset(cell: Cell) -> str:
-        key = cell["key"]
-        tested, trained = key["tested_on"], key["trained_on"]
-        shown: str = names["datasets"].get(tested, tested)
-        if trained not in (None, tested) and "calibrated" not in cell:
-            shown = f"{names['datasets'].get(trained, trained)} -> {shown}"
+        key = cell.key
+        tested, trained = key.tested_on, key.trained_on
+        shown = names.datasets.get(tested, tested)
+        if trained != tested and not cell.is_of_people:
+            shown = f"{names.datasets.get(trained, trained)} -> {shown}"
         return ", ".join([shown, *_case(manifest, cell)])
 
     def predictor(cell: Cell) -> str:
-        name = cell["key"]["model"]
-        shown = names["models"].get(name, name)
-        return f"{shown}, {cell['calibrated']}" if cell.get("calibrated") else str(shown)
+        name = cell.key.model
+        shown = names.models.get(name, name)
+        return f"{shown}, {cell.calibrated}" if cell.calibrated else shown
 
     plain = [(dataset(cell), predictor(cell)) for cell in cells]
     labels = []
     for cell, (data, model) in zip(cells, plain, strict=True):
         twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
         differing = [
-            f"{name} {cell['key'][name] or 'none'}"
+            f"{name} {getattr(cell.key, name)}"
             for name in CELL_KEYS[:-1]
-            if len({twin["key"][name] for twin in twins}) > 1
+            if len({getattr(twin.key, name) for twin in twins}) > 1
         ]
         labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
     return labels
@@ -233,13 +233,13 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
 
 def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
     """Tell what was tested, where it is not the test split as trained."""
-    key = cell["key"]
-    if people.is_of_people(cell):
+    key = cell.key
+    if cell.is_of_people:
         yield from people.case(manifest, cell)
         return
-    if key["subset"] not in ("test", ROBUSTNESS):
-        yield key["subset"].replace("_", " ")
-    interval = setting_of(key["setting"]).get("interval")
+    if key.subset not in ("test", ROBUSTNESS):
+        yield key.subset.replace("_", " ")
+    interval = setting_of(key.setting).get("interval")
     if interval is not None:
         yield f"interval {interval}"
 
@@ -255,8 +255,8 @@ def _row(
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
     first = cells[0]
-    comparable = all(cell["comparable"] for cell in cells)
-    leaky = any(cell["leaky"] for cell in cells)
+    comparable = all(cell.comparable for cell in cells)
+    leaky = any(cell.leaky for cell in cells)
     present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
     parts = parts_of(manifest, table, first)
     printed = of_cell(manifest, first, published)
@@ -271,13 +271,13 @@ def _row(
         )
         for column, (convention, part) in parts.items()
     }
-    seeded = any(cell["key"]["seed"] is not None for cell in cells)
+    seeded = any(cell.key.seed is not None for cell in cells)
     return Row(
-        source=first["source"],
-        scale=manifest["scale"],
-        protocol=first["protocol"],
+        source=first.source,
+        scale=manifest.scale,
+        protocol=first.protocol,
         comparable=comparable,
-        bytes_known_by=first["bytes_known_by"],
+        bytes_known_by=first.bytes_known_by,
         leaky=leaky,
         dataset=label[0],
         model=label[1],
@@ -290,8 +290,8 @@ def _row(
             *_reasons(entries, bool(present)),
         ],
         cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
-        key={name: first["key"][name] for name in CELL_KEYS[:-1]},
-        counted=people.counted(first) if people.is_of_people(first) and present else None,
+        key=replace(first.key, seed=None),
+        counted=people.counted(first) if first.is_of_people and present else None,
     )
 
 
@@ -313,9 +313,9 @@ def _printed_row(
             blank = (None,) * 5
             entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
     return Row(
-        source=cell["source"],
-        scale=manifest["scale"],
-        protocol=cell["protocol"],
+        source=cell.source,
+        scale=manifest.scale,
+        protocol=cell.protocol,
         comparable=False,
         leaky=False,
         dataset=dataset,
@@ -325,37 +325,38 @@ def _printed_row(
         entries=entries,
         notes=[f"no value: {reason}", *_reasons(entries, False)],
         cells=(),
-        key={**{name: cell["key"][name] for name in CELL_KEYS[:-1]}, "model": method},
+        key=replace(cell.key, model=method, seed=None),
         is_printed=True,
     )
 
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     """Say what a reader must know before comparing the row with anything."""
-    if cell.get("external"):
-        training = cell.get("training") or "unknown"
+    whose = bytes_text(cell.source, cell.bytes_known_by)
+    if cell.external:
+        training = cell.training or "unknown"
         yield (
-            f"EXTERNAL: predictions made elsewhere ({cell['reference']}), training as stated there:"
+            f"EXTERNAL: predictions made elsewhere ({cell.reference}), training as stated there:"
             f" {training}"
         )
-    if cell["source"] == "own":
-        yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
-    elif comparable and not cell["official_paper_protocol"]:
-        yield f"{cell['source']} bytes: {PAPERS_FILES}"
+    if cell.source == "own":
+        yield f"own data, {cell.protocol} protocol: nothing is published to compare it with"
+    elif comparable and not cell.official_paper_protocol:
+        yield f"{cell.source} bytes: {PAPERS_FILES}"
     elif not comparable:
-        yield f"NOT COMPARABLE: {bytes_text(cell)}, {cell['protocol']} protocol"
-    elif cell["bytes_known_by"] == COUNTS:
-        yield f"BY COUNTS: {bytes_text(cell)} and sizes, not by checksums"
-    if cell["lacking"]:
-        yield cell["lacking"]
+        yield f"NOT COMPARABLE: {whose}, {cell.protocol} protocol"
+    elif cell.bytes_known_by == COUNTS:
+        yield f"BY COUNTS: {whose} and sizes, not by checksums"
+    if cell.lacking:
+        yield cell.lacking
     if leaky:
         yield "LEAKY SPLIT: test samples overlap with training data"
-    if cell.get("subset_note"):
-        yield cell["subset_note"]
-    if cell.get("clusters"):
-        yield f"intervals and tests over clusters of kind {cell['clusters']}"
-    if cell.get("samples", 1) > 1:
-        yield _SAMPLED[cell["statistic"]].format(cell["samples"])
+    if cell.subset_note:
+        yield cell.subset_note
+    if cell.clusters:
+        yield f"intervals and tests over clusters of kind {cell.clusters}"
+    if cell.samples > 1 and cell.statistic:
+        yield _SAMPLED[cell.statistic].format(cell.samples)
 
 
 _SAMPLED = {
@@ -370,7 +371,7 @@ def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
     """Say which seeds are missing, and why."""
     for cell in cells:
         if cell_key(cell) in absent:
-            seed = cell["key"]["seed"]
+            seed = cell.key.seed
             yield ("" if seed is None else f"seed {seed}: ") + absent[cell_key(cell)]
 
 
