@@ -40,7 +40,7 @@ def observation(tmp_path_factory: pytest.TempPathFactory) -> Scores:
 
 def errors_of(scores: Scores, number: int = 0) -> pd.DataFrame:
     cell = scores.cells()[number]
-    return pd.read_parquet(Path(cell["scores"], "errors.parquet"))
+    return pd.read_parquet(Path(cell.scores, "errors.parquet"))
 
 
 def of_scenarios(rows: pd.DataFrame) -> pd.DataFrame:
@@ -208,7 +208,7 @@ def test_without_a_varied_setting_there_is_no_figure_of_it(transfer: Scores) -> 
 def test_runtime_by_the_number_of_people_is_what_was_measured(transfer: Scores) -> None:
     figure, notes = runtime.draw(transfer)
     (axes,) = figure.axes
-    measured = pd.read_parquet(Path(transfer.cells()[0]["predictions"], "runtime.parquet"))
+    measured = pd.read_parquet(Path(transfer.cells()[0].predictions, "runtime.parquet"))
     drawn = line_of(axes, "constant_velocity")
     assert list(drawn.get_xdata()) == measured["people"].tolist() == [2, 3]
     assert drawn.get_ydata() == pytest.approx(measured["milliseconds"].to_numpy())
@@ -320,8 +320,8 @@ def test_every_kind_is_written_and_says_whose_bytes_it_shows(
     tmp_path: Path, kind: str, transfer: Scores, observation: Scores, dense: Scores
 ) -> None:
     scores = {"accuracy": observation, "densities": dense}.get(kind, transfer)
-    results = Path(scores.plan["store"]).parent / "results"
-    manifest = results / "plan" / f"{scores.plan['dimension']}.json"
+    results = Path(scores.plan.store).parent / "results"
+    manifest = results / "plan" / f"{scores.plan.dimension}.json"
     out = tmp_path / f"{kind}.png"
     render(kind, manifest, results, out, CASE if KINDS[kind].of_case else None)
     text = out.with_suffix(".svg").read_text()
