@@ -16,7 +16,8 @@ from typing import Any
 from stp.collect.database import Gaps
 from stp.core import store
 from stp.core.receipts import RECEIPT, read_receipt
-from stp.plan.manifest import WHOSE, Cell, Manifest, cell_key, load_manifest, title_of
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import WHOSE, Cell, Manifest, load_manifest, title_of
 from stp.run.cluster import attempts
 
 STAGES = {
@@ -31,7 +32,6 @@ STAGES = {
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
 Json = dict[str, Any]
-Key = tuple[Any, ...]
 
 
 def planned(folder: Path, scale: str) -> list[Manifest]:
@@ -64,7 +64,7 @@ def gaps(
     plans: Iterable[Manifest],
     collected: Iterable[Manifest],
     logs: Path,
-    unusable: Mapping[Key, str] | None = None,
+    unusable: Mapping[CellKey, str] | None = None,
 ) -> Gaps:
     """Look for what is planned and not collected.
 
@@ -77,13 +77,13 @@ def gaps(
     Returns:
         what the database is to be told of them, in the order of the plans.
     """
-    held = {cell_key(cell) for plan in collected for cell in plan.cells}
+    held = {cell.key for plan in collected for cell in plan.cells}
     rows = []
     finished: dict[str, Json] = {}
     tried: dict[str, Json] = {}
     for plan in plans:
         for cell in plan.cells:
-            if cell_key(cell) in held:
+            if cell.key in held:
                 continue
             for part, stage in STAGES.items():
                 folder = cell.folder(part)
@@ -98,7 +98,7 @@ def gaps(
                 before = attempts.read(_state(plan, folder))
                 if before:
                     tried[path] = {"path": path, "stage": stage, "attempts": before}
-            rows.append(_row(plan, cell, logs, (unusable or {}).get(cell_key(cell))))
+            rows.append(_row(plan, cell, logs, (unusable or {}).get(cell.key)))
     return Gaps(rows, list(finished.values()), list(tried.values()))
 
 

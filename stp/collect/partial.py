@@ -16,7 +16,7 @@ from stp.collect.scores import collected_rows
 from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.receipts import RECEIPT, require_receipt
-from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, manifest_text
+from stp.plan.manifest import Cell, Manifest, load_manifest, manifest_text
 
 DATABASE = "results.duckdb"
 COLLECTED = "collected"
@@ -62,7 +62,7 @@ def build_partial(
                 cells.append(cell)
             except StpError as problem:
                 if Path(cell.scores, RECEIPT).is_file():
-                    unusable[cell_key(cell)] = problem.what
+                    unusable[cell.key] = problem.what
         if cells:
             held.append((replace(plan, cells=tuple(cells)), pa.concat_tables(tables)))
     gaps = missing.gaps(plans, [plan for plan, _ in held], logs, unusable)

@@ -153,7 +153,7 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
         folder = Path(cell.scores)
         raise StpError(
             f"{folder / 'scores.parquet'}: no row of {', '.join(lacking)}",
-            expected=f"all conventions that tables show (cell: {describe(cell)})",
+            expected=f"all conventions that tables show (cell: {describe(cell.key)})",
             remedy=again(folder),
         )
 
@@ -182,7 +182,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
         if found != [wanted]:
             raise StpError(
                 f"{path}: rows of another cell, {name} is {found}",
-                expected=f"{name} {wanted!r} only (cell: {describe(cell)})",
+                expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
                 remedy=again(folder),
             )
     _check_rows(rows, path, folder)

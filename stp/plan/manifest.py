@@ -1,7 +1,7 @@
 """Read and write manifests; what their columns show of a cell."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
-from stp.options.score import CELL_KEYS
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 from stp.plan.raw_bytes import judged
@@ -59,7 +58,7 @@ def load_manifest(path: Path) -> Manifest:
         if first != number:
             raise StpError(
                 f"{path}: cells[{number}] claims the same cell as cells[{first}] "
-                f"({describe(cell)})",
+                f"({describe(cell.key)})",
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
@@ -94,11 +93,6 @@ def _place(location: Iterable[str | int]) -> str:
     return "".join(parts).removeprefix(".") or "the whole file"
 
 
-def cell_key(cell: StoredCell) -> tuple[str | int | None, ...]:
-    """Return the values of ``CELL_KEYS``."""
-    return tuple(vars(cell.key).values())
-
-
 def title_of(titles: Names, key: CellKey) -> str:
     """What was tested, for people: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
     names = titles.datasets
@@ -130,15 +124,9 @@ def forecast_recipe(cell: StoredCell) -> dict[str, Any]:
     return found
 
 
-def describe(cell: StoredCell) -> str:
+def describe(key: CellKey) -> str:
     """Name a cell for people: the parts of its key that are set."""
-    return describe_key(cell_key(cell))
-
-
-def describe_key(key: Sequence[Any]) -> str:
-    """Name a cell for people, from the values of ``CELL_KEYS``."""
-    named = zip(CELL_KEYS, key, strict=True)
-    return ", ".join(f"{name} {value}" for name, value in named if value is not None)
+    return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
 def variable_of(column: str) -> str | None:

@@ -17,7 +17,7 @@ from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
 from stp.plan import raw_bytes
 from stp.plan.cells import Plan, Raw
-from stp.plan.manifest import cell_key, manifest_text
+from stp.plan.manifest import manifest_text
 from stp.plan.manifests import manifest
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.rows import Row, make_rows
@@ -40,7 +40,7 @@ def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of a table before anything was computed."""
     described = manifest(plan, dimension)
     described = replace(described, cells=raw_bytes.judged(described))
-    absent = {cell_key(cell): "not computed" for cell in described.cells}
+    absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(), absent)
 
 

@@ -351,7 +351,7 @@ def test_movies_run_from_the_context_to_the_last_lead_time(
     video.add("persistence")
     video.add("simvpv2")
     shown = compare(video.manifest(), "kth", "1")
-    sheet, _ = movies.look(shown, errors)
+    sheet, _ = movies.sheet_of(shown, errors)
     labels = [panel.label for group in sheet.groups for panel in group.panels if panel.frames.size]
     assert labels[:3] == ["truth", "Persistence", "SimVPv2"][: len(labels)]
     assert sheet.steps.tolist() == [-1, 0, 1, 2, 3]
@@ -382,7 +382,7 @@ def test_seventeen_models_stand_on_one_page_and_in_a_small_movie(video: PictureS
     labels = {axes.get_label() for axes in figure.axes}
     for number in range(17):
         assert f"|model{number}|prediction|3" in labels and f"|model{number}|error|3" in labels
-    sheet, side = movies.look(shown)
+    sheet, side = movies.sheet_of(shown)
     assert sum(len(group.panels) for group in sheet.groups) == 18
     assert len({group.scale for group in sheet.groups}) == 1
     picture = next(movie.pictures(sheet, side=side, apart=movies.APART))

@@ -8,7 +8,6 @@ import pytest
 
 from stp.collect.published import PublishedValue, read_published
 from stp.plan.cells import Plan
-from stp.plan.manifest import cell_key
 from stp.plan.manifests import manifest
 from stp.plan.raw_bytes import judged
 from stp.render.tables.rows import Row, make_rows
@@ -30,7 +29,7 @@ def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of the paper's table before anything was computed."""
     described = manifest(plan, dimension)
     described = replace(described, cells=judged(described))
-    absent = {cell_key(cell): "not computed" for cell in described.cells}
+    absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(dimension), absent)
 
 

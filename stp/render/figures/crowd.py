@@ -26,7 +26,7 @@ from stp.plan.setting import setting_of
 from stp.render.figures.kinds import evaluation_name
 from stp.render.figures.panels import curve
 from stp.render.figures.reading import Scores
-from stp.render.tables.rows import Published
+from stp.render.tables.rows import PrintedValue
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
@@ -93,7 +93,7 @@ class Course:
     evaluation: str
     cells: list[Cell]
     setting: dict[str, int]
-    published: dict[str, Published]
+    published: dict[str, PrintedValue]
 
     def scenes(self) -> list[Scenes]:
         """Errors, for each seed."""
@@ -264,7 +264,7 @@ def draw_band(
     curve(axes, x, means, ends, style, label)
 
 
-def draw_published(axes: Axes, x: float, value: Published, style: Style, label: str) -> None:
+def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
     """Mark a printed value."""
     axes.plot(
         [x],

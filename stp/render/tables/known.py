@@ -18,7 +18,7 @@ from stp.core.exits import NothingFoundError
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.suite import FurtherTable, read_suites
-from stp.render.tables.paper_table import Made, demand_complete, make, read_scores
+from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
@@ -257,7 +257,7 @@ def _is_metric(asked: str, column: str, shown: str) -> bool:
     return asked.casefold() in (name.casefold() for name in names)
 
 
-def _models_kept(made: Made, plan: Manifest, model: str | None) -> Made:
+def _models_kept(made: PaperTable, plan: Manifest, model: str | None) -> PaperTable:
     if model is None:
         return made
 
@@ -278,7 +278,7 @@ def _models_kept(made: Made, plan: Manifest, model: str | None) -> Made:
             rows={lead: [rows[i] for i in numbers] for lead, rows in leads.rows.items()},
             standings={lead: [of[i] for i in numbers] for lead, of in leads.standings.items()},
         )
-    return Made([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
+    return PaperTable([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
 
 
 def _nothing(what: str, asked: str, known: Iterable[str]) -> NothingFoundError:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Manifest, parts_of
-from stp.render.tables.rows import Key, Row, make_rows, overall
+from stp.render.tables.rows import Row, make_rows, overall
 from stp.render.tables.standing import Standings, standings
 
 
@@ -30,7 +31,7 @@ class Leads:
 
 
 def read_leads(
-    manifest: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], rows: list[Row]
+    manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
     """Make the rows of each lead time.
 

@@ -17,9 +17,10 @@ from stp.core.errors import StpError
 from stp.page import formats
 from stp.page.digits import number
 from stp.page.files import write_all
-from stp.plan.manifest import Cell, Manifest, cell_key, columns_of, load_manifest
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest
 from stp.render.tables.leads import Leads, read_leads
-from stp.render.tables.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
 from stp.render.tables.tidy import csv_text, leads_csv, tidy_csv
@@ -63,13 +64,13 @@ def render_partial(
     """
     plan = load_manifest(manifest)
     found = []
-    absent: dict[Key, str] = {}
+    absent: dict[CellKey, str] = {}
     missing = []
     for cell in plan.cells:
         try:
             found.append(collected_rows(plan, cell))
         except StpError as problem:
-            absent[cell_key(cell)] = _why_missing(plan, cell, failures, problem)
+            absent[cell.key] = _why_missing(plan, cell, failures, problem)
             missing.append(_cell_path(plan, cell))
     rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
     for table in plan.tables:
@@ -146,7 +147,7 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
     return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
 
 
-class Made(NamedTuple):
+class PaperTable(NamedTuple):
     """A table: its rows, how their values stand, and those of long forecasts by lead time."""
 
     rows: list[Row]
@@ -154,7 +155,7 @@ class Made(NamedTuple):
     leads: Leads | None
 
 
-def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -> Made:
+def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]) -> PaperTable:
     """Make the rows of a table, with their standings.
 
     Args:
@@ -169,10 +170,12 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -
     found = standings(plan, rows)
     by_lead = plan.suite.dimensions[plan.dimension].by_lead
     leads = read_leads(plan, table, scores, absent, rows) if by_lead else None
-    return Made(rows, found, leads)
+    return PaperTable(rows, found, leads)
 
 
-def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
+def _write(
+    plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
+) -> None:
     """Write all files of a table; the CSV, which stands for all, is put in place last."""
     rows, found, leads = make(plan, table, scores, absent)
     sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)

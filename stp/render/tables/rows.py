@@ -3,12 +3,13 @@
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.collect.published import PublishedValue, beside, of_cell
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
 from stp.page.shares import PAPERS_FILES
@@ -17,7 +18,6 @@ from stp.plan.manifest import (
     Cell,
     Manifest,
     Part,
-    cell_key,
     columns_of,
     describe,
     parts_of,
@@ -27,14 +27,13 @@ from stp.plan.raw_bytes import bytes_text
 from stp.plan.setting import ROBUSTNESS, setting_of
 from stp.render.tables import people
 
-Key = tuple[Any, ...]
-Place = tuple[Key, str, Part, str]
+Place = tuple[CellKey, str, Part, str]
 """Cell key, convention, variable or threshold (None: all together) and statistic."""
-Overall = dict[Place, dict[str, Any]]
+Overall = dict[Place, ScoreRow]
 """The row over all lead times, by place."""
 
 
-class Published(NamedTuple):
+class PrintedValue(NamedTuple):
     """A value printed in a paper; a ``note`` says that it is doubtful.
 
     ``sd`` is the printed standard deviation over test samples, ``sd_note`` a doubt about it.
@@ -73,7 +72,7 @@ class Entry:
     high: float | None
     clusters: int | None
     seed_sd: float | None
-    published: Published | None
+    published: PrintedValue | None
     difference: float | None
     reason: str
     sd: float | None = None
@@ -129,14 +128,13 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     only row there is. Several rows, such as one for each variable, have no overall value.
     """
     chosen: Overall = {}
-    alone: dict[Place, list[dict[str, Any]]] = {}
+    alone: dict[Place, list[ScoreRow]] = {}
     here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
-    for row in scores.filter(here).to_pylist():
-        key = tuple(row[name] for name in CELL_KEYS)
-        if row["level"] is None and (row["threshold"] is None or row["variable"] is None):
-            part = row["variable"] if row["threshold"] is None else row["threshold"]
-            chosen[(key, row["convention"], part, row["statistic"])] = row
-        alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
+    for row in score_rows(scores.filter(here)):
+        if row.level is None and (row.threshold is None or row.variable is None):
+            part = row.variable if row.threshold is None else row.threshold
+            chosen[(row.key, row.convention, part, row.statistic)] = row
+        alone.setdefault((row.key, row.convention, None, row.statistic), []).append(row)
     for place, rows in alone.items():
         if len(rows) == 1:
             chosen.setdefault(place, rows[0])
@@ -156,15 +154,15 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
         columns = parts_of(manifest, table, cell)
         folders = cell.folders(("scores", "perceptual")) if columns else []
         if any(folder.name not in fingerprints for folder in folders):
-            found.append(f"{describe(cell)}: no rows")
+            found.append(f"{describe(cell.key)}: no rows")
             continue
         lacking = [
             f"{column} ({convention})"
             for column, (convention, part) in columns.items()
-            if (cell_key(cell), convention, part, "mean") not in scores
+            if (cell.key, convention, part, "mean") not in scores
         ]
         if lacking:
-            found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
+            found.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
     return found
 
 
@@ -173,17 +171,17 @@ def make_rows(
     table: str,
     scores: Overall,
     published: Sequence[PublishedValue],
-    absent: dict[Key, str],
+    absent: dict[CellKey, str],
 ) -> list[Row]:
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
         absent: cells without scores: key -> why. They leave their values empty.
     """
-    groups: dict[Key, list[Cell]] = {}
+    groups: dict[CellKey, list[Cell]] = {}
     for cell in manifest.cells:
         if columns_of(manifest, table, cell):
-            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+            groups.setdefault(replace(cell.key, seed=None), []).append(cell)
     labels = _labels(manifest, [cells[0] for cells in groups.values()])
     rows = [
         _row(manifest, table, cells, label, scores, published, absent)
@@ -251,13 +249,13 @@ def _row(
     label: tuple[str, str],
     scores: Overall,
     published: Sequence[PublishedValue],
-    absent: dict[Key, str],
+    absent: dict[CellKey, str],
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
     first = cells[0]
     comparable = all(cell.comparable for cell in cells)
     leaky = any(cell.leaky for cell in cells)
-    present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
+    present = [cell.key for cell in cells if cell.key not in absent]
     parts = parts_of(manifest, table, first)
     printed = of_cell(manifest, first, published)
     entries = {
@@ -289,7 +287,7 @@ def _row(
             *_absences(cells, absent),
             *_reasons(entries, bool(present)),
         ],
-        cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
+        cells=tuple(cell for cell in cells if cell.key not in absent),
         key=replace(first.key, seed=None),
         counted=people.counted(first) if first.is_of_people and present else None,
     )
@@ -367,12 +365,12 @@ _SAMPLED = {
 """What is scored of several forecasts of a clip; see `stp.score.members`."""
 
 
-def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
+def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
     """Say which seeds are missing, and why."""
     for cell in cells:
-        if cell_key(cell) in absent:
+        if cell.key in absent:
             seed = cell.key.seed
-            yield ("" if seed is None else f"seed {seed}: ") + absent[cell_key(cell)]
+            yield ("" if seed is None else f"seed {seed}: ") + absent[cell.key]
 
 
 def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
@@ -404,52 +402,56 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _entry(
-    keys: list[Key],
+    keys: list[CellKey],
     convention: str,
     part: Part,
     scores: Overall,
-    published: Published | None,
+    published: PrintedValue | None,
     comparable: bool,
 ) -> Entry:
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
-    def rows(statistic: str) -> list[dict[str, Any]]:
-        return [scores.get((key, convention, part, statistic), _NOT_SCORED) for key in keys]
+    def rows(statistic: str) -> list[ScoreRow | None]:
+        return [scores.get((key, convention, part, statistic)) for key in keys]
 
     means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
-    reasons = [row["reason"] for row in lacking if row["value"] is None]
-    spread = [row["value"] for row in rows("sd")]
+    reasons = [
+        row.reason if row else "not scored" for row in lacking if row is None or row.value is None
+    ]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
         part=part,
-        n=min((row["n"] for row in means if row["n"] is not None), default=None),
+        n=_fewest(means),
         value=value,
         low=low,
         high=high,
-        clusters=min((row["n"] for row in lows if row["n"] is not None), default=None),
-        seed_sd=statistics.stdev(row["value"] for row in means)
-        if value is not None and len(means) > 1
-        else None,
+        clusters=_fewest(lows),
+        seed_sd=statistics.stdev(_values(means)) if value is not None and len(means) > 1 else None,
         published=published,
         difference=value - published.value if fair and published and value is not None else None,
-        reason=reasons[0] if reasons else "" if keys else "missing",
-        sd=statistics.fmean(spread) if spread and None not in spread else None,
+        reason=reasons[0] or "" if reasons else "" if keys else "missing",
+        sd=_mean(rows("sd")),
     )
 
 
-_NOT_SCORED = {"value": None, "n": None, "reason": "not scored"}
+def _values(rows: list[ScoreRow | None]) -> list[float]:
+    return [row.value for row in rows if row is not None and row.value is not None]
 
 
-def _mean(rows: list[dict[str, Any]]) -> float | None:
+def _fewest(rows: list[ScoreRow | None]) -> int | None:
+    return min((row.n for row in rows if row is not None and row.n is not None), default=None)
+
+
+def _mean(rows: list[ScoreRow | None]) -> float | None:
     """Return the mean over seeds; None if there are none, or one has no value."""
-    values = [row["value"] for row in rows]
-    return statistics.fmean(values) if values and None not in values else None
+    values = _values(rows)
+    return statistics.fmean(values) if values and len(values) == len(rows) else None
 
 
-def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Published | None:
+def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> PrintedValue | None:
     """Find the only value that is printed in a column, and its standard deviation.
 
     A column that names a variable (``t2m WRMSE``) finds the value of that variable and metric.
@@ -472,7 +474,7 @@ def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Publishe
     found = only(metric)
     if found is None:
         return None
-    printed = Published(found.value, found.raw, found.note)
+    printed = PrintedValue(found.value, found.raw, found.note)
     sd = only(f"{metric} sd")
     if sd is None:
         return printed

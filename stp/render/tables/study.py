@@ -13,11 +13,12 @@ import pyarrow as pa
 from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
-from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, parts_of, shown_of
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest, load_manifest, parts_of, shown_of
 from stp.plan.manifest_types import TableColumns
 from stp.render.tables.groups import demand_runs
 from stp.render.tables.repeated import describe_runs
-from stp.render.tables.rows import Key, Overall, Row, gaps, make_rows, overall
+from stp.render.tables.rows import Overall, Row, gaps, make_rows, overall
 
 TABLE = "reliability"
 BESIDES = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
@@ -87,10 +88,10 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
             rows or lacks a column.
     """
     plan = load_manifest(manifest)
-    groups: dict[Key, list[Cell]] = {}
+    groups: dict[CellKey, list[Cell]] = {}
     for cell in plan.cells:
         if cell.key.seed is not None:
-            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+            groups.setdefault(replace(cell.key, seed=None), []).append(cell)
     demand_runs([(_name(group[0]), len(group)) for group in groups.values()], str(manifest))
     for group in groups.values():
         group.sort(key=lambda cell: cell.key.seed or 0)
@@ -115,9 +116,9 @@ def _name(cell: Cell) -> str:
 
 def _plan_of_study(
     plan: Manifest,
-    groups: Mapping[Key, list[Cell]],
+    groups: Mapping[CellKey, list[Cell]],
     scores: Overall,
-    printed: Mapping[Key, Mapping[str, Printed]],
+    printed: Mapping[CellKey, Mapping[str, Printed]],
 ) -> Manifest:
     """The manifest, with the cells that have seeds only and one table: this one.
 
@@ -133,7 +134,7 @@ def _plan_of_study(
         for table in plan.tables:
             known |= shown_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
-            places = [(cell_key(cell), convention, None, "mean") for cell in cells]
+            places = [(cell.key, convention, None, "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
                 known[name] = convention
         first = [name for key in keys for name in printed[key] if name in known]
@@ -166,8 +167,8 @@ def _study(
     columns = []
     for name, entry in row.entries.items():
         place = parts_of(plan, TABLE, group[0])[name]
-        places = [(cell_key(cell), *place, "mean") for cell in group]
-        values: list[float | None] = [scores[place]["value"] for place in places]
+        places = [(cell.key, *place, "mean") for cell in group]
+        values: list[float | None] = [scores[place].value for place in places]
         runs = [value for value in values if value is not None]
         columns.append(
             Column(
@@ -183,7 +184,9 @@ def _study(
     return Study(row, seeds, tuple(columns))
 
 
-def _all_printed(plan: Manifest, groups: Mapping[Key, list[Cell]]) -> dict[Key, dict[str, Printed]]:
+def _all_printed(
+    plan: Manifest, groups: Mapping[CellKey, list[Cell]]
+) -> dict[CellKey, dict[str, Printed]]:
     """Find the columns that the paper prints for the runs of each model and dataset.
 
     The paper repeated what it tests as it was trained: a cell of another part, training or setting
@@ -191,7 +194,7 @@ def _all_printed(plan: Manifest, groups: Mapping[Key, list[Cell]]) -> dict[Key, 
     """
     repeated = replace(plan, dimension=TABLE)
     published = read_published(plan.published)
-    found: dict[Key, dict[str, Printed]] = {}
+    found: dict[CellKey, dict[str, Printed]] = {}
     for group_key, group in groups.items():
         columns: dict[str, dict[str, PublishedValue]] = {}
         for value in of_cell(repeated, group[0], published):
