@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.plan.manifests import suite_block
+from stp.plan.manifest_types import ConventionFacts, DatasetFacts
+from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
 from stp.score.tables import SCORES, write_samples
 
@@ -338,7 +340,7 @@ def manifest(store: Path, dimension: str, cells: list[dict[str, Any]]) -> dict[s
     models = {cell["key"]["model"]: cell["key"]["model"] for cell in cells}
     return {
         "dimension": dimension,
-        "suite": suite_block("predbench", read_suites()["predbench"]),
+        "suite": asdict(suite_facts("predbench", read_suites()["predbench"])),
         "scale": "benchmark",
         "code": "c" * 16,
         "store": str(store),
@@ -346,16 +348,21 @@ def manifest(store: Path, dimension: str, cells: list[dict[str, Any]]) -> dict[s
         "raw": {},
         "unavailable": {},
         "conventions": {
-            name: {"title": name, "higher_is_better": name.partition(".")[0] in up}
+            name: asdict(
+                ConventionFacts(name, "1", name.partition(".")[0] in up, None, True, "", "")
+            )
             for name in CONVENTIONS
         },
-        "tables": {
-            dimension: {
-                "columns": dict.fromkeys(datasets, columns),
-                "higher_is_better": {"SSIM": True, "LPIPS": False},
-            }
-        },
+        "tables": {dimension: {"columns": dict.fromkeys(datasets, columns)}},
         "names": {"models": models, "datasets": datasets},
+        "models": {},
+        "datasets": {
+            name: asdict(DatasetFacts(None, "own", (1, 8, 8), 10, 10, "1", "", "", ""))
+            for name in datasets
+        },
+        "reproduction": {},
+        "published_sha256": None,
+        "published_clips": {},
         "published": str(ROOT / "config" / "published" / "predbench.csv"),
         "published_names": {"models": {}, "datasets": {}},
     }

@@ -101,13 +101,12 @@ def written(folder: Path, seeds: int) -> Path:
 
 def make_store(folder: Path, seeds: int) -> Path:
     """Make scores of all cells, collect them and build the database."""
-    from small_store import SmallStore
+    from small_store import SmallStore, convention_facts, dataset_facts, model_facts
 
     rng = np.random.default_rng(0)
     for dimension in DIMENSIONS:
         store = SmallStore(folder)
-        about = {"title": "A metric", "unit": "1", "description": "made up", "best_at": None}
-        about |= {"higher_is_better": True, "available": True, "reason": ""}
+        about = convention_facts(True, title="A metric", description="made up")
         store.manifest |= {
             "dimension": dimension,
             "conventions": dict.fromkeys(CONVENTIONS, about),
@@ -116,12 +115,14 @@ def make_store(folder: Path, seeds: int) -> Path:
                 "models": {name: name for name in MODELS},
                 "datasets": {name: name for name in DATASETS},
             },
-            "models": {name: {"fit": "sgd"} for name in MODELS[1:]}
-            | {"persistence": {"fit": "none"}},
-            "datasets": {name: {"domain": f"domain {n % 5}"} for n, name in enumerate(DATASETS)},
+            "models": {name: model_facts("sgd") for name in MODELS[1:]}
+            | {"persistence": model_facts()},
+            "datasets": {
+                name: dataset_facts(domain=f"domain {n % 5}") for n, name in enumerate(DATASETS)
+            },
         }
         columns = {f"M{n}": f"{metric}.plain" for n, metric in enumerate(METRICS)}
-        tables = {"columns": dict.fromkeys(DATASETS, columns), "higher_is_better": {}}
+        tables = {"columns": dict.fromkeys(DATASETS, columns)}
         store.manifest["tables"] = {dimension: tables}
         for model in MODELS:
             for dataset in DATASETS:

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stp.core.lock import Checksum, header_of, lock_text
+from stp.plan import raw_bytes
 from stp.plan.cells import Plan
+from stp.plan.manifest_types import Cell
 from stp.plan.manifests import manifest
-from stp.plan.raw_bytes import judge
 
 
 def write_official(plan: Plan, datasets: Iterable[str]) -> None:
@@ -28,11 +29,9 @@ def write_official(plan: Plan, datasets: Iterable[str]) -> None:
         write(plan.store / plan.data(name).receipt, json.dumps(receipt))
 
 
-def judged(plan: Plan, dimension: str) -> list[dict]:
+def judged(plan: Plan, dimension: str) -> tuple[Cell, ...]:
     """The cells of a dimension, with what is known of their bytes."""
-    found = manifest(plan, dimension)
-    judge(found)
-    return found["cells"]
+    return raw_bytes.judged(manifest(plan, dimension))
 
 
 def write(path: Path, text: str) -> None:

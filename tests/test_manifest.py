@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from official_store import judged, write_official
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.cells import Plan
-from stp.plan.manifests import Paper, as_text, manifest
+from stp.plan.manifest import load_manifest, manifest_text
+from stp.plan.manifest_types import Cell
+from stp.plan.manifests import Paper, manifest
 from stp.plan.strict import merge
 
 ROOT = Path(__file__).parent.parent
@@ -29,9 +32,9 @@ def overridden(**changes) -> Plan:
     return Plan.load(merge(yaml.safe_load(PAPER.read_text()), changes))
 
 
-def entries(plan: Plan) -> dict[tuple[str, str], dict]:
-    found = manifest(plan, "short_term")["cells"]
-    return {(entry["key"]["model"], entry["key"]["tested_on"]): entry for entry in found}
+def entries(plan: Plan) -> dict[tuple[str, str], Cell]:
+    found = manifest(plan, "short_term").cells
+    return {(entry.key.model, entry.key.tested_on): entry for entry in found}
 
 
 def test_the_demo_does_not_follow_the_paper_and_the_paper_does(paper):
@@ -46,9 +49,9 @@ def test_an_evaluation_that_the_paper_has_not_is_not_its_protocol():
     changes = {"short_term": {"models": ["convlstm"], "datasets": [], "cells": []}}
     for setting in ({}, {"horizon": 20}):
         changes["short_term"]["cells"].append({"trained_on": "kth", "setting": setting})
-    as_trained, longer = manifest(overridden(dimensions=changes), "short_term")["cells"]
-    assert (as_trained["key"]["setting"], as_trained["protocol"]) == ("horizon-10", "paper")
-    assert (longer["key"]["setting"], longer["protocol"]) == ("horizon-20", "changed paper")
+    as_trained, longer = manifest(overridden(dimensions=changes), "short_term").cells
+    assert (as_trained.key.setting, as_trained.protocol) == ("horizon-10", "paper")
+    assert (longer.key.setting, longer.protocol) == ("horizon-20", "changed paper")
 
 
 @pytest.mark.parametrize("scale", ["atlas-demo", "atlas", "atlas-sample"])
@@ -56,16 +59,14 @@ def test_made_up_bytes_follow_no_papers_protocol(scale):
     """Even where the paper's scale file has the same recipe: of situations that nobody released,
     and of predictors without parameters, such as constant velocity."""
     plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
-    cells = [
-        cell for name in plan.config.scale.dimensions for cell in manifest(plan, name)["cells"]
-    ]
-    made_up = [cell for cell in cells if cell["source"] == "synthetic"]
-    assert {cell["protocol"] for cell in made_up} == {
+    cells = [cell for name in plan.config.scale.dimensions for cell in manifest(plan, name).cells]
+    made_up = [cell for cell in cells if cell.source == "synthetic"]
+    assert {cell.protocol for cell in made_up} == {
         "atlas-demo": {"atlas-demo"}, "atlas": {"stand-in"}, "atlas-sample": set()
     }[scale]  # fmt: skip
     for cell in cells:  # whose protocol is the paper's, the bytes are its own
-        if cell["protocol"] == "paper":
-            releases = [plan.config.datasets[name] for name in cell["bytes_of"]]
+        if cell.protocol == "paper":
+            releases = [plan.config.datasets[name] for name in cell.bytes_of]
             assert all(one.releases[one.release].is_papers for one in releases)
 
 
@@ -82,7 +83,7 @@ def test_a_test_set_is_not_better_known_than_what_the_model_was_trained_on(tmp_p
 
     def sure() -> dict[str, str | None]:
         cells = judged(plan, "generalization")
-        return {cell["key"]["model"]: cell["bytes_known_by"] for cell in cells}
+        return {cell.key.model: cell.bytes_known_by for cell in cells}
 
     assert sure() == {"convlstm": "stated", "persistence": "stated"}
     write_official(plan, ["caltech"])
@@ -96,12 +97,12 @@ def test_a_lab_with_all_official_bytes_gets_all_differences(tmp_path, monkeypatc
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     plan = Plan.load(PAPER)
     cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
-    assert {(cell["bytes_known_by"], cell["comparable"]) for cell in cells} == {("stated", False)}
-    write_official(plan, {name for cell in cells for name in cell["bytes_of"]})
+    assert {(cell.bytes_known_by, cell.comparable) for cell in cells} == {("stated", False)}
+    write_official(plan, {name for cell in cells for name in cell.bytes_of})
     cells = [cell for name in plan.config.scale.dimensions for cell in judged(plan, name)]
-    assert all(cell["comparable"] and cell["official_paper_protocol"] for cell in cells)
-    rows = {tuple(v for k, v in one["key"].items() if k != "seed"): one for one in cells}
-    known = [one["bytes_known_by"] for one in rows.values()]
+    assert all(cell.comparable and cell.official_paper_protocol for cell in cells)
+    rows = {tuple(v for k, v in vars(one.key).items() if k != "seed"): one for one in cells}
+    known = [one.bytes_known_by for one in rows.values()]
     assert {level: known.count(level) for level in known} == {"checksums": 30, "counts": 465}
 
 
@@ -116,7 +117,7 @@ def test_fewer_clips_than_published_are_only_stated_to_be_official(tmp_path, mon
         content["extras"]["clips"]["test"] = test
         receipt.write_text(json.dumps(content))
         (cell,) = judged(plan, "short_term")
-        known.append((cell["bytes_known_by"], cell["comparable"]))
+        known.append((cell.bytes_known_by, cell.comparable))
     assert known == [("counts", True), ("stated", False)]
 
 
@@ -135,29 +136,49 @@ def test_what_is_declared_later_makes_tables_again_and_nothing_else(tmp_path, mo
     assert list(before.artefacts) == list(after.artefacts)
     assert manifest(before, "short_term") != manifest(after, "short_term")
     write_official(after, ["moving_mnist"])
-    assert judged(after, "short_term")[0]["bytes_known_by"] == "checksums"
+    assert judged(after, "short_term")[0].bytes_known_by == "checksums"
     wrong = [{**file, "bytes": 1} for file in bare]
     with pytest.raises(StpError, match="disagree"):
         judged(plan(wrong), "short_term")
 
 
 def test_a_manifest_has_a_line_for_each_cell(paper):
-    found = manifest(paper, "robustness")
-    assert json.loads(as_text(found)) == found
+    text = manifest_text(manifest(paper, "robustness"))
     # 15 models, three datasets, three intervals
-    assert sum('"robustness", "model"' in line for line in as_text(found).splitlines()) == 135
+    assert sum('"robustness", "model"' in line for line in text.splitlines()) == 135
+
+
+@pytest.mark.parametrize("scale", ["paper", "atlas"])
+def test_what_is_written_is_what_is_read(scale, tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
+    plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
+    for dimension in plan.config.scale.dimensions:
+        found = manifest(plan, dimension)
+        path = tmp_path / f"{dimension}.json"
+        path.write_text(manifest_text(found))
+        assert load_manifest(path) == replace(found, cells=judged(plan, dimension))
+
+
+def test_a_value_of_another_type_is_refused_with_its_place(paper, tmp_path):
+    content = json.loads(manifest_text(manifest(paper, "robustness")))
+    content["cells"][2]["key"]["seed"] = "0"
+    path = tmp_path / "robustness.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(StpError, match=r"robustness.json: cells\[2\].key.seed is '0'") as caught:
+        load_manifest(path)
+    assert "valid integer" in str(caught.value)
 
 
 def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():
     found = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
-    assert not found["convlstm", "moving_mnist"]["follows_paper"]
-    assert found["convlstm", "moving_mnist"]["protocol"] == "changed paper"
-    assert found["simvpv2", "moving_mnist"]["follows_paper"]
+    assert not found["convlstm", "moving_mnist"].follows_paper
+    assert found["convlstm", "moving_mnist"].protocol == "changed paper"
+    assert found["simvpv2", "moving_mnist"].follows_paper
 
 
 def test_threads_and_prediction_batches_do_not_change_a_protocol():
     found = entries(overridden(train={"threads": 2}, predict={"batch_size": 3, "threads": 1}))
-    assert all(entry["protocol"] == "paper" for entry in found.values())
+    assert all(entry.protocol == "paper" for entry in found.values())
 
 
 def test_several_samples_are_not_the_papers_protocol_and_how_many_are_kept_is_no_part_of_it():
@@ -166,50 +187,51 @@ def test_several_samples_are_not_the_papers_protocol_and_how_many_are_kept_is_no
     rolled = {"models": ["mcvd"], "cells": [{**case, "keep": 3}]}
     changes = {"short_term": drawn, "long_term": rolled}
 
-    def cells(**mcvd) -> list[dict]:
+    def cells(**mcvd) -> list[Cell]:
         plan = overridden(dimensions=changes, models={"mcvd": mcvd})
-        return [cell for name in changes for cell in manifest(plan, name)["cells"]
-                if cell["key"]["model"] == "mcvd"]  # fmt: skip
+        return [cell for name in changes for cell in manifest(plan, name).cells
+                if cell.key.model == "mcvd"]  # fmt: skip
 
     short, long = (
-        next(cell for cell in cells() if cell["key"]["tested_on"] == name)
+        next(cell for cell in cells() if cell.key.tested_on == name)
         for name in ("kth", "weatherbench")
     )
-    assert short["protocol"] == long["protocol"] == "paper"
-    assert "samples" not in short and "statistic" not in short and "kept" not in short
-    assert long["predictions"] is None and long["kept"] == 3
+    assert short.protocol == long.protocol == "paper"
+    assert (short.samples, short.statistic, short.kept) == (1, None, None)
+    assert long.predictions is None and long.kept == 3
     several = cells(predict={"samples": 10}, statistic="best_of_members")
-    assert {(cell["samples"], cell["statistic"]) for cell in several} == {(10, "best_of_members")}
-    assert {cell["protocol"] for cell in several} == {"changed paper"}
+    assert {(cell.samples, cell.statistic) for cell in several} == {(10, "best_of_members")}
+    assert {cell.protocol for cell in several} == {"changed paper"}
 
 
 def test_metrics_of_ensembles_are_described_where_there_is_one(paper):
     plan = overridden(models={"mcvd": {"predict": {"samples": 2}}})
     more = {"crps.fair", "crps.weighted", "spread.pooled", "spread.skill_ratio"}
-    found, before = (set(manifest(p, "short_term")["conventions"]) for p in (plan, paper))
+    found, before = (set(manifest(p, "short_term").conventions) for p in (plan, paper))
     assert found - before == more
 
 
 def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
     found = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
-    assert found["persistence", "moving_mnist"]["protocol"] == "changed paper"
-    assert found["persistence", "moving_mnist"]["source"] == "official"
+    assert found["persistence", "moving_mnist"].protocol == "changed paper"
+    assert found["persistence", "moving_mnist"].source == "official"
 
 
 def test_columns_keep_the_papers_order_and_directions(paper):
     made = manifest(paper, "short_term")
-    table = made["tables"]["short_term"]
-    assert list(table["columns"]["kth"]) == ["SSIM", "PSNR", "LPIPS", "FVD"]
-    assert table["columns"]["human36m"]["FVD"] == "fvd.zero_padded"
-    assert table["higher_is_better"]["SSIM"] and not table["higher_is_better"]["FVD"]
+    table = made.tables["short_term"]
+    assert list(table.columns["kth"]) == ["SSIM", "PSNR", "LPIPS", "FVD"]
+    assert table.columns["human36m"]["FVD"] == "fvd.zero_padded"
+    ssim, *_, fvd = (made.conventions[name] for name in table.columns["kth"].values())
+    assert ssim.higher_is_better and not fvd.higher_is_better
     # nino34 is a skill, but its RMSE is an error
-    assert made["conventions"]["nino34.correlation"]["higher_is_better"]
-    assert not made["conventions"]["nino34.rmse"]["higher_is_better"]
+    assert made.conventions["nino34.correlation"].higher_is_better
+    assert not made.conventions["nino34.rmse"].higher_is_better
     # Too many rain events are as wrong as too few.
-    bias = made["conventions"]["frequency_bias.mean"]
-    assert bias["higher_is_better"] is None and bias["best_at"] == 1
+    bias = made.conventions["frequency_bias.mean"]
+    assert bias.higher_is_better is None and bias.best_at == 1
     absent = "the weights of alexnet are not there (see `stp weights`)"
-    assert made["unavailable"]["lpips.alex"] == absent
+    assert made.unavailable["lpips.alex"] == absent
 
 
 def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(tmp_path):
@@ -219,4 +241,4 @@ def test_the_manifest_changes_with_the_code_of_collecting_and_rendering(tmp_path
     table = tmp_path / "stp" / "render" / "tables" / "paper_table.py"
     table.write_text(table.read_text() + "\nCHANGED = 1\n")
     after = manifest(Plan(config.load(DEMO), tmp_path), "short_term")
-    assert after["code"] != before["code"]
+    assert after.code != before.code

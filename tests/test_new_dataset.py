@@ -143,12 +143,10 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
         assert set(overall) == set(written["metrics"])
         assert all(np.isfinite(value) for value in overall.values()), overall
     described = manifest(plan, "short_term")
-    assert {cell["source"] for cell in described["cells"]} == {"own"}
-    assert not any(cell["follows_paper"] for cell in described["cells"])
-    assert "mine" not in described["published_names"]["datasets"]
-    assert described["tables"]["short_term"]["columns"]["mine"] == {
-        m: m for m in written["metrics"]
-    }
+    assert {cell.source for cell in described.cells} == {"own"}
+    assert not any(cell.follows_paper for cell in described.cells)
+    assert "mine" not in described.published_names.datasets
+    assert described.tables["short_term"].columns["mine"] == {m: m for m in written["metrics"]}
 
 
 def test_the_verb(facts, tmp_path, monkeypatch):
@@ -289,7 +287,7 @@ def test_a_dataset_may_stand_in_the_scale_file(facts):
     path.unlink()
     plan = Plan(config.load(scale, facts))
     assert plan.data("mine").recipe["reader"] == "own.reader"
-    assert manifest(plan, "short_term")["cells"][0]["follows_paper"] is False
+    assert manifest(plan, "short_term").cells[0].follows_paper is False
     del scale["datasets"]["mine"]["title"]
     with pytest.raises(StpError, match=r"datasets\.mine: title"):
         config.load(scale, facts)

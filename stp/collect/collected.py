@@ -6,7 +6,7 @@ the last good one stays where it is.
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +16,8 @@ from stp.collect.layout import ABOUT, SCORE_KINDS
 from stp.collect.scores import COLLECTED, schema_problems
 from stp.core.errors import StpError
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import Manifest, describe_key
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Manifest, describe
 
 EXPECTED = "the rows of all cells, as `stp collect` writes them"
 STATISTICS = ("mean", "ci95_low", "ci95_high", "sd")
@@ -66,12 +67,12 @@ class Claim(NamedTuple):
 
     Attributes:
         where: its place in the manifest, for people.
-        key: the values of ``CELL_KEYS``.
+        key: of the cell.
         path: of the collected rows.
     """
 
     where: str
-    key: tuple[Any, ...]
+    key: CellKey
     path: Path
 
 
@@ -86,15 +87,14 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
     Raises:
         StpError: two claim the same cell.
     """
-    known: dict[tuple[Any, ...], Claim] = {}
+    known: dict[CellKey, Claim] = {}
     for plan, manifest, path in zip(plans, manifests, files, strict=True):
-        for number, cell in enumerate(plan["cells"]):
-            key = tuple(cell["key"][name] for name in CELL_KEYS)
+        for number, cell in enumerate(plan.cells):
+            key = cell.key
             claim = Claim(f"{manifest}: cells[{number}]", key, path)
             if key in known:
                 raise StpError(
-                    f"{claim.where} claims the same cell as {known[key].where} "
-                    f"({describe_key(key)})",
+                    f"{claim.where} claims the same cell as {known[key].where} ({describe(key)})",
                     expected="one score artefact for each cell",
                     remedy="keep one of the two, and collect again: "
                     f"`stp collect {manifest} --out {path}`",
@@ -226,7 +226,7 @@ def _check_cells(
     for number, claim in enumerate(claimed, start=1):
         if number not in found:
             raise StpError(
-                f"{claim.path}: no rows of {claim.where} ({describe_key(claim.key)})",
+                f"{claim.path}: no rows of {claim.where} ({describe(claim.key)})",
                 expected=EXPECTED,
                 remedy=_again(claim.path),
             )
@@ -256,12 +256,7 @@ def _check_conventions(
         "(SELECT DISTINCT dimension, kind FROM score_rows JOIN cells c ON c.number = cell) "
         "JOIN score_kinds k ON k.number = kind ORDER BY ALL"
     ).fetchall():
-        known = {
-            name
-            for plan in plans
-            if plan["dimension"] == dimension
-            for name in plan.get("conventions", {})
-        }
+        known = {name for plan in plans if plan.dimension == dimension for name in plan.conventions}
         if known and convention not in known:
             condition = f"dimension = {_literal(dimension)} AND convention = {_literal(convention)}"
             what = f"convention {convention}, which the manifest does not know"
@@ -281,7 +276,7 @@ def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None
         "GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
     ).fetchall()
     for *row, places in twice:
-        about = f"{describe_key(row[: len(CELL_KEYS)])}, {row[len(CELL_KEYS)]}"
+        about = f"{describe(CellKey(*row[: len(CELL_KEYS)]))}, {row[len(CELL_KEYS)]}"
         raise StpError(
             f"{places[1]}: appears twice, first in {places[0]} ({about})",
             expected=f"one row for each cell, {_ROW}",
@@ -316,7 +311,7 @@ def _found(
         ).fetchall()
         for row, *key, convention in found:
             return StpError(
-                f"{path}, row {row + 1}: {what} ({describe_key(key)}, {convention})",
+                f"{path}, row {row + 1}: {what} ({describe(CellKey(*key))}, {convention})",
                 expected=expected,
                 remedy=_again(path),
             )

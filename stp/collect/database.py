@@ -31,9 +31,7 @@ from stp.collect.views import with_keys as views_with_keys
 from stp.core.disk import below, beside
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
-from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
-from stp.plan.setting import case_name
 
 Rows = Iterable[dict[str, Any]]
 Described = dict[str, list[dict[str, Any]]]
@@ -253,23 +251,21 @@ def _text(value: str) -> str:
 def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
     number = 0
     for plan in plans:
-        for cell in plan["cells"]:
+        for cell in plan.cells:
             number += 1
-            row = {name: cell["key"][name] for name in CELL_KEYS}
+            row = dict(vars(cell.key))
             row["number"] = number
             for name in WHOSE:
-                row[name] = cell[name]
-            row["scale"] = plan["scale"]
-            row["tested"] = title_of(plan, cell)
-            row["case_name"] = case_name(cell["key"])
-            row["subset_note"] = cell.get("subset_note", "")
-            row["external"] = bool(cell.get("external"))
-            row["samples"] = cell.get("samples", 1)
-            row |= {name: cell.get(name) for name in ("statistic", "kept")}
+                row[name] = getattr(cell, name)
+            row["scale"] = plan.scale
+            row["tested"] = title_of(plan.names, cell.key)
+            row["case_name"] = cell.key.case_name
+            for name in ("subset_note", "external", "samples", "statistic", "kept"):
+                row[name] = getattr(cell, name)
             for stage in STAGES:
-                folder = cell.get(stage)
-                row[f"{stage}_folder"] = folder
-                row[f"{stage}_fingerprint"] = folder.rpartition("/")[2] if folder else None
+                folder = cell.folder(stage)
+                row[f"{stage}_folder"] = None if folder is None else str(folder)
+                row[f"{stage}_fingerprint"] = None if folder is None else folder.name
             yield row
 
 
@@ -278,8 +274,8 @@ def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
     titles: dict[str, str] = {}
     facts: dict[str, dict[str, Any]] = {}
     for plan in plans:
-        titles.update(plan["names"][kind])
-        facts.update(plan.get(kind, {}))
+        titles.update(getattr(plan.names, kind))
+        facts.update({name: vars(of) for name, of in getattr(plan, kind).items()})
     for name in sorted(titles):
         yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
 
@@ -292,15 +288,15 @@ def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[st
         more: receipts that were read already; those of other artefacts come last.
     """
     folders = {
-        (number, cell[stage])
+        (number, folder)
         for plan in plans
-        for cell in plan["cells"]
+        for cell in plan.cells
         for number, stage in enumerate(STAGES)
-        if cell.get(stage)
+        if (folder := cell.folder(stage))
     }
     found = []
     for _, folder in sorted(folders):
-        receipt = require_receipt(Path(folder))
+        receipt = require_receipt(folder)
         # Most of a receipt are hundreds of names of code, which nobody here asks for: to hold all
         # of them makes the reading a third slower.
         code = receipt.get("code", {})
@@ -352,7 +348,7 @@ def _raw_files(plans: list[Manifest], receipts: list[dict[str, Any]]) -> Iterabl
     """Read the locks of the raw files that data were prepared from, where they are still there."""
     locks = sorted({r["inputs"]["raw"] for r in receipts if "raw" in (r.get("inputs") or {})})
     for lock in locks:
-        for store in dict.fromkeys(plan["store"] for plan in plans):
+        for store in dict.fromkeys(plan.store for plan in plans):
             path = below(Path(store), lock, "a receipt")
             if not path.is_file():
                 continue
@@ -386,14 +382,10 @@ def _time(seconds: float | None) -> datetime | None:
 
 
 def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
-    known: dict[str, dict[str, Any]] = {}
-    for plan in plans:
-        known.update(plan.get("conventions", {}))
-    fields = ("title", "description", "unit", "higher_is_better", "best_at", "available", "reason")
+    known = {name: about for plan in plans for name, about in plan.conventions.items()}
     return [
-        {"metric": name.split(".")[0], "convention": name}
-        | {field: known[name].get(field) for field in fields}
-        for name in sorted(known)
+        {"metric": name.split(".")[0], "convention": name, **vars(about)}
+        for name, about in sorted(known.items())
     ]
 
 
@@ -406,12 +398,14 @@ def _sample_files(plans: list[Manifest]) -> SampleFiles:
     for kind, groups in files.items():
         schemas: list[pa.Schema] = []
         known: dict[bytes, int] = {}
-        for folder in (cell[kind] for plan in plans for cell in plan["cells"] if cell.get(kind)):
-            path = Path(folder, SAMPLE_SCORES).absolute()
+        for folder in (
+            folder for plan in plans for cell in plan.cells for folder in cell.folders([kind])
+        ):
+            path = (folder / SAMPLE_SCORES).absolute()
             stated = _stated_schema(path)
             group = known.get(stated) if stated else None
             if group is None:
-                sample_file(Path(folder))
+                sample_file(folder)
                 schema = pq.read_schema(path).remove_metadata()
                 if schema not in schemas:
                     schemas.append(schema)

@@ -25,8 +25,8 @@ class Direction:
     @classmethod
     def of(cls, manifest: Manifest, convention: str) -> "Direction":
         """What the manifest says of a convention."""
-        about = manifest.get("conventions", {}).get(convention, {})
-        return cls(about.get("higher_is_better"), about.get("best_at"))
+        about = manifest.conventions[convention]
+        return cls(about.higher_is_better, about.best_at)
 
     @property
     def known(self) -> bool:

@@ -63,7 +63,7 @@ def build_database(
                 remedy="make a table, such as results/tables/short_term.csv",
             )
         plans = {path: load_manifest(path) for path in kept}
-        scale = plans[kept[-1]]["scale"]
+        scale = plans[kept[-1]].scale
         left_out = {}
         for path in kept[:-1]:
             reason = _why_not(plans[path], scale)
@@ -79,10 +79,10 @@ def build_database(
 
 def _why_not(plan: Manifest, scale: str) -> str | None:
     """Say why an earlier collection does not belong into the database of now."""
-    if plan["scale"] != scale:
-        return f"it was collected at the scale {plan['scale']}"
-    folders = {cell[stage] for cell in plan["cells"] for stage in STAGES if cell.get(stage)}
-    gone = sum(not Path(folder, RECEIPT).is_file() for folder in folders)
+    if plan.scale != scale:
+        return f"it was collected at the scale {plan.scale}"
+    folders = {folder for cell in plan.cells for folder in cell.folders(STAGES)}
+    gone = sum(not (folder / RECEIPT).is_file() for folder in folders)
     return f"{gone} artefacts that it was made from are gone" if gone else None
 
 

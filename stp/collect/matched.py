@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.core.receipts import check_file, require_receipt
 from stp.metrics import frechet
-from stp.options.score import CELL_KEYS
-from stp.plan.manifest import Cell, Manifest, cell_key
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest
 from stp.score.features import FEATURES, at_n, choice_of, read_features
 
 REPEATS = 10
@@ -42,7 +43,7 @@ _CACHE = pa.schema(
 )
 
 Report = Callable[[str], None]
-Known = dict[tuple[str, str, int | None, str], tuple[float, float]]
+Known = dict[tuple[str | None, str, int | None, str], tuple[float, float]]
 """(fingerprint of scores, convention, n, fingerprint of code) -> value and its sd."""
 
 
@@ -50,7 +51,7 @@ class _Scored(NamedTuple):
     """A cell and its distance between all its clips."""
 
     cell: Cell
-    row: dict[str, Any]
+    row: ScoreRow
     code: str
 
 
@@ -78,11 +79,11 @@ def matched_distances(
     used: Known = {}
     rows = []
     drawn = 0
-    for (comparison, *_), members in groups.items():
-        counts = [m.row["n"] for m in members if m.row["value"] is not None]
+    for (comparison, _), members in groups.items():
+        counts = [m.row.n for m in members if m.row.value is not None and m.row.n is not None]
         n = min(counts, default=None)
         for member in members:
-            key = (member.row["scores_fingerprint"], member.row["convention"], n, member.code)
+            key = (member.row.scores_fingerprint, member.row.convention, n, member.code)
             found, reason = _value(member, n, known.get(key))
             if n is not None and found is not None and found[1] is not None:
                 used[key] = (found[0], found[1])
@@ -99,14 +100,14 @@ def matched_distances(
 
 def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     """Find the distances of all cells, in the order of the manifests."""
-    by_cell: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in scores.to_pylist():
-        by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
+    by_cell: dict[CellKey, list[ScoreRow]] = {}
+    for row in score_rows(scores):
+        by_cell.setdefault(row.key, []).append(row)
     return [
-        _Scored(cell, row, plan["code"])
+        _Scored(cell, row, plan.code)
         for plan in plans
-        for cell in plan["cells"]
-        for row in by_cell.get(cell_key(cell), [])
+        for cell in plan.cells
+        for row in by_cell.get(cell.key, [])
     ]
 
 
@@ -116,33 +117,33 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
     Dimensions whose clips have other lengths are not among them.
     """
     return {
-        name: of["changes_from"]
+        name: of.changes_from
         for plan in plans
-        for name, of in plan["suite"]["dimensions"].items()
-        if of["changes_from"] is not None
+        for name, of in plan.suite.dimensions.items()
+        if of.changes_from is not None
     }
 
 
 def _groups(
     found: list[_Scored], compared: Mapping[str, str]
-) -> dict[tuple[Any, ...], list[_Scored]]:
+) -> dict[tuple[str, object], list[_Scored]]:
     """Cells of one training that stand beside each other, by comparison and convention.
 
     A comparison without any cell of its own dimension, or of a single cell, is none.
     """
-    groups: dict[tuple[Any, ...], list[_Scored]] = {}
+    groups: dict[tuple[str, object], list[_Scored]] = {}
     for comparison, base in compared.items():
         for member in found:
-            key = member.cell["key"]
-            at_home = key["dimension"] == base and key["trained_on"] == key["tested_on"]
-            if key["dimension"] == comparison or at_home:
-                of_training = [key[k] for k in ("suite", "model", "variant", "trained_on")]
-                of_training += [key["train_subset"], key["seed"], member.row["convention"]]
-                groups.setdefault((comparison, *of_training), []).append(member)
+            key = member.cell.key
+            at_home = key.dimension == base and key.trained_on == key.tested_on
+            if key.dimension == comparison or at_home:
+                training = (key.suite, key.model, key.variant, key.trained_on, key.train_subset)
+                group = (*training, key.seed, member.row.convention)
+                groups.setdefault((comparison, group), []).append(member)
     return {
         group: members
         for group, members in groups.items()
-        if len(members) > 1 and any(m.cell["key"]["dimension"] == group[0] for m in members)
+        if len(members) > 1 and any(m.cell.key.dimension == group[0] for m in members)
     }
 
 
@@ -150,19 +151,19 @@ def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
     """The value and its spread (None: all clips), or why there is none."""
-    value, clips = member.row["value"], member.row["n"]
+    value, clips = member.row.value, member.row.n
     if value is None or n is None:
-        return None, member.row["reason"] or "no value to compare"
+        return None, member.row.reason or "no value to compare"
     if clips == n:
         return (value, None), None
     if known is not None:
         return known, None
-    folder = Path(member.cell["perceptual"]) if member.cell.get("perceptual") else None
+    folder = member.cell.folder("perceptual")
     receipt = require_receipt(folder) if folder else {}
     if folder is None or FEATURES not in receipt["files"]:
         return None, f"its {clips} clips left no features to draw {n} from"
     path = check_file(folder, receipt, FEATURES)
-    features = read_features(path, choice_of(member.row["convention"]))
+    features = read_features(path, choice_of(member.row.convention))
     values = [at_n(features, frechet.distance, n, seed) for seed in range(REPEATS)]
     return (statistics.fmean(values), statistics.stdev(values)), None
 
@@ -177,16 +178,16 @@ def _row(
     drawn = found is not None and found[1] is not None
     return {
         "comparison": comparison,
-        **{name: member.row[name] for name in CELL_KEYS},
+        **vars(member.row.key),
         "metric": METRIC,
-        "convention": member.row["convention"],
+        "convention": member.row.convention,
         "n": n,
-        "clips": member.row["n"],
+        "clips": member.row.n,
         "value": found[0] if found else None,
         "sd": found[1] if found else None,
         "repeats": REPEATS if drawn else 0,
         "reason": reason,
-        "scores_fingerprint": member.row["scores_fingerprint"],
+        "scores_fingerprint": member.row.scores_fingerprint,
     }
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from stp.collect.database import Gaps
 from stp.core import store
 from stp.core.receipts import RECEIPT, read_receipt
-from stp.plan.manifest import WHOSE, Cell, Manifest, cell_key, load_manifest, title_of
-from stp.plan.setting import case_name
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import WHOSE, Cell, Manifest, load_manifest, title_of
 from stp.run.cluster import attempts
 
 STAGES = {
@@ -32,7 +32,6 @@ STAGES = {
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
 Json = dict[str, Any]
-Key = tuple[Any, ...]
 
 
 def planned(folder: Path, scale: str) -> list[Manifest]:
@@ -65,7 +64,7 @@ def gaps(
     plans: Iterable[Manifest],
     collected: Iterable[Manifest],
     logs: Path,
-    unusable: Mapping[Key, str] | None = None,
+    unusable: Mapping[CellKey, str] | None = None,
 ) -> Gaps:
     """Look for what is planned and not collected.
 
@@ -78,18 +77,18 @@ def gaps(
     Returns:
         what the database is to be told of them, in the order of the plans.
     """
-    held = {cell_key(cell) for plan in collected for cell in plan["cells"]}
+    held = {cell.key for plan in collected for cell in plan.cells}
     rows = []
     finished: dict[str, Json] = {}
     tried: dict[str, Json] = {}
     for plan in plans:
-        for cell in plan["cells"]:
-            if cell_key(cell) in held:
+        for cell in plan.cells:
+            if cell.key in held:
                 continue
             for part, stage in STAGES.items():
-                if not cell.get(part):
+                folder = cell.folder(part)
+                if folder is None:
                     continue
-                folder = Path(cell[part])
                 receipt = read_receipt(folder) if (folder / RECEIPT).is_file() else None
                 path = _relative(plan, folder)
                 if receipt is not None:
@@ -99,25 +98,25 @@ def gaps(
                 before = attempts.read(_state(plan, folder))
                 if before:
                     tried[path] = {"path": path, "stage": stage, "attempts": before}
-            rows.append(_row(plan, cell, logs, (unusable or {}).get(cell_key(cell))))
+            rows.append(_row(plan, cell, logs, (unusable or {}).get(cell.key)))
     return Gaps(rows, list(finished.values()), list(tried.values()))
 
 
 def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
     return {
-        **cell["key"],
-        "tested": title_of(plan, cell),
-        "case_name": case_name(cell["key"]),
-        **{name: cell[name] for name in WHOSE},
-        "scale": plan["scale"],
+        **vars(cell.key),
+        "tested": title_of(plan.names, cell.key),
+        "case_name": cell.key.case_name,
+        **{name: getattr(cell, name) for name in WHOSE},
+        "scale": plan.scale,
         **_stopped(plan, cell, logs, unusable),
     }
 
 
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
     """Where a cell stopped: at the first artefact that is being made or failed, or else lacks."""
-    parts = [(Path(cell[part]), stage) for part, stage in STAGES.items() if cell.get(part)]
-    scores = Path(cell["scores"])
+    parts = [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
+    scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)
         for folder, stage in parts
@@ -177,12 +176,12 @@ def _logs(failure: Json, stage: str, path: str, logs: Path) -> Iterator[str]:
 
 
 def _relative(plan: Manifest, folder: Path) -> str:
-    root = Path(plan["store"])
+    root = Path(plan.store)
     return (folder.relative_to(root) if folder.is_relative_to(root) else folder).as_posix()
 
 
 def _state(plan: Manifest, folder: Path) -> Path:
-    return Path(plan["store"], "state", _relative(plan, folder))
+    return Path(plan.store, "state", _relative(plan, folder))
 
 
 def _time(seconds: float | None) -> datetime | None:

@@ -10,13 +10,12 @@ from stp.plan.setting import split_threshold
 def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
     """Which convention stands in which column, for each dimension and dataset."""
     for plan in plans:
-        table = plan["tables"].get(plan["dimension"], {})
-        for dataset, columns in table.get("columns", {}).items():
+        for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column, shown in columns.items():
                 variable = variable_of(column)
                 convention, threshold = split_threshold(shown)
                 yield {
-                    "dimension": plan["dimension"],
+                    "dimension": plan.dimension,
                     "dataset": dataset,
                     "metric": column.removeprefix(f"{variable} "),
                     "variable": variable,

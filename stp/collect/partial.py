@@ -1,8 +1,8 @@
 """The store of an unfinished run: whatever cells are scored, and what is missing of the others."""
 
-import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from stp.collect.scores import collected_rows
 from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.receipts import RECEIPT, require_receipt
-from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest
+from stp.plan.manifest import Cell, Manifest, load_manifest, manifest_text
 
 DATABASE = "results.duckdb"
 COLLECTED = "collected"
@@ -56,25 +56,25 @@ def build_partial(
     unusable = {}
     for plan in plans:
         tables, cells = [], []
-        for cell in plan["cells"]:
+        for cell in plan.cells:
             try:
                 tables.append(_rows(plan, cell))
                 cells.append(cell)
             except StpError as problem:
-                if Path(cell["scores"], RECEIPT).is_file():
-                    unusable[cell_key(cell)] = problem.what
+                if Path(cell.scores, RECEIPT).is_file():
+                    unusable[cell.key] = problem.what
         if cells:
-            held.append(({**plan, "cells": cells}, pa.concat_tables(tables)))
+            held.append((replace(plan, cells=tuple(cells)), pa.concat_tables(tables)))
     gaps = missing.gaps(plans, [plan for plan, _ in held], logs, unusable)
     if held and gaps.rows:
-        files = [out / COLLECTED / f"{plan['dimension']}.json" for plan, _ in held]
+        files = [out / COLLECTED / f"{plan.dimension}.json" for plan, _ in held]
         for path, (plan, rows) in zip(files, held, strict=True):
-            write_text(path, json.dumps(plan))
+            write_text(path, manifest_text(plan))
             pq.write_table(rows, path.with_suffix(".parquet"), write_page_checksum=True)
         collected = [path.with_suffix(".parquet") for path in files]
         cache = out / COLLECTED / "matched_distances.parquet"
         build(files, collected, out / DATABASE, cache, report, gaps)
-    return Held(sum(len(plan["cells"]) for plan, _ in held), len(gaps.rows))
+    return Held(sum(len(plan.cells) for plan, _ in held), len(gaps.rows))
 
 
 def remove(out: Path) -> None:
@@ -95,10 +95,8 @@ def _forget(out: Path) -> None:
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:
     """The rows of a cell, of which the store needs all artefacts and the scores of samples."""
     rows = collected_rows(plan, cell)
-    for part in STAGES:
-        if cell.get(part):
-            require_receipt(Path(cell[part]))
-    for part in ("scores", "perceptual"):
-        if cell.get(part):
-            sample_file(Path(cell[part]))
+    for folder in cell.folders(STAGES):
+        require_receipt(folder)
+    for folder in cell.folders(("scores", "perceptual")):
+        sample_file(folder)
     return rows

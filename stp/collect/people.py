@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
-from stp.options.score import CELL_KEYS
 from stp.plan.manifest import Cell, Manifest
 
 ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
@@ -21,7 +20,7 @@ ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
 
 def cells_of_people(plans: Iterable[Manifest]) -> list[Cell]:
     """The cells whose test is of tracks of people."""
-    return [cell for plan in plans for cell in plan["cells"] if "calibrated" in cell]
+    return [cell for plan in plans for cell in plan.cells if cell.is_of_people]
 
 
 def error_files(cells: Iterable[Cell]) -> list[Path]:
@@ -30,7 +29,7 @@ def error_files(cells: Iterable[Cell]) -> list[Path]:
     Raises:
         StpError: one is missing or damaged.
     """
-    return [error_file(Path(cell["scores"])) for cell in cells]
+    return [error_file(Path(cell.scores)) for cell in cells]
 
 
 def error_file(folder: Path) -> Path:
@@ -76,9 +75,9 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:
         StpError: a file is missing or damaged.
     """
     for cell in cells:
-        if cell["predictions"] is None or cell.get("external"):
+        if cell.predictions is None or cell.external:
             continue  # nobody measured
-        folder = Path(cell["predictions"])
+        folder = Path(cell.predictions)
         path = folder / RUNTIME
         try:
             measured = pq.read_table(path, page_checksum_verification=True).to_pylist()
@@ -92,10 +91,10 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:
         made, recipe = receipt.get("provenance", {}), receipt.get("recipe") or {}
         for row in measured:
             yield {
-                **{name: cell["key"][name] for name in CELL_KEYS},
-                **{name: cell[name] for name in ("source", "release", "protocol")},
+                **vars(cell.key),
+                **{name: getattr(cell, name) for name in ("source", "release", "protocol")},
                 **row,
-                "samples": cell.get("samples", 1),
+                "samples": cell.samples,
                 "threads": recipe.get("predict", {}).get("threads", 1),
                 **{name: made.get(name) for name in ("host", "processor", "device")},
                 "predictions_fingerprint": receipt["fingerprint"],

@@ -117,17 +117,17 @@ def beside(
     As the view `deltas` joins them: the same dimension, dataset, part of it and setting, in which
     what is not stated is as the dataset has it.
     """
-    key = cell["key"]
-    dataset = manifest["published_names"]["datasets"].get(key["tested_on"])
-    facts = manifest.get("datasets", {}).get(key["tested_on"], {})
-    own = {name: facts[fact] for name, fact in OWN.items() if facts.get(fact) is not None}
-    setting = own | values_of(key["setting"])
+    key = cell.key
+    dataset = manifest.published_names.datasets.get(key.tested_on)
+    facts = manifest.datasets[key.tested_on]
+    own: dict[str, Value] = {name: getattr(facts, fact) for name, fact in OWN.items()}
+    setting = own | values_of(key.setting)
     return [
         value
         for value in values
-        if value.dimension == manifest["dimension"]
+        if value.dimension == manifest.dimension
         and value.tested_on == dataset
-        and value.subset == key["subset"]
+        and value.subset == key.subset
         and {**own, **value.setting} == setting
     ]
 
@@ -136,9 +136,9 @@ def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
     """The values that are printed of a cell: of its model and training, see `beside`."""
-    key, names = cell["key"], manifest["published_names"]
-    model = names["models"].get(key["model"])
-    trained_on = names["datasets"].get(key["trained_on"] or key["tested_on"])
+    key, names = cell.key, manifest.published_names
+    model = names.models.get(key.model)
+    trained_on = names.datasets.get(key.trained_on)
     return [
         value
         for value in beside(manifest, cell, values)

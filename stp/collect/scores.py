@@ -53,7 +53,7 @@ def collect(manifest: Path, out: Path) -> None:
     plan = load_manifest(manifest)
     tables = []
     problems = []
-    for cell in plan["cells"]:
+    for cell in plan.cells:
         try:
             tables.append(collected_rows(plan, cell))
         except StpError as problem:
@@ -62,7 +62,7 @@ def collect(manifest: Path, out: Path) -> None:
         raise problems[0]
     if problems:
         raise StpError(
-            f"{len(problems)} of {len(plan['cells'])} cells cannot be collected",
+            f"{len(problems)} of {len(plan.cells)} cells cannot be collected",
             expected="finished and undamaged score artefacts",
             remedy="\n".join(["mend each of these:", *map(str, problems)]),
         )
@@ -103,29 +103,27 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     """
     found = []
     scored: set[str] = set()
-    for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
-        if cell.get(kind):
-            folder = Path(cell[kind])
-            receipt = require_receipt(folder)
-            scores = _read_scores(folder, receipt, cell)
-            _check_conventions(plan, scores, folder, scored)
-            scored |= set(scores["convention"].unique().to_pylist())
-            found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
+    for folder in cell.folders(("scores", "perceptual")):  # the second has a job of its own
+        receipt = require_receipt(folder)
+        scores = _read_scores(folder, receipt, cell)
+        _check_conventions(plan, scores, folder, scored)
+        scored |= set(scores["convention"].unique().to_pylist())
+        found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
     _demand_columns(plan, cell, scored)
     absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), SCORES)
     fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
     rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
     for name in WHOSE:
-        rows = _about(rows, name, cell[name])
-    rows = _about(rows, "scale", plan["scale"])
+        rows = _about(rows, name, getattr(cell, name))
+    rows = _about(rows, "scale", plan.scale)
     return rows.select(COLLECTED.names).combine_chunks()
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
     """Refuse conventions that the manifest does not know, or that another artefact has as well."""
     path = folder / "scores.parquet"
-    known = set(plan.get("conventions", {}))
+    known = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
         if known and convention not in known:
             raise StpError(
@@ -147,15 +145,15 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
     """Refuse scores that lack a convention that a table shows and that can be computed."""
     wanted = {
         convention
-        for table in plan["tables"]
+        for table in plan.tables
         for convention, _ in parts_of(plan, table, cell).values()
     }
-    lacking = sorted(wanted - scored - set(plan["unavailable"]))
+    lacking = sorted(wanted - scored - set(plan.unavailable))
     if lacking:
-        folder = Path(cell["scores"])
+        folder = Path(cell.scores)
         raise StpError(
             f"{folder / 'scores.parquet'}: no row of {', '.join(lacking)}",
-            expected=f"all conventions that tables show (cell: {describe(cell)})",
+            expected=f"all conventions that tables show (cell: {describe(cell.key)})",
             remedy=again(folder),
         )
 
@@ -180,11 +178,11 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
     rows = _to_schema(rows, path, folder)
     for name in CELL_KEYS:
         found = rows[name].unique().to_pylist()
-        wanted = cell["key"][name]
+        wanted = getattr(cell.key, name)
         if found != [wanted]:
             raise StpError(
                 f"{path}: rows of another cell, {name} is {found}",
-                expected=f"{name} {wanted!r} only (cell: {describe(cell)})",
+                expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
                 remedy=again(folder),
             )
     _check_rows(rows, path, folder)
@@ -265,17 +263,17 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
     """Make a NULL row for each table column whose convention is unavailable."""
-    wanted = {place for table in plan["tables"] for place in parts_of(plan, table, cell).values()}
+    wanted = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
     return [
         {
-            **cell["key"],
+            **vars(cell.key),
             "metric": convention.split(".")[0],
             "convention": convention,
             "variable": part if isinstance(part, str) else None,
             "threshold": part if isinstance(part, float) else None,
             "statistic": "mean",
-            "reason": plan["unavailable"][convention],
+            "reason": plan.unavailable[convention],
         }
         for convention, part in wanted
-        if convention in plan["unavailable"] and convention not in scored
+        if convention in plan.unavailable and convention not in scored
     ]

@@ -128,7 +128,7 @@ def left_out(asked: Sequence[Asked]) -> list[LeftOut | str]:
     places: dict[str, tuple[Cell, dict[_Place, None]]] = {}
     for value in asked:
         for cell in value.cells:
-            wanted = places.setdefault(str(cell["scores"]), (cell, {}))[1]
+            wanted = places.setdefault(str(cell.scores), (cell, {}))[1]
             wanted[value.convention, value.part] = None
     # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
     with ThreadPoolExecutor(THREADS) as threads:
@@ -211,7 +211,7 @@ def _answer(asked: Asked, found: dict[str, dict[_Place, LeftOut | str]]) -> Left
     """Join the seeds of a value."""
     seeds = []
     for cell in asked.cells:
-        one = found[str(cell["scores"])][asked.convention, asked.part]
+        one = found[str(cell.scores)][asked.convention, asked.part]
         if isinstance(one, str):
             return one
         seeds.append(one)
@@ -256,7 +256,7 @@ def _read(cell: Cell, wanted: Iterable[_Place]) -> dict[_Place, _Sums | str]:
     for convention, part in wanted:
         asked.setdefault(convention, []).append(part)
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
-        folder = Path(cell[kind]) if cell.get(kind) else None
+        folder = cell.folder(kind)
         if folder is None or not (folder / "cluster_sums.parquet").is_file():
             continue
         sums = _table(folder, "cluster_sums.parquet", sorted(asked))

@@ -21,10 +21,11 @@ import pyarrow.parquet as pq
 from stp.collect import layout
 from stp.collect.direction import LEVEL, Direction
 from stp.collect.layout import ALIKE, EVALUATION, SET_DISTANCES
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
-from stp.options.score import CELL_KEYS
-from stp.plan.manifest import Cell, Manifest, cell_key, parts_of
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest, parts_of
 
 if TYPE_CHECKING:
     from stp.collect.significance import LeftOut
@@ -176,49 +177,62 @@ def standings(
 
 
 def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in plan["cells"]:
+    groups: dict[tuple[object, ...], list[Cell]] = {}
+    for cell in plan.cells:
         alike = (
-            *(cell["key"][name] for name in EVALUATION),
-            *(cell[name] for name in ALIKE if name != "scale"),
+            *(getattr(cell.key, name) for name in EVALUATION),
+            *(getattr(cell, name) for name in ALIKE if name != "scale"),
         )
         groups.setdefault(alike, []).append(cell)
     directions = {
-        name: [about.get("higher_is_better"), about.get("best_at")]
-        for name, about in plan.get("conventions", {}).items()
+        name: [about.higher_is_better, about.best_at] for name, about in plan.conventions.items()
     }
     for cells in groups.values():
         first = cells[0]
-        about = {name: first["key"][name] for name in EVALUATION}
-        about |= {name: first[name] for name in ALIKE if name != "scale"}
-        about["scale"] = plan["scale"]
+        about = {name: getattr(first.key, name) for name in EVALUATION}
+        about |= {name: getattr(first, name) for name in ALIKE if name != "scale"}
+        about["scale"] = plan.scale
         made_of = [
-            [cell["key"], *(Path(cell[kind]).name for kind in _ARTEFACTS if cell.get(kind))]
+            [vars(cell.key), *(folder.name for folder in cell.folders(_ARTEFACTS))]
             for cell in cells
         ]
         gaps = [
-            [convention, part, plan["unavailable"][convention]]
-            for table in sorted(plan["tables"])
+            [convention, part, plan.unavailable[convention]]
+            for table in sorted(plan.tables)
             for convention, part in parts_of(plan, table, first).values()
-            if convention in plan["unavailable"]
+            if convention in plan.unavailable
         ]
-        known = json.dumps([plan["code"], about, made_of, directions, gaps], sort_keys=True)
+        known = json.dumps([plan.code, about, made_of, directions, gaps], sort_keys=True)
         key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
 
 _ARTEFACTS = ("scores", "perceptual")
 
-Rows = dict[tuple[Any, ...], list[dict[str, Any]]]
+Rows = dict[CellKey, list[ScoreRow]]
+
+
+class Group(NamedTuple):
+    """What values have in common that may be compared.
+
+    Attributes:
+        clips: behind distances of sets, which depend on their number; None of other metrics.
+    """
+
+    metric: str
+    convention: str
+    variable: str | None
+    level: float | None
+    threshold: float | None
+    clips: int | None = None
 
 
 def _overall_rows(scores: pa.Table) -> Rows:
     """The mean over all lead times, by cell."""
-    wanted = [*CELL_KEYS, "metric", *PLACE, "lead", "statistic", "value", "n", "reason"]
     by_cell: Rows = {}
-    for row in scores.select(wanted).to_pylist():
-        if row["lead"] is None and row["statistic"] == "mean":
-            by_cell.setdefault(tuple(row[name] for name in CELL_KEYS), []).append(row)
+    for row in score_rows(scores):
+        if row.lead is None and row.statistic == "mean":
+            by_cell.setdefault(row.key, []).append(row)
     return by_cell
 
 
@@ -227,10 +241,12 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> Both:
     ranked: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
     for place, entrants in _entrants(evaluation, rows).items():
-        metric, convention, *_ = place
-        about = {**evaluation.about, "metric": metric, **dict(zip(PLACE, place[1:], strict=False))}
+        shown = {name: getattr(place, name) for name in ("metric", *PLACE)}
+        about = {**evaluation.about, **shown}
         models = [{"model": model, "variant": variant} for model, variant in entrants]
-        places, pairs = contest(list(entrants.values()), Direction.of(evaluation.plan, convention))
+        places, pairs = contest(
+            list(entrants.values()), Direction.of(evaluation.plan, place.convention)
+        )
         for model, one in zip(models, places, strict=True):
             ranked.append(about | model | dict(zip(_OF_PLACE, one, strict=True)))
         for pair in pairs:
@@ -254,39 +270,39 @@ Contestants = dict[tuple[str, str], Entrant]
 """By model and variant."""
 
 
-def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], Contestants]:
-    """(metric, convention, variable, level, threshold, n of set distances) -> models, by name."""
+def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
+    """All that may be compared with each other, models by name."""
     # Metrics are imported here: a store of which all is known needs none.
     from stp.collect.significance import Asked, left_out
     from stp.metrics.metric import Series
 
-    found: dict[tuple[Any, ...], dict[tuple[str, str], list[tuple[Cell, Any]]]] = {}
-    sizes: dict[tuple[Any, ...], int | None] = {}
+    found: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
+    sizes: dict[tuple[Group, tuple[str, str]], int] = {}
     for cell in evaluation.cells:
-        model = (cell["key"]["model"], cell["key"]["variant"])
-        for row in rows.get(cell_key(cell), []):
-            place = (row["metric"], *(row[name] for name in PLACE))
+        model = (cell.key.model, cell.key.variant)
+        for row in rows.get(cell.key, []):
+            place = Group(row.metric, row.convention, row.variable, row.level, row.threshold)
             found.setdefault(place, {}).setdefault(model, []).append((cell, row))
-            if row["metric"] in SET_DISTANCES and row["value"] is not None:
-                sizes[place, model] = min(row["n"], sizes.get((place, model)) or row["n"])
+            if row.metric in SET_DISTANCES and row.value is not None and row.n is not None:
+                sizes[place, model] = min(row.n, sizes.get((place, model), row.n))
     asked = {}
     for place, models in found.items():
         for model, seeds in models.items():
-            values = [row["value"] for _, row in seeds]
-            if None not in values:
+            values = [row.value for _, row in seeds if row.value is not None]
+            if len(values) == len(seeds):
                 cells = tuple(cell for cell, _ in seeds)
-                part = Series(*place[2:])
-                asked[place, model] = Asked(cells, place[1], part, float(np.mean(values)))
+                part = Series(place.variable, place.level, place.threshold)
+                asked[place, model] = Asked(cells, place.convention, part, float(np.mean(values)))
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
-    answers: dict[tuple[Any, ...], Contestants] = {}
+    answers: dict[Group, Contestants] = {}
     for place, models in found.items():
         for model in sorted(models):
-            group = answers.setdefault((*place, sizes.get((place, model))), {})
+            group = answers.setdefault(place._replace(clips=sizes.get((place, model))), {})
             if (place, model) in asked:
                 one = asked[place, model]
                 group[model] = Entrant(model[0], one.value, None, without[place, model])
             else:
-                reasons = [row["reason"] for _, row in models[model] if row["value"] is None]
+                reasons = [row.reason for _, row in models[model] if row.value is None]
                 group[model] = Entrant(model[0], None, reasons[0], "no value")
     return answers
 

@@ -12,29 +12,29 @@ Rows = Iterable[dict[str, Any]]
 
 def settings(plans: Sequence[Manifest], missing: Rows) -> set[str]:
     """The settings of all cells, scored or missing."""
-    scored = {cell["key"]["setting"] for plan in plans for cell in plan["cells"]}
+    scored = {cell.key.setting for plan in plans for cell in plan.cells}
     return scored | {row["setting"] for row in missing}
 
 
 def keyed(plans: Sequence[Manifest], missing: Rows) -> Rows:
     """All settings, of cells and of published values."""
     yield from (values_of(setting) for setting in settings(plans, missing))
-    for path in dict.fromkeys(plan["published"] for plan in plans):
+    for path in dict.fromkeys(plan.published for plan in plans):
         yield from (dict(value.setting) for value in read_published(path))
 
 
 def suites(plans: Sequence[Manifest]) -> Rows:
     """Rows of the table of suites."""
-    titles = {plan["suite"]["name"]: plan["suite"]["title"] for plan in plans}
+    titles = {plan.suite.name: plan.suite.title for plan in plans}
     return ({"suite": name, "title": title} for name, title in sorted(titles.items()))
 
 
 def dimensions(plans: Sequence[Manifest]) -> Rows:
     """Rows of the table of dimensions, evaluated or not."""
-    every = {plan["suite"]["name"]: plan["suite"]["dimensions"] for plan in plans}
+    every = {plan.suite.name: plan.suite.dimensions for plan in plans}
     for suite, of_suite in sorted(every.items()):
         for name, about in of_suite.items():
-            yield {"suite": suite, "dimension": name, **about}
+            yield {"suite": suite, "dimension": name, **vars(about)}
 
 
 def published(plans: Sequence[Manifest]) -> Rows:
@@ -42,9 +42,9 @@ def published(plans: Sequence[Manifest]) -> Rows:
     ours: dict[str, dict[str, str]] = {"models": {}, "datasets": {}}
     for plan in plans:
         for kind, names in ours.items():
-            printed = plan["published_names"].get(kind, {})
+            printed = getattr(plan.published_names, kind)
             names.update({theirs: name for name, theirs in printed.items()})
-    files = {plan["published"]: plan["suite"]["name"] for plan in plans}
+    files = {plan.published: plan.suite.name for plan in plans}
     for path, suite in files.items():
         for value in read_published(path):
             row = vars(value).copy()

@@ -142,20 +142,20 @@ def _samples(
     """Value of each clip, larger is better; or why there are none."""
     if manifest is None:
         return None, "no manifest was named"
-    cell = next((c for c in manifest["cells"] if c["predictions"] == source.predictions), None)
+    cell = next((c for c in manifest.cells if c.predictions == source.predictions), None)
     if cell is None:
         return None, "these predictions are no longer part of the plan"
-    higher = manifest["conventions"].get(convention, {}).get("higher_is_better")
-    if higher is None:
+    about = manifest.conventions.get(convention)
+    if about is None or about.higher_is_better is None:
         return None, f"{convention} is not computed at this scale"
-    for folder in filter(None, (cell["scores"], cell.get("perceptual"))):
-        table = _read(Path(folder) / "sample_scores.parquet", convention)
+    for folder in cell.folders(("scores", "perceptual")):
+        table = _read(folder / "sample_scores.parquet", convention)
         if table is not None:
-            sign = 1.0 if higher else -1.0
+            sign = 1.0 if about.higher_is_better else -1.0
             leads = table[convention].to_pylist()
             clips = table["clip"].to_pylist()
             return {c: sign * float(np.mean(v)) for c, v in zip(clips, leads, strict=True)}, ""
-    reason = manifest["unavailable"].get(convention)
+    reason = manifest.unavailable.get(convention)
     return None, reason or f"no scores of single clips in {convention}"
 
 

@@ -58,23 +58,23 @@ def write_questionnaire(
             page becomes larger than it may.
     """
     plan = load_manifest(manifest)
-    study = load_study(plan["scale"], study_file)
+    study = load_study(plan.scale, study_file)
     cells = _cells(plan)
-    demand(study, plan["scale"], cells, study_file)
+    demand(study, plan.scale, cells, study_file)
     clips = _clips(study, cells, report)
     sources = [_source(cells[model, name]) for name in study.clips for model in study.models]
     html, payload, pictures = _fitting(study, clips, sources, report)
     key = Key(
         study=payload["study"],
-        scale=plan["scale"],
+        scale=plan.scale,
         question=study.question,
         cannot_tell=study.cannot_tell,
         age_groups=list(study.age_groups),
         genders=list(study.genders),
         seed=study.seed,
         pictures=pictures,
-        models={name: plan["names"]["models"][name] for name in study.models},
-        datasets={name: plan["names"]["datasets"][name] for name in study.clips},
+        models={name: plan.names.models[name] for name in study.models},
+        datasets={name: plan.names.datasets[name] for name in study.clips},
         sources=sources,
         questions=[clip.asked for clip in clips],
     )
@@ -91,24 +91,24 @@ def write_questionnaire(
 def _cells(plan: Manifest) -> dict[tuple[str, str], Cell]:
     """Cells by model and dataset, tested where they were trained; of several seeds the first."""
     found: dict[tuple[str, str], Cell] = {}
-    for cell in plan["cells"]:
-        key = cell["key"]
-        if key["subset"] == "test" and key["trained_on"] in (None, key["tested_on"]):
-            found.setdefault((key["model"], key["tested_on"]), cell)
+    for cell in plan.cells:
+        key = cell.key
+        if key.subset == "test" and key.trained_on == key.tested_on:
+            found.setdefault((key.model, key.tested_on), cell)
     return found
 
 
 def _source(cell: Cell) -> Source:
-    key = cell["key"]
+    key = cell.key
     return Source(
-        dataset=key["tested_on"],
-        model=key["model"],
-        seed=key["seed"],
-        source=cell["source"],
-        release=cell["release"],
-        protocol=cell["protocol"],
-        official_paper_protocol=cell["official_paper_protocol"],
-        predictions=cell["predictions"],
+        dataset=key.tested_on,
+        model=key.model,
+        seed=key.seed,
+        source=cell.source,
+        release=cell.release,
+        protocol=cell.protocol,
+        official_paper_protocol=cell.official_paper_protocol,
+        predictions=str(cell.demand_predictions()),
     )
 
 
@@ -118,12 +118,12 @@ def _clips(study: Study, cells: dict[tuple[str, str], Cell], report: Report) -> 
     secret = hashlib.sha256(study.model_dump_json().encode())
     total = sum(study.clips.values())
     for name, count in study.clips.items():
-        data = Prepared(Path(cells[study.models[0], name]["data"]))
+        data = Prepared(Path(cells[study.models[0], name].data))
         _demand_pictures(data, name)
         predictions = {}
         for model in study.models:
-            folder = Path(cells[model, name]["predictions"])
-            predictions[model] = Predictions(folder, data, cells[model, name]["key"]["subset"])
+            folder = cells[model, name].demand_predictions()
+            predictions[model] = Predictions(folder, data, cells[model, name].key.subset)
         index = next(iter(predictions.values())).index
         for sample in draw(index["cluster"], count, study.seed, name):
             reader = next(iter(predictions.values()))

@@ -58,7 +58,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Known:
+class ClipCounts:
     """What can be known of the clips of a dataset now.
 
     Attributes:
@@ -91,7 +91,7 @@ class Known:
         return [split for split in others if split not in named]
 
 
-def look(plan: Plan, name: str) -> Known:
+def count_clips(plan: Plan, name: str) -> ClipCounts:
     """Count the clips of a dataset, from lists and in the store.
 
     Raises:
@@ -106,7 +106,7 @@ def look(plan: Plan, name: str) -> Known:
     folder = plan.store / plan.data(name).folder
     of_frames = plan.config.datasets[name].kind == "frames"
     is_there = of_frames and store.is_complete(folder)
-    return Known(name, planned, reason, Prepared(folder) if is_there else None)
+    return ClipCounts(name, planned, reason, Prepared(folder) if is_there else None)
 
 
 def promise(plan: Plan, name: str) -> Planned:
@@ -129,7 +129,7 @@ def promise(plan: Plan, name: str) -> Planned:
     return planned
 
 
-def rows(plan: Plan, known: Known) -> list[Row]:
+def rows(plan: Plan, known: ClipCounts) -> list[Row]:
     """List the splits of a dataset, with what is published and why ours differ."""
     dataset = plan.config.datasets[known.dataset]
     counted = _counted(known.planned)

@@ -21,7 +21,7 @@ RELEASED = "released"
 
 
 @dataclass(frozen=True)
-class Found:
+class FutureLeakage:
     """What was measured of one dataset.
 
     Attributes:
@@ -47,7 +47,9 @@ class Found:
         return asdict(self)
 
 
-def look(plan: Plan, name: str, observe: int | None = None, predict: int | None = None) -> Found:
+def measure(
+    plan: Plan, name: str, observe: int | None = None, predict: int | None = None
+) -> FutureLeakage:
     """Measure a prepared dataset.
 
     Args:
@@ -90,7 +92,7 @@ def look(plan: Plan, name: str, observe: int | None = None, predict: int | None 
         raise StpError(*without.values(), remedy="observe or predict fewer positions")
     leaks = [leak.measure(place, protocol, *lengths, predicts) for protocol in have]
     effects = leak.effects(place, tuple(have), *lengths, predicts)
-    return Found(name, recipe["source"], *lengths, parameters, leaks, effects, without)
+    return FutureLeakage(name, recipe["source"], *lengths, parameters, leaks, effects, without)
 
 
 def _predictors(
@@ -115,7 +117,7 @@ def _predictors(
     return found, which
 
 
-def lines(found: Found, width: int) -> Iterator[str]:
+def lines(found: FutureLeakage, width: int) -> Iterator[str]:
     """Write both tables."""
     lengths = f"{found.observe} observed and {found.predict} predicted positions"
     yield f"{found.dataset}, {found.source} bytes, {lengths}"

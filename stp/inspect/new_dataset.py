@@ -525,7 +525,7 @@ def _new_tracks(path: Path, name: str | None, folder: Path) -> Iterator[str]:
     root = _root(path)
     names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
     name = _named(path, name)
-    found = inspect_tracks.look(root, names)
+    found = inspect_tracks.guess(root, names)
     options, others = inspect_tracks.around(root, path if path.is_dir() else path.parent)
     found.prepare.update(options)
     mirror = None if root in _raw_folders() else root

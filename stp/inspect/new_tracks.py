@@ -71,7 +71,7 @@ def members(path: Path) -> list[Path]:
     return [one for one in inside if one.is_file() and one.name.lower().endswith(SUFFIXES)]
 
 
-def look(root: Path, names: Sequence[str]) -> Looked:
+def guess(root: Path, names: Sequence[str]) -> Looked:
     """Guess the options of the reader, and try them.
 
     Args:

@@ -8,7 +8,7 @@ from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.core.units import size_text
 from stp.inspect import tracks
-from stp.inspect.counts import Known, Row, look, rows
+from stp.inspect.counts import ClipCounts, Row, count_clips, rows
 from stp.inspect.leakage import Shared, report
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Artefact, Plan
@@ -59,14 +59,14 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
                 found = tracks.facts(plan, name)
                 leaks[name] = Leakage([], [], tracks.leakage(found) if found else NOT_PREPARED)
             continue
-        known = look(plan, name)
+        known = count_clips(plan, name)
         counts += rows(plan, known)
         if leakage or len(names) == 1:
             leaks[name] = _leaks(known)
     return counts, leaks
 
 
-def _leaks(known: Known) -> Leakage:
+def _leaks(known: ClipCounts) -> Leakage:
     found = report(known.index())
     reason = known.reason or "its clips are known by number only, before it is prepared"
     return Leakage(found, known.unnamed(), "" if found else reason)
@@ -179,7 +179,7 @@ def prepared_text(plan: Plan) -> str:
             counts += tracks.rows(plan, artefact.dataset)
             leaks += ["", *tracks.lines(plan, artefact.dataset, WIDTH)]
             continue
-        known = look(plan, artefact.dataset)
+        known = count_clips(plan, artefact.dataset)
         counts += rows(plan, known)
         leaks += ["", *leakage_lines(plan, artefact.dataset, _leaks(known), WIDTH)]
     text = [

@@ -130,7 +130,7 @@ def _of(
     )
     known = {}
     if name in here:
-        known = {row.split: row for row in counts.rows(plan, counts.look(plan, name))}
+        known = {row.split: row for row in counts.rows(plan, counts.count_clips(plan, name))}
     release = scaled.releases[scaled.release]
     return Statistics(
         dataset=dataset.title,

@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from stp.core.disk import beside, writing
 from stp.page.shares import PAPERS_FILES, shares
-from stp.plan.manifest import Cell
+from stp.plan.manifest_types import StoredCell
 from stp.plan.raw_bytes import bytes_text
 
 TEXT_WIDTH = 6.9
@@ -64,9 +64,9 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
     return found
 
 
-def baselines(cells: Iterable[Cell]) -> set[str]:
+def baselines(cells: Iterable[StoredCell]) -> set[str]:
     """The models of cells that nothing is trained for by gradient descent, so without a seed."""
-    return {cell["key"]["model"] for cell in cells if cell["key"]["seed"] is None}
+    return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
 def paper_size() -> AbstractContextManager[Any]:
@@ -96,18 +96,18 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def whose(cells: Iterable[Cell]) -> str:
+def whose(cells: Iterable[StoredCell]) -> str:
     """Say which bytes and which protocol numbers come from, and which share: every figure must."""
     texts = []
     for cell in cells:
-        text = f"{bytes_text(cell)}, {cell['protocol']} protocol"
-        if cell["comparable"] and not cell["official_paper_protocol"]:
+        text = f"{bytes_text(cell.source, cell.bytes_known_by)}, {cell.protocol} protocol"
+        if cell.comparable and not cell.official_paper_protocol:
             text += f": {PAPERS_FILES}"
-        elif cell["source"] != "own" and not cell["comparable"]:
+        elif cell.source != "own" and not cell.comparable:
             text += ": not comparable with published values"
-        if cell["leaky"]:
+        if cell.leaky:
             text += ", test samples overlap with training data"
-        if cell["lacking"]:
+        if cell.lacking:
             text += ", incomplete release"
         texts.append(text)
     return shares(texts, "cells")

@@ -21,11 +21,12 @@ from stp.options.train import TrainOptions
 from stp.plan import config as configuration
 from stp.plan import scale
 from stp.plan import weights as network_weights
+from stp.plan.cell_key import CellKey, seed_name
 from stp.plan.config import Config
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes, check_options
-from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.plan.setting import setting_of
 from stp.plan.strict import Json
 
 COLLECT = ("stp.collect.scores", "stp.collect.database")
@@ -46,54 +47,6 @@ EXTERNAL = "external"
 """Stands for a dataset where raw bytes are predictions that were made elsewhere."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of those that need a GPU."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The unit of everything; its fields are the key columns of every table."""
-
-    suite: str
-    dimension: str
-    model: str
-    variant: str
-    trained_on: str
-    train_subset: str
-    tested_on: str
-    subset: str
-    setting: str
-    seed: int | None
-
-    @property
-    def path(self) -> str:
-        """The cell as a path: unique, readable, and safe in a file name."""
-        return "/".join(
-            [
-                self.suite,
-                self.dimension,
-                self.model,
-                self.variant,
-                self.trained_on,
-                self.train_subset,
-                self.tested_on,
-                self.subset,
-                self.setting,
-                seed_name(self.seed),
-            ]
-        )
-
-    def __str__(self) -> str:
-        seed = "" if self.seed is None else f", seed {self.seed}"
-        return f"{self.model} on {self.tested} ({self.dimension}{seed})"
-
-    @property
-    def tested(self) -> str:
-        """What it was trained and tested on, in short: ``kitti -> caltech``, ``bridge x2``."""
-        same = self.tested_on == self.trained_on
-        parts = [self.tested_on if same else f"{self.trained_on} -> {self.tested_on}"]
-        parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
-        if "interval" in self.setting:
-            parts.append(f"x{setting_of(self.setting)['interval']}")
-        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -196,7 +149,7 @@ class Made:
         keep: number of forecasts stored with the scores, where predictions are not stored.
     """
 
-    cell: Cell
+    cell: CellKey
     data: Artefact
     model: Artefact | None
     predictions: Artefact | None
@@ -227,12 +180,7 @@ def _modules(conventions: list[str]) -> list[str]:
     return sorted({f"stp.metrics.{name.partition('.')[0]}" for name in conventions})
 
 
-def seed_name(seed: int | None) -> str:
-    """Name a seed in a path; models without randomness have none."""
-    return "seed-none" if seed is None else f"seed-{seed}"
-
-
-def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
+def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
     """Yield all cells that a scale wants, datasets first: a table is read one at a time.
 
     Models that live elsewhere have the cells that predictions were imported for.
@@ -256,7 +204,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
                 variant = recipes.variant(model, case.variant)
                 has_seed = fit == "sgd" and not (variant and variant.is_given)
                 for seed in scale.seeds if has_seed else (None,):
-                    cell = Cell(
+                    cell = CellKey(
                         suite=scale.suite,
                         dimension=dimension,
                         model=model,
@@ -409,14 +357,14 @@ class Plan:
             self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, given.release)
         return self._weights[name]
 
-    def submission(self, cell: Cell) -> Submission | None:
+    def submission(self, cell: CellKey) -> Submission | None:
         """The predictions of a cell that were made elsewhere, if its model lives there."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         place = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *place, cell.setting)
 
-    def members(self, cell: Cell) -> tuple[int, str | None]:
+    def members(self, cell: CellKey) -> tuple[int, str | None]:
         """How many forecasts of each clip there are, and what is scored of several."""
         given = self.submission(cell)
         if given is not None:
@@ -541,7 +489,7 @@ class Plan:
             self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
         return self._parts[key]
 
-    def _make(self, cell: Cell, keep: int | None) -> Made:
+    def _make(self, cell: CellKey, keep: int | None) -> Made:
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
         about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
         model, given = self.trained(*about), self.submission(cell)

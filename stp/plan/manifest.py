@@ -1,44 +1,27 @@
-"""The manifest: the list of the cells that a table needs, written by the plan."""
+"""Read and write manifests; what their columns show of a cell."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
-from stp.options.score import CELL_KEYS
-from stp.plan.raw_bytes import judge
-from stp.plan.setting import case_name, people_case, setting_of, split_threshold
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
+from stp.plan.raw_bytes import judged
+from stp.plan.setting import ROBUSTNESS, people_case, setting_of, split_threshold
 
 WHOSE = (
     *("source", "release", "bytes_known_by", "lacking", "protocol", "official_paper_protocol"),
     *("comparable", "leaky", "best_of"),
 )
 """What every cell says of its bytes, and of how many forecasts the best is scored."""
-NEEDED = (
-    "dimension",
-    "suite",
-    "scale",
-    "store",
-    "cells",
-    "raw",
-    "unavailable",
-    "tables",
-    "names",
-    "published",
-    "published_names",
-)
-NEEDED_OF_CELL = (
-    "key",
-    *("source", "release", "protocol", "follows_paper", "bytes_of", "leaky", "best_of"),
-    "data",
-    "predictions",
-    "scores",
-)
+_SCHEMA = TypeAdapter(Manifest)
 
-Manifest = dict[str, Any]
-Cell = dict[str, Any]
 Part = str | float | None
 """A variable, a threshold, or None: all together."""
 
@@ -52,101 +35,98 @@ def load_manifest(path: Path) -> Manifest:
     """
     remedy = "run the table command again: it writes the manifest"
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = _SCHEMA.validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
         raise StpError(f"{path}: no such manifest", remedy=remedy) from None
-    except ValueError as error:
-        raise StpError(f"{path}: not JSON ({error})", remedy=remedy) from None
-    missing = [key for key in NEEDED if key not in manifest]
-    for number, cell in enumerate(manifest.get("cells", [])):
-        missing += [f"cells[{number}].{key}" for key in NEEDED_OF_CELL if key not in cell]
-        missing += [
-            f"cells[{number}].key.{key}"
-            for key in CELL_KEYS
-            if key not in cell.get("key", CELL_KEYS)
-        ]
-    if missing:
-        raise StpError(
-            f"{path}: incomplete manifest",
-            expected=f"the keys {', '.join(missing)}",
-            remedy=remedy,
-        )
-    if not manifest["cells"]:
+    except ValidationError as error:
+        raise _refusal(path, error, remedy) from None
+    if not manifest.cells:
         raise StpError(
             f"{path}: the manifest lists no cells",
             expected="at least one cell",
             remedy="select models and datasets in the configuration of this scale",
         )
-    for cell in manifest["cells"]:
-        if not any(columns_of(manifest, table, cell) for table in manifest["tables"]):
+    claimed: dict[CellKey, int] = {}
+    for number, cell in enumerate(manifest.cells):
+        if not any(columns_of(manifest, table, cell) for table in manifest.tables):
             raise StpError(
-                f"{path}: no table has columns for dataset {cell['key']['tested_on']!r}",
+                f"{path}: no table has columns for dataset {cell.key.tested_on!r}",
                 expected="the dataset's paper columns in at least one table",
                 remedy="add them to the configuration of the table",
             )
-    claimed: dict[tuple[Any, ...], int] = {}
-    for number, cell in enumerate(manifest["cells"]):
-        first = claimed.setdefault(cell_key(cell), number)
+        first = claimed.setdefault(cell.key, number)
         if first != number:
             raise StpError(
                 f"{path}: cells[{number}] claims the same cell as cells[{first}] "
-                f"({describe(cell)})",
+                f"({describe(cell.key)})",
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
-    judge(manifest)
-    return manifest
+    return replace(manifest, cells=judged(manifest))
 
 
-def cell_key(cell: Cell) -> tuple[Any, ...]:
-    """Return the values of ``CELL_KEYS``."""
-    return tuple(cell["key"][name] for name in CELL_KEYS)
+def manifest_text(manifest: Manifest) -> str:
+    """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
+    described = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
+    listed = ",\n".join(json.dumps(cell) for cell in described.pop("cells"))
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in described.items()]
+    return "{\n" + ",\n".join([*lines, f'"cells": [\n{listed}\n]']) + "\n}\n"
 
 
-def title_of(manifest: Manifest, cell: Cell) -> str:
+def _refusal(path: Path, error: ValidationError, remedy: str) -> StpError:
+    """Say what is wrong with the text of a manifest."""
+    problems = error.errors(include_url=False)
+    missing = [_place(one["loc"]) for one in problems if one["type"] == "missing"]
+    if missing:
+        expected = f"the keys {', '.join(missing)}"
+        return StpError(f"{path}: incomplete manifest", expected=expected, remedy=remedy)
+    first = problems[0]
+    if first["type"] == "json_invalid":
+        return StpError(f"{path}: not JSON ({first['ctx']['error']})", remedy=remedy)
+    found = f"{path}: {_place(first['loc'])} is {first['input']!r}"
+    return StpError(found, expected=first["msg"], remedy=remedy)
+
+
+def _place(location: Iterable[str | int]) -> str:
+    """Name a place in JSON: ``cells[0].key.model``."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).removeprefix(".") or "the whole file"
+
+
+def title_of(titles: Names, key: CellKey) -> str:
     """What was tested, for people: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
-    key, names = cell["key"], manifest["names"]["datasets"]
-    tested, trained = key["tested_on"], key["trained_on"]
-    shown: str = names.get(tested, tested)
-    if trained not in (None, tested):
-        shown = f"{names.get(trained, trained)} -> {shown}"
+    names = titles.datasets
+    shown = names.get(key.tested_on, key.tested_on)
+    if key.trained_on != key.tested_on:
+        shown = f"{names.get(key.trained_on, key.trained_on)} -> {shown}"
     parts = [shown]
-    if case_name({**key, "setting": "horizon-1", "train_subset": "all"}) != (
-        tested if trained in (None, tested) else f"{trained}-{tested}"
-    ):
-        parts.append(key["subset"].replace("_", " "))
-    interval = setting_of(key["setting"]).get("interval")
-    parts += [] if interval is None else [f"interval {interval}"]
-    setting = setting_of(key["setting"])
+    if key.subset not in ("test", ROBUSTNESS):
+        parts.append(key.subset.replace("_", " "))
+    setting = setting_of(key.setting)
+    parts += [f"interval {setting['interval']}"] if "interval" in setting else []
     parts += [f"{setting['observe']} observed"] if "observe" in setting else []
     return ", ".join([*parts, *people_case(setting)])
 
 
-def forecast_recipe(cell: Cell) -> dict[str, Any]:
+def forecast_recipe(cell: StoredCell) -> dict[str, Any]:
     """Return the recipe of a cell's forecasts: shape, context, horizon of training, lead times.
 
     It is that of its predictions, or part of that of its scores where forecasts are scored while
-    they are made (``cell["predictions"]`` is None; ``kept`` of them lie beside the scores).
+    they are made (``cell.predictions`` is None; ``kept`` of them lie beside the scores).
 
     Raises:
         StpError: there is no receipt.
     """
-    if cell["predictions"]:
-        found: dict[str, Any] = require_receipt(Path(cell["predictions"]))["recipe"]
+    if cell.predictions:
+        found: dict[str, Any] = require_receipt(Path(cell.predictions))["recipe"]
     else:
-        found = require_receipt(Path(cell["scores"]))["recipe"]["rollout"]
+        found = require_receipt(Path(cell.scores))["recipe"]["rollout"]
     return found
 
 
-def describe(cell: Cell) -> str:
+def describe(key: CellKey) -> str:
     """Name a cell for people: the parts of its key that are set."""
-    return describe_key(cell_key(cell))
-
-
-def describe_key(key: Sequence[Any]) -> str:
-    """Name a cell for people, from the values of ``CELL_KEYS``."""
-    named = zip(CELL_KEYS, key, strict=True)
-    return ", ".join(f"{name} {value}" for name, value in named if value is not None)
+    return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
 def variable_of(column: str) -> str | None:
@@ -190,16 +170,15 @@ def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     Raises:
         StpError: there is no such table.
     """
-    if table not in manifest["tables"]:
+    if table not in manifest.tables:
         raise StpError(
             f"no table {table!r} in the manifest",
-            expected=f"one of {', '.join(sorted(manifest['tables']))}",
+            expected=f"one of {', '.join(sorted(manifest.tables))}",
             remedy="add the table to the configuration, or name another one",
         )
-    known, tested = manifest["tables"][table], cell["key"]["tested_on"]
-    shown: dict[str, str] = known["columns"].get(tested, {})
-    samples = cell.get("samples", 1)
-    if samples > 1:  # a name without the number of samples would compare what cannot be compared
-        of_several = known.get("sampled", {}).get(tested, {})
-        shown = shown | {column.format(K=samples): what for column, what in of_several.items()}
+    known, tested = manifest.tables[table], cell.key.tested_on
+    shown = known.columns.get(tested, {})
+    if cell.samples > 1:  # without their number, what cannot be compared would be
+        of_several = known.sampled.get(tested, {})
+        shown = shown | {column.format(K=cell.samples): what for column, what in of_several.items()}
     return shown

@@ -6,35 +6,40 @@ the code of collecting changes, or the published values do.
 
 import hashlib
 import json
+from dataclasses import fields
 from pathlib import Path
 
 from stp.plan import config as configuration
-from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Cell, Made, Plan, enumerate_cells
+from stp.plan.cell_key import CellKey
+from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Made, Plan, enumerate_cells
 from stp.plan.dataset import Dataset
+from stp.plan.manifest_types import (
+    Cell,
+    ConventionFacts,
+    DatasetFacts,
+    DeviationFacts,
+    DimensionFacts,
+    Manifest,
+    ModelFacts,
+    Names,
+    RawFacts,
+    ReproducedColumnFacts,
+    ReproductionFacts,
+    SuiteFacts,
+    TableColumns,
+)
 from stp.plan.model import Model
 from stp.plan.recipes import Recipes
-from stp.plan.setting import setting_of, split_threshold
+from stp.plan.setting import setting_of
 from stp.plan.strict import Json
-from stp.plan.suite import Suite, read_suite
+from stp.plan.suite import Reproduction, Suite, read_suite
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
 # prediction batch not even those.
 NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
-DATASET_FACTS = (
-    "published_name",
-    "domain",
-    "shape",
-    "units",
-    "context",
-    "horizon",
-    "citation",
-    "licence",
-    "homepage",
-)
 
-
-def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
+def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manifest:
     """Describe the cells, columns, names and published values of a dimension's tables.
 
     Args:
@@ -54,64 +59,58 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
     entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
     trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
-    return {
-        "dimension": dimension,
-        "suite": suite_block(plan.config.scale.suite, plan.config.suite),
-        "scale": plan.config.scale.scale,
-        "code": plan.code(*COLLECT).fingerprint,
-        "store": str(plan.store),
-        "cells": [entries.of(made) for made in cells],
-        "raw": {name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
-        "unavailable": {c: d["reason"] for c, d in described.items() if not d["available"]},
-        "conventions": described,
-        "tables": {
-            dimension: {
-                "columns": columns,
-                "higher_is_better": {
-                    column: described[split_threshold(shown)[0]]["higher_is_better"]
-                    for row in columns.values()
-                    for column, shown in row.items()
-                },
-                **({"sampled": sampled} if sampled else {}),
-            }
-        },
-        **_of_people(plan, dimension, datasets),
-        "reproduction": {
-            name: table.model_dump(mode="json")
+    return Manifest(
+        dimension=dimension,
+        suite=suite_facts(plan.config.scale.suite, plan.config.suite),
+        scale=plan.config.scale.scale,
+        code=plan.code(*COLLECT).fingerprint,
+        store=str(plan.store),
+        cells=tuple(entries.of(made) for made in cells),
+        raw={name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
+        unavailable={c: about.reason for c, about in described.items() if not about.available},
+        conventions=described,
+        tables={dimension: TableColumns(columns, sampled)},
+        steps=_steps(plan, datasets),
+        absent=plan.config.suite.absent,
+        deviations=tuple(
+            DeviationFacts(one.about, one.paper, one.code, one.strict)
+            for one in plan.config.suite.deviations
+            if dimension in one.dimensions or not one.dimensions
+        ),
+        reproduction={
+            name: _reproduction_facts(table)
             for name, table in plan.config.suite.reproduction.items()
             if "reproduction" in plan.config.suite.dimensions[dimension].tables
         },
-        "names": {
-            "models": {name: _title(plan.config.models[name]) for name in models},
-            "datasets": {name: plan.config.datasets[name].title for name in sorted(named)},
-        },
-        "models": {name: _model_facts(plan.config.models[name]) for name in models},
-        "datasets": {name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
-        "published": str(published) if published else None,
-        "published_sha256": hashlib.sha256(published.read_bytes()).hexdigest()
-        if published
-        else None,
-        "published_clips": {
-            name: plan.config.datasets[name].counts.published.test
+        names=Names(
+            {name: _title(plan.config.models[name]) for name in models},
+            {name: plan.config.datasets[name].title for name in sorted(named)},
+        ),
+        models={name: _model_facts(plan.config.models[name]) for name in models},
+        datasets={name: _dataset_facts(plan.config.datasets[name]) for name in sorted(named)},
+        published=str(published) if published else None,
+        published_sha256=hashlib.sha256(published.read_bytes()).hexdigest() if published else None,
+        published_clips={
+            name: clips
             for name in sorted(named)
-            if plan.config.datasets[name].counts.published.test
+            if (clips := plan.config.datasets[name].counts.published.test)
         },
-        "published_names": {
-            "models": {
+        published_names=Names(
+            {
                 name: model.published_name or model.title
                 for name, model in plan.config.models.items()
                 if model.fit != EXTERNAL  # it may be called like a model of ours
             },
-            "datasets": {
+            {
                 name: dataset.published_name
                 for name, dataset in plan.config.datasets.items()
                 if dataset.published_name
             },
-        },
-    }
+        ),
+    )
 
 
-def suite_block(name: str, suite: Suite, folder: Path | None = None) -> Json:
+def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFacts:
     """What tables, the results store and reports know of a suite.
 
     Args:
@@ -120,48 +119,47 @@ def suite_block(name: str, suite: Suite, folder: Path | None = None) -> Json:
         folder: of all suites; config/suites unless given.
     """
     folder = folder or configuration.CONFIG_FOLDER / "suites"
-    shown = ("title", "question", "about", "printed", "by_lead", "changes_from")
-    return {
-        "name": name,
-        **suite.model_dump(include={"title", "protocol", "findings"}),
-        "dimensions": {
-            dimension: {**of.model_dump(include=set(shown)), "place": place}
+    return SuiteFacts(
+        name=name,
+        title=suite.title,
+        protocol=suite.protocol,
+        findings=suite.findings,
+        dimensions={
+            dimension: DimensionFacts(
+                title=of.title,
+                question=of.question,
+                about=of.about,
+                printed=of.printed,
+                by_lead=of.by_lead,
+                changes_from=of.changes_from,
+                place=place,
+            )
             for place, (dimension, of) in enumerate(suite.dimensions.items(), start=1)
         },
-        "views": {
+        views={
             view: (folder / name / f"{view}.sql").read_text(encoding="utf-8")
             for view in suite.views
         },
+    )
+
+
+def _reproduction_facts(table: Reproduction) -> ReproductionFacts:
+    columns = {
+        metric: ReproducedColumnFacts(of.convention, of.factor, of.unit, of.doubt)
+        for metric, of in table.columns.items()
     }
+    return ReproductionFacts(table.table, columns)
 
 
-def _of_people(plan: Plan, dimension: str, datasets: list[str]) -> Json:
-    """What tables of people say besides: seconds of a step, and how paper and code differ."""
+def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
+    """Seconds between two positions, of datasets of people."""
     steps = {}
     for name in datasets:
         if plan.recipes.samples(name).protocols:
             options = plan.recipes.prepare(name)["options"]
             step = options["dt"] if options.get("dt") else 1 / options["fps"]
             steps[name] = round(step * options.get("decimate", 1), 6)
-    evaluation = plan.config.suite
-    deviations = [
-        one.model_dump(mode="json", exclude={"dimensions"})
-        for one in evaluation.deviations
-        if dimension in one.dimensions or not one.dimensions
-    ]
-    told = {"steps": steps, "absent": evaluation.absent, "deviations": deviations}
-    return {name: value for name, value in told.items() if value}
-
-
-def as_text(described: Json) -> str:
-    """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
-    lines = [
-        f"{json.dumps(key)}: {json.dumps(value)}"
-        for key, value in described.items()
-        if key != "cells"
-    ]
-    cells = ",\n".join(json.dumps(cell) for cell in described["cells"])
-    return "{\n" + ",\n".join([*lines, f'"cells": [\n{cells}\n]']) + "\n}\n"
+    return steps
 
 
 class Paper:
@@ -180,7 +178,7 @@ class Paper:
             self.recipes = Recipes(config)
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
-    def is_followed(self, recipes: Recipes, cell: Cell) -> bool:
+    def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
         """Is this an evaluation of the paper, with its recipe from data to predictions?
 
         Args:
@@ -193,7 +191,7 @@ class Paper:
             return False
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
-    def _protocol(self, recipes: Recipes, of: Recipes, cell: Cell) -> list[str]:
+    def _protocol(self, recipes: Recipes, of: Recipes, cell: CellKey) -> list[str]:
         """The protocol of a cell; parameters that are given need no data of their own.
 
         Files that the paper's numbers were made from are the paper's, wherever they came from.
@@ -216,7 +214,7 @@ class Paper:
         return [*found, _protocol("predict", predict)]
 
 
-def _evaluation(cell: Cell) -> tuple[str, ...]:
+def _evaluation(cell: CellKey) -> tuple[str, ...]:
     """What is evaluated, whichever the model and its seed."""
     return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
 
@@ -231,19 +229,19 @@ def _protocol(stage: str, recipe: Json) -> str:
     return json.dumps({**recipe, stage: inner}, sort_keys=True)
 
 
-def _describe(plan: Plan, convention: str) -> Json:
+def _describe(plan: Plan, convention: str) -> ConventionFacts:
     metric = plan.recipes.metric(convention)
     choice = convention.partition(".")[2]
     reason = plan.recipes.why_unavailable(convention)
-    return {
-        "title": metric.title,
-        "unit": metric.unit,
-        "higher_is_better": metric.is_higher_better(choice),
-        "best_at": metric.best_at.get(choice),
-        "available": not reason,
-        "reason": reason,
-        "description": metric.conventions[choice],
-    }
+    return ConventionFacts(
+        title=metric.title,
+        unit=metric.unit,
+        higher_is_better=metric.is_higher_better(choice),
+        best_at=metric.best_at.get(choice),
+        available=not reason,
+        reason=reason,
+        description=metric.conventions[choice],
+    )
 
 
 def _is_trained_here(made: Made) -> bool:
@@ -251,28 +249,28 @@ def _is_trained_here(made: Made) -> bool:
     return made.model is not None and made.cell.variant == "default"
 
 
-def _raw_facts(plan: Plan, name: str) -> Json:
+def _raw_facts(plan: Plan, name: str) -> RawFacts:
     """What is declared of a dataset's raw bytes, and where their lock and the prepared data are."""
     raw, dataset = plan.raw(name), plan.config.datasets[name]
     registered = plan.registered(raw)
     text = registered.read_bytes() if registered and registered.is_file() else None
-    return {
-        "release": raw.release,
-        "source": raw.declared.source,
-        "is_papers": raw.declared.is_papers,
-        "lock": str(plan.store / raw.lock),
-        "data": str(plan.store / plan.data(name).folder),
-        "files": [
+    return RawFacts(
+        release=raw.release,
+        source=raw.declared.source,
+        is_papers=raw.declared.is_papers,
+        lock=str(plan.store / raw.lock),
+        data=str(plan.store / plan.data(name).folder),
+        files=tuple(
             file.model_dump(
                 exclude_defaults=True,
                 include={"path", "bytes", "sha256", "md5_uncompressed", "many", "min_files"},
             )
             for file in raw.declared.files
-        ],
-        "registered": str(registered) if text is not None else None,
-        "registered_sha256": hashlib.sha256(text).hexdigest() if text is not None else None,
-        "clips": dataset.counts.official if raw.declared.is_papers else {},
-    }
+        ),
+        registered=str(registered) if text is not None else None,
+        registered_sha256=hashlib.sha256(text).hexdigest() if text is not None else None,
+        clips=dataset.counts.official if raw.declared.is_papers else {},
+    )
 
 
 class _Entries:
@@ -282,59 +280,54 @@ class _Entries:
         self.plan, self.paper = plan, paper
         self._follows: dict[tuple[str, ...], bool] = {}
 
-    def of(self, made: Made) -> Json:
+    def of(self, made: Made) -> Cell:
         """Describe a cell."""
         cell, plan = made.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
         key = (cell.model, cell.variant, cell.train_subset, *_evaluation(cell))
         model = plan.config.models[cell.model]
-        if model.fit == EXTERNAL:  # nobody here knows its training
+        is_external = model.fit == EXTERNAL
+        if is_external:  # nobody here knows its training
             self._follows[key] = False
         if key not in self._follows:
             self._follows[key] = self.paper.is_followed(plan.recipes, cell)
         # Some situations have generated bytes alone, in the paper's scale file, too: following its
         # recipe on what somebody made up is not the paper's protocol.
         papers = self._follows[key] and release.source != "synthetic"
+        protocol = "paper" if papers else self._other_name(release.source)
         bytes_of = {cell.tested_on, *([cell.trained_on] if _is_trained_here(made) else [])}
+        samples, statistic = plan.members(cell)
 
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
 
-        entry: Json = {
-            "key": dict(vars(cell)),
-            "source": release.source,
-            "release": dataset.release,
-            "protocol": "paper" if papers else self._other_name(release.source),
-            "follows_paper": papers,
-            "bytes_of": sorted(bytes_of),
-            "leaky": release.leaky,
-            "best_of": 1,
-            "subset_note": release.note,
-            "data": folder(made.data),
-            "model": folder(made.model) if made.model else None,
-            "predictions": folder(made.predictions) if made.predictions else None,
-            "scores": folder(made.scores),
-        }
-        samples, statistic = plan.members(cell)
-        if samples > 1:
-            best_of = samples if statistic == "best_of_members" else 1
-            entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
-        if made.keep is not None:
-            entry |= {"kept": made.keep}
-        clusters = plan.recipes.prepare(cell.tested_on)["options"].get("clusters")
-        if clusters is not None:
-            entry |= {"clusters": clusters}
-        if plan.recipes.samples(cell.tested_on).protocols:
-            entry |= {"calibrated": self._calibrated(cell)}
-        if model.fit == EXTERNAL:
-            entry |= {
-                "protocol": EXTERNAL,
-                "external": True,
-                "reference": model.reference,
-                "training": model.training,
-            }
-        return entry | ({"perceptual": folder(made.perceptual)} if made.perceptual else {})
+        return Cell(
+            key=cell,
+            source=release.source,
+            release=dataset.release,
+            protocol=EXTERNAL if is_external else protocol,
+            follows_paper=papers,
+            bytes_of=tuple(sorted(bytes_of)),
+            leaky=release.leaky,
+            best_of=samples if samples > 1 and statistic == "best_of_members" else 1,
+            subset_note=release.note,
+            data=folder(made.data),
+            model=folder(made.model) if made.model else None,
+            predictions=folder(made.predictions) if made.predictions else None,
+            scores=folder(made.scores),
+            samples=samples,
+            statistic=statistic if samples > 1 else None,
+            kept=made.keep,
+            clusters=plan.recipes.prepare(cell.tested_on)["options"].get("clusters"),
+            calibrated=self._calibrated(cell)
+            if plan.recipes.samples(cell.tested_on).protocols
+            else None,
+            external=is_external,
+            reference=model.reference if is_external else None,
+            training=model.training if is_external else None,
+            perceptual=folder(made.perceptual) if made.perceptual else None,
+        )
 
     def _other_name(self, source: str) -> str:
         """Name a protocol that is not the paper's, even where its scale file has that name."""
@@ -343,7 +336,7 @@ class _Entries:
             return scale
         return "stand-in" if source == "synthetic" else "changed paper"
 
-    def _calibrated(self, cell: Cell) -> str:
+    def _calibrated(self, cell: CellKey) -> str:
         """On what a predictor of people was calibrated, and by whom; empty if it needs none."""
         model = self.plan.config.models[cell.model]
         if model.fit != "calibrate":
@@ -352,15 +345,14 @@ class _Entries:
         return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
 
 
-def _model_facts(model: Model) -> Json:
+def _model_facts(model: Model) -> ModelFacts:
     """What the results say about a model besides its name."""
-    facts: Json = model.model_dump(mode="json", include={"reference", "fit"})
-    return facts | {"training": model.training or None}
+    return ModelFacts(model.reference, model.fit, model.training or None)
 
 
-def _dataset_facts(dataset: Dataset) -> Json:
+def _dataset_facts(dataset: Dataset) -> DatasetFacts:
     """What the results say about a dataset besides its name."""
-    return dataset.model_dump(mode="json", include=set(DATASET_FACTS))
+    return DatasetFacts(**{one.name: getattr(dataset, one.name) for one in fields(DatasetFacts)})
 
 
 def _title(model: Model) -> str:

@@ -4,9 +4,8 @@ The plan knows what is declared. What is locked and what was prepared is in the 
 found out where manifests are read: here, for tables, figures, views and reports alike.
 """
 
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from stp.core.lock import (
     COUNTS,
@@ -18,38 +17,40 @@ from stp.core.lock import (
     require_agreement,
 )
 from stp.core.receipts import read_receipt
+from stp.plan.manifest_types import Cell, Manifest, RawFacts
 
 
-def judge(manifest: dict[str, Any]) -> None:
-    """Add to each cell what is known of its bytes.
+def judged(manifest: Manifest) -> tuple[Cell, ...]:
+    """The cells of a manifest, with what is known of their bytes.
 
     These are ``bytes_known_by``, the weakest of its datasets (see `stp.core.lock.KNOWN_BY`; None
     where bytes are not said to be official, or the paper's own), ``lacking`` (files that they are
     without, in words; None if there are none), ``official_paper_protocol`` and ``comparable``.
 
-    Args:
-        manifest: whose ``raw`` says what is declared of each dataset.
-
     Raises:
         StpError: a lock cannot be read, or disagrees with what is declared.
     """
-    known = {name: _known(name, raw) for name, raw in manifest["raw"].items()}
-    for cell in manifest["cells"]:
-        found = [known[name] for name in cell["bytes_of"]]
-        levels = [level for level, _ in found]
-        sure = None if None in levels or not levels else max(levels, key=KNOWN_BY.index)
-        comparable = cell["follows_paper"] and sure not in (None, STATED)
-        cell["bytes_known_by"] = sure
-        cell["lacking"] = "; ".join(filter(None, (lacking for _, lacking in found))) or None
-        cell["comparable"] = comparable
-        cell["official_paper_protocol"] = comparable and cell["source"] == "official"
+    known = {name: _known(name, raw) for name, raw in manifest.raw.items()}
+    return tuple(_judged(cell, [known[name] for name in cell.bytes_of]) for cell in manifest.cells)
 
 
-def bytes_text(cell: Mapping[str, Any]) -> str:
+def _judged(cell: Cell, known: list[tuple[str | None, str]]) -> Cell:
+    levels = [level for level, _ in known if level is not None]
+    sure = max(levels, key=KNOWN_BY.index) if levels and len(levels) == len(known) else None
+    comparable = cell.follows_paper and sure not in (None, STATED)
+    return replace(
+        cell,
+        bytes_known_by=sure,
+        lacking="; ".join(filter(None, (lacking for _, lacking in known))) or None,
+        comparable=comparable,
+        official_paper_protocol=comparable and cell.source == "official",
+    )
+
+
+def bytes_text(source: str, known_by: str | None) -> str:
     """Whose bytes, and how surely: ``official bytes, known by counts``."""
-    known = cell["bytes_known_by"]
-    text = f"{'unverified ' if known == STATED else ''}{cell['source']} bytes"
-    return text + (", known by counts" if known == COUNTS else "")
+    text = f"{'unverified ' if known_by == STATED else ''}{source} bytes"
+    return text + (", known by counts" if known_by == COUNTS else "")
 
 
 BYTES_TEXT = (
@@ -59,16 +60,16 @@ BYTES_TEXT = (
 """The same in SQL, of columns of the table cells."""
 
 
-def _known(name: str, raw: Mapping[str, Any]) -> tuple[str | None, str]:
-    header, path = header_of(name, raw["release"], raw["source"]), Path(raw["lock"])
+def _known(name: str, raw: RawFacts) -> tuple[str | None, str]:
+    header, path = header_of(name, raw.release, raw.source), Path(raw.lock)
     lock = read_lock(path, header)
     lacking = ", ".join(lock.incomplete) if lock is not None else ""
     lacking = f"INCOMPLETE RELEASE of {name}: {lacking}" if lacking else ""
-    if not raw["is_papers"]:
+    if not raw.is_papers:
         return None, lacking
-    registered = read_lock(Path(raw["registered"]), header) if raw["registered"] else None
+    registered = read_lock(Path(raw.registered), header) if raw.registered else None
     if lock is not None:
-        require_agreement(lock, path, raw["files"], registered)
-    receipt = read_receipt(Path(raw["data"])) or {}
+        require_agreement(lock, path, raw.files, registered)
+    receipt = read_receipt(Path(raw.data)) or {}
     prepared = (receipt.get("extras") or {}).get("clips") or {}
-    return known_by(lock, raw["files"], registered, raw["clips"], prepared), lacking
+    return known_by(lock, raw.files, registered, raw.clips, prepared), lacking

@@ -1,7 +1,6 @@
 """What distinguishes evaluations of one model on one dataset, and what columns show of them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 ROBUSTNESS = "robustness"
 """The subset whose windows serve all frame intervals."""
@@ -39,22 +38,3 @@ def split_threshold(shown: str) -> tuple[str, float | None]:
     """
     convention, at, threshold = shown.partition("@")
     return convention, float(threshold) if at else None
-
-
-def case_name(key: Mapping[str, Any]) -> str:
-    """Name what was tested, as part of a file name: ``kitti-caltech``, ``bridge-interval-2``.
-
-    Args:
-        key: ``trained_on``, ``train_subset``, ``tested_on``, ``subset`` and ``setting`` of a cell.
-            Within one dimension the name is unique among cells that differ in any of them, unless
-            they differ in the horizon alone.
-    """
-    trained, tested = key["trained_on"], key["tested_on"]
-    parts = [tested] if trained in (None, tested) else [trained, tested]
-    parts += [] if key["subset"] in ("test", ROBUSTNESS) else [key["subset"]]
-    parts += [] if key["train_subset"] == "all" else [f"trained_on_{key['train_subset']}"]
-    interval = setting_of(key["setting"]).get("interval")
-    parts += [] if interval is None else [f"interval-{interval}"]
-    setting = setting_of(key["setting"])
-    parts += [f"{name}-{setting[name]}" for name in PEOPLE if name in setting]
-    return "-".join(parts)

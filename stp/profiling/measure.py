@@ -84,7 +84,7 @@ def measure(
             if whole_forecast.sampler is not None:  # all steps take the same memory
                 whole_forecast.sampler.shorten(SHORT)
             held = [*model.parameters(), *model.buffers(), frames]
-            forward = memory.peak(forecasts.run, where, held)
+            forward = memory.peak(forecasts.evaluate, where, held)
             after_forward = memory.process_peak()
             if whole_forecast.sampler is not None:
                 whole_forecast.sampler.restore()
@@ -161,7 +161,7 @@ class _Forecasts:
     wait: Callable[[], None]
     report: Report
 
-    def run(self) -> None:
+    def evaluate(self) -> None:
         self.model(self.frames, self.lead)
 
     def speed(self) -> Json:
@@ -198,7 +198,7 @@ class _Forecasts:
         laps = Laps(sampler.network, self.wait)
         with laps.watching():
             timed(
-                lambda: laps.lap(self.run),
+                lambda: laps.lap(self.evaluate),
                 self.wait,
                 self.seconds,
                 f"forecast of {few} evaluations",
@@ -220,7 +220,7 @@ class _Forecasts:
         return context, evaluation, whole_forecast, basis
 
     def _timed(self, what: str) -> Timing:
-        return timed(self.run, self.wait, self.seconds, what, self.report)
+        return timed(self.evaluate, self.wait, self.seconds, what, self.report)
 
 
 def _least(recipe: Json, batch: int, counted: Size) -> int:

@@ -19,7 +19,7 @@ CLIPS_PER_S = (
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedComplexity:
     """One model of the table.
 
     Attributes:
@@ -33,7 +33,7 @@ class Published:
     clips_per_s: float
 
 
-def published(config: Config, file: Path = FILE) -> dict[str, Published]:
+def published(config: Config, file: Path = FILE) -> dict[str, PublishedComplexity]:
     """The table, by the name of the model, in the order of the paper.
 
     Raises:
@@ -56,5 +56,5 @@ def published(config: Config, file: Path = FILE) -> dict[str, Published]:
                 expected=f"a model of config/models, with {', '.join(COLUMNS)}",
                 remedy="mend the file",
             )
-        found[names[title]] = Published(*(row_of[column] for column in COLUMNS))
+        found[names[title]] = PublishedComplexity(*(row_of[column] for column in COLUMNS))
     return found

@@ -14,7 +14,7 @@ from stp.page.grid import Grid, Item, Section
 from stp.plan.config import Config
 from stp.plan.profiled import BUSY
 from stp.profiling import DATASET
-from stp.profiling.published import CLIPS_PER_S, Published, published
+from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
 
 COLUMNS = (
     "model",
@@ -116,7 +116,7 @@ def as_csv(table: list[Row], columns: Sequence[str] = COLUMNS) -> str:
     return text.getvalue()
 
 
-def _row(name: str, title: str, printed: Published, found: Any) -> Row:
+def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Row:
     row: Row = dict.fromkeys(COLUMNS, "")
     row |= {
         "model": name,
@@ -144,7 +144,7 @@ def _row(name: str, title: str, printed: Published, found: Any) -> Row:
     return row | _measured(found, printed, row["notes"]) if "speed" in found else row
 
 
-def _measured(found: Any, printed: Published, how: str) -> Row:
+def _measured(found: Any, printed: PublishedComplexity, how: str) -> Row:
     """The part of a row that is measured, and its notes."""
     speed, used, compute = found["speed"], found["memory"], found["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]

@@ -14,11 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.stored import stored_cell, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest
+from stp.plan.manifest import WHOSE
+from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
+from stp.render.pictures.cases import TestedCase
 from stp.render.pictures.drawing import duration
 from stp.render.pictures.forecasts import Case, SampleForecasts, Variable
 from stp.render.pictures.sample_choice import CRITERIA, RULES
@@ -47,13 +49,20 @@ class Pictures(NamedTuple):
 
 
 class _Evaluation(NamedTuple):
-    """An evaluation of the store: its manifest, as `stp.render.pictures.forecasts` reads one."""
+    """An evaluation of the store.
+
+    Attributes:
+        dimension: that it belongs to.
+        case: what was tested.
+        tested: the same in words.
+        columns: heading of a column of its table -> convention.
+        pixels: values of all its forecasts of a sample.
+    """
 
     dimension: str
-    case: str
+    case: TestedCase
     tested: str
-    cells: list[Cell]
-    manifest: Manifest
+    columns: dict[str, str]
     pixels: int
 
 
@@ -101,9 +110,9 @@ def pieces(
             sample["piece"] = f"forecasts-{len(sheets)}"
             sheets[sample["piece"]] = one
             left -= _length(one)
-        found[evaluation.dimension, evaluation.case] = entry
+        found[evaluation.dimension, evaluation.case.name] = entry
         report("pictures", done + 1, len(evaluations))
-    in_order = [found[e.dimension, e.case] for e in evaluations]
+    in_order = [found[e.dimension, e.case.name] for e in evaluations]
     used = wanted.megabytes * 1e6 - left
     return {"forecasts": _described(in_order, wanted, used, coasts, _maps(in_order)), **sheets}
 
@@ -123,52 +132,41 @@ def _described(
 
 def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
     """Everything that was tested, in the order of the store."""
-    models = dict(database.execute("SELECT model, title FROM models").fetchall())
-    datasets = dict(database.execute("SELECT dataset, title FROM datasets").fetchall())
+    names = titles(database)
     areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
-    columns = database.execute(
-        "SELECT dimension, dataset, metric, variable, convention, threshold FROM paper_columns "
-        "ORDER BY rowid"
-    ).fetchall()
-    folders = ("data", "predictions", "scores", "perceptual")
-    names = [*CELL_KEYS, "tested", "case_name", *WHOSE, *(f"{kind}_folder" for kind in folders)]
-    rows = database.execute(f"SELECT {', '.join(names)} FROM cells ORDER BY rowid").fetchall()
-    manifests: dict[str, Manifest] = {}
-    found: dict[tuple[str, str], _Evaluation] = {}
-    for row in rows:
-        cell = dict(zip(names, row, strict=True))
-        if (Path(cell["data_folder"]) / TRACKS).is_file():  # people: stp.report.trajectories
+    columns: dict[tuple[str, str], dict[str, str]] = {}
+    for dimension, dataset, metric, variable, convention in database.execute(
+        "SELECT dimension, dataset, metric, variable, convention FROM paper_columns "
+        "WHERE threshold IS NULL ORDER BY rowid"
+    ).fetchall():
+        heading = f"{variable} {metric}" if variable else metric
+        columns.setdefault((dimension, dataset), {})[heading] = convention
+    rows = database.execute("FROM cells ORDER BY rowid")
+    fields = [column[0] for column in rows.description]
+    groups: dict[tuple[str, str], list[StoredCell]] = {}
+    tested: dict[tuple[str, str], str] = {}
+    for row in rows.fetchall():
+        about = dict(zip(fields, row, strict=True))
+        cell = stored_cell(about)
+        if (Path(cell.data) / TRACKS).is_file():  # people: stp.report.trajectories
             continue
-        dimension = cell["dimension"]
-        manifest = manifests.setdefault(
-            dimension,
-            {
-                "dimension": dimension,
-                "names": {"models": models, "datasets": datasets},
-                "tables": {dimension: {"columns": {}}},
-                "cells": [],
-            },
-        )
-        one = {
-            "key": {name: cell[name] for name in CELL_KEYS},
-            **{name: cell[name] for name in WHOSE},
-            **{kind: cell[f"{kind}_folder"] for kind in folders},
-        }
-        manifest["cells"].append(one)
-        area = int(areas.get(cell["tested_on"]) or 1) * setting_of(cell["setting"])["horizon"]
-        key = (dimension, cell["case_name"])
-        before = found.get(key) or _Evaluation(*key, cell["tested"], [], manifest, 0)
-        found[key] = before._replace(cells=[*before.cells, one], pixels=before.pixels + area)
-    for dimension, dataset, metric, variable, convention, threshold in columns:
-        if dimension in manifests and threshold is None:
-            of = manifests[dimension]["tables"][dimension]["columns"].setdefault(dataset, {})
-            of[f"{variable} {metric}" if variable else metric] = convention
-    return list(found.values())
+        key = (cell.key.dimension, cell.key.case_name)
+        groups.setdefault(key, []).append(cell)
+        tested.setdefault(key, about["tested"])
+    found = []
+    for (dimension, case), cells in groups.items():
+        tested_on = cells[0].key.tested_on
+        of_case = columns.get((dimension, tested_on), {})
+        leads = sum(setting_of(cell.key.setting)["horizon"] for cell in cells)
+        pixels = int(areas.get(tested_on) or 1) * leads
+        one = TestedCase(case, cells, names, list(of_case))
+        found.append(_Evaluation(dimension, one, tested[dimension, case], of_case, pixels))
+    return found
 
 
 def _root(evaluations: list[_Evaluation]) -> str:
     """The folder of all artefacts: the page does not tell where it lies."""
-    folders = [c[kind] for e in evaluations for c in e.cells for kind in ("data", "scores")]
+    folders = [folder for e in evaluations for c in e.case.cells for folder in (c.data, c.scores)]
     return os.path.commonpath(folders) + os.sep
 
 
@@ -176,23 +174,24 @@ def _evaluation(
     evaluation: _Evaluation, samples: int, share: float, coasts: list[Any], root: str
 ) -> tuple[dict[str, Any], list[Pieces]]:
     """What the page knows of an evaluation, and the sheets of its samples."""
-    key = evaluation.cells[0]["key"]
+    key = evaluation.case.cells[0].key
     entry: dict[str, Any] = {
         "dimension": evaluation.dimension,
-        "case": evaluation.case,
+        "case": evaluation.case.name,
         "tested": evaluation.tested,
-        "dataset": key["tested_on"],
+        "dataset": key.tested_on,
         "origin": [
             dict(one)
             for one in dict.fromkeys(
-                tuple((name, cell[name]) for name in WHOSE) for cell in evaluation.cells
+                tuple((name, getattr(cell, name)) for name in WHOSE)
+                for cell in evaluation.case.cells
             )
         ],
         "gap": "",
         "samples": [],
     }
     try:
-        case = Case(evaluation.manifest, evaluation.case, lenient=True)
+        case = Case(evaluation.case, lenient=True)
         shown: dict[int, SampleForecasts] = {}
         for rule in RULES[:samples]:
             one = case.sample(rule)
@@ -235,13 +234,13 @@ def _evaluation(
     return entry, made
 
 
-def _model(label: str, cell: Cell) -> dict[str, Any]:
+def _model(label: str, cell: StoredCell) -> dict[str, Any]:
     """A model of an evaluation, and whose bytes its forecasts are made from."""
-    key = cell["key"]
+    key = cell.key
     return {
         "label": label,
-        **{name: key[name] for name in ("model", "variant", "seed")},
-        **{name: cell[name] for name in WHOSE},
+        **{name: getattr(key, name) for name in ("model", "variant", "seed")},
+        **{name: getattr(cell, name) for name in WHOSE},
     }
 
 
@@ -302,10 +301,8 @@ def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dic
     """Scores of samples: metrics, and their values over lead times by model and metric."""
     files = [_files(cell) for cell in case.cells.values()]
     known = set().union(*files)
-    columns = evaluation.manifest["tables"][evaluation.dimension]["columns"]
-    tested_on = evaluation.cells[0]["key"]["tested_on"]
     metrics = []
-    for heading, convention in columns.get(tested_on, {}).items():
+    for heading, convention in evaluation.columns.items():
         variable, _, metric = heading.rpartition(" ")
         column = f"{convention}.{variable}" if variable else convention
         if column in known:
@@ -326,11 +323,11 @@ def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dic
     ]
 
 
-def _files(cell: Cell) -> dict[str, Path]:
+def _files(cell: StoredCell) -> dict[str, Path]:
     """Where the columns of single samples are."""
     found: dict[str, Path] = {}
-    for folder in (cell["scores"], cell["perceptual"]):
-        if folder and (path := Path(folder) / "sample_scores.parquet").is_file():
+    for folder in cell.folders(("scores", "perceptual")):
+        if (path := folder / "sample_scores.parquet").is_file():
             found |= dict.fromkeys(_parquet(pq.read_schema, path).names, path)
     return found
 

@@ -78,8 +78,7 @@ def _steps(database: duckdb.DuckDBPyConnection) -> dict[int, float]:
     """Seconds of one lead time, by number of the cell."""
     found: dict[int, float] = {}
     for folder, subset, setting, cells in asked(database, STEPS)[1]:
-        cell = {"data": folder, "key": {"subset": subset, "setting": setting}}
-        seconds = seconds_per_step(cell)
+        seconds = seconds_per_step(Path(folder), subset, setting)
         if seconds is not None:
             found |= dict.fromkeys(cells, seconds)
     return found

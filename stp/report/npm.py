@@ -49,7 +49,7 @@ def installed(wanted: Path, root: Path) -> Path:
             temporary.mkdir(parents=True)
             for name in LISTS:
                 shutil.copyfile(wanted / name, temporary / name)
-        found = run([*_INSTALL], temporary)
+        found = run_program([*_INSTALL], temporary)
         if found.returncode:
             said = [line for line in found.stderr.splitlines() if line.startswith("npm error")]
             raise StpError(
@@ -69,7 +69,9 @@ def installed(wanted: Path, root: Path) -> Path:
     return folder
 
 
-def run(command: list[str], folder: Path, given: str = "") -> subprocess.CompletedProcess[str]:
+def run_program(
+    command: list[str], folder: Path, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     """Run a program of the installed packages, or npm; its output is returned as text."""
     return subprocess.run(
         command, cwd=folder, input=given, capture_output=True, text=True, check=False

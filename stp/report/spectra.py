@@ -44,16 +44,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     lines, unread = [], {}
     for row in rows:
         about = dict(zip(names, row, strict=True))
-        keys = [
-            {**{key: about[key] for key in CELL_KEYS if key != "seed"}, "seed": seed}
-            for seed in about["seeds"]
-        ]
-        cells = [
-            {"key": key, "scores": folder}
-            for key, folder in zip(keys, about["folders"], strict=True)
-        ]
         try:
-            spectra = mean_spectra(cells)
+            spectra = mean_spectra(map(Path, about["folders"]))
         except StpError as error:
             unread[about["cells"][0]] = error.what
             continue

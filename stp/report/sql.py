@@ -14,7 +14,7 @@ from stp.collect.opened import opened
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.report.npm import installed, run
+from stp.report.npm import installed, run_program
 from stp.report.sql_data import Understood, question_for_engine, relations, write_data
 
 PARTS = Path(__file__).parent / "console"
@@ -70,7 +70,9 @@ def write_console(
 
 
 def _understood(node: Path, question: str) -> Understood:
-    found = run(["node", str(PARTS / "understood.mjs"), str(node.absolute())], node, question)
+    found = run_program(
+        ["node", str(PARTS / "understood.mjs"), str(node.absolute())], node, question
+    )
     if found.returncode:
         raise _broken("the engine of the console does not start", found.stderr, node)
     return Understood(**json.loads(found.stdout))
@@ -80,7 +82,7 @@ def _engine(node: Path, folder: Path) -> None:
     """Bundle console/engine.mjs with what it imports, and copy what is loaded by itself."""
     modules = node / "node_modules"
     source = (PARTS / "engine.mjs").read_text(encoding="utf-8")
-    found = run(
+    found = run_program(
         [
             str((modules / ".bin" / "esbuild").absolute()), "--bundle", "--minify",
             "--format=esm", "--target=es2022", "--log-level=error",

@@ -179,9 +179,9 @@ def _origin(database: duckdb.DuckDBPyConnection) -> str:
     ).fetchall()
     kinds = [
         (
-            f"{bytes_text({'source': source, 'bytes_known_by': known})}, paper's protocol"
+            f"{bytes_text(source, known)}, paper's protocol"
             if official
-            else f"{bytes_text({'source': source, 'bytes_known_by': known})}, {protocol} protocol: "
+            else f"{bytes_text(source, known)}, {protocol} protocol: "
             + (PAPERS_FILES if comparable else "not comparable with published values")
         )
         + (" (leaky: test samples overlap with training data)" if leaky else "")

@@ -5,15 +5,17 @@ whole centimetres, which is less than a person's width by far; errors were compu
 rounded. The page reads a test when it is shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
 import numpy as np
 
+from stp.collect.stored import stored_cell, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.plan.manifest import Cell
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest_types import Names, StoredCell
 from stp.render.pictures.scene import Mixture, Scene, extent_of
 from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
@@ -21,7 +23,6 @@ from stp.render.pictures.trajectories import (
     Compared,
     compare,
     evaluations,
-    from_store,
     is_of_people,
     own,
 )
@@ -50,20 +51,14 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
     """
     found = database.execute("FROM cells ORDER BY rowid")
     columns = [column[0] for column in found.description]
-    cells = [from_store(dict(zip(columns, row, strict=True))) for row in found.fetchall()]
-    for number, cell in enumerate(cells):
-        cell["number"] = number
-    names = {
-        kind: dict(database.execute(f"SELECT {kind[:-1]}, title FROM {kind}").fetchall())
-        for kind in ("models", "datasets")
-    }
+    cells = [stored_cell(dict(zip(columns, row, strict=True))) for row in found.fetchall()]
+    numbers = {cell.key: number for number, cell in enumerate(cells)}
+    names = titles(database)
     made: Pieces = {}
     described: list[Any] = []
-    wanted = _one_setting(
-        evaluations([cell for cell in cells if cell["data"] and is_of_people(cell)])
-    )
+    wanted = _one_setting(evaluations([cell for cell in cells if cell.data and is_of_people(cell)]))
     for done, of_test in enumerate(wanted):
-        about, positions = _test(of_test, names)
+        about, positions = _test(of_test, names, numbers)
         if positions is not None:
             about["piece"] = f"trajectories-{len(made)}"
             made[about["piece"]] = positions
@@ -73,32 +68,34 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
     return {"trajectories": {"tests": described, **texts}, **made}
 
 
-def _one_setting(found: dict[str, list[Cell]]) -> list[list[Cell]]:
+def _one_setting(found: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
     """Of each dataset and protocol the setting in which most models were tested."""
-    chosen: dict[tuple[str, str], list[Cell]] = {}
+    chosen: dict[tuple[str, str], list[StoredCell]] = {}
     for cells in found.values():
-        key = cells[0]["key"]["tested_on"], cells[0]["key"]["subset"]
+        key = cells[0].key.tested_on, cells[0].key.subset
         if len(cells) > len(chosen.get(key, [])):
             chosen[key] = cells
     return list(chosen.values())
 
 
-def _test(cells: Sequence[Cell], names: dict[str, dict[str, str]]) -> tuple[Any, Any]:
+def _test(
+    cells: Sequence[StoredCell], names: Names, numbers: Mapping[CellKey, int]
+) -> tuple[Any, Any]:
     """What the page knows of a test at once, and its positions, if there are any."""
-    key = cells[0]["key"]
+    key = cells[0].key
     about: dict[str, Any] = {
-        "dataset": key["tested_on"],
-        "protocol": key["subset"],
-        "setting": key["setting"],
+        "dataset": key.tested_on,
+        "protocol": key.subset,
+        "setting": key.setting,
         "gap": "",
-        "cells": [cell["number"] for cell in cells],
+        "cells": [numbers[cell.key] for cell in cells],
     }
     try:
         compared = compare(cells, names, lenient=True)
     except StpError as error:
         return {**about, "gap": str(error).splitlines()[0]}, None
-    numbers = compared.chosen(SCENARIOS)
-    scenes = [compared.scene(number) for number in numbers]
+    chosen = compared.chosen(SCENARIOS)
+    scenes = [compared.scene(number) for number in chosen]
     labels = list(compared.predicted)
     about |= {
         "dt": plain(compared.scenarios.dt),
@@ -106,7 +103,7 @@ def _test(cells: Sequence[Cell], names: dict[str, dict[str, str]]) -> tuple[Any,
         "predict": compared.scenarios.future.shape[2],
         "count": len(compared.scenarios),
         "episodes": len(np.unique(compared.scenarios.episode)),
-        "models": [_model(compared, label) for label in labels],
+        "models": [_model(compared, label, numbers) for label in labels],
         "absent": {label: why.splitlines()[0] for label, why in compared.absent.items()},
         "scenarios": [
             {
@@ -115,7 +112,7 @@ def _test(cells: Sequence[Cell], names: dict[str, dict[str, str]]) -> tuple[Any,
                 "people": len(scene.person),
                 "measure": compared.measure(number),
             }
-            for number, scene in zip(numbers, scenes, strict=True)
+            for number, scene in zip(chosen, scenes, strict=True)
         ],
     }
     around = extent_of(np.concatenate([np.reshape(scene.extent, (2, 2)).T for scene in scenes]))
@@ -125,7 +122,7 @@ def _test(cells: Sequence[Cell], names: dict[str, dict[str, str]]) -> tuple[Any,
     return about, {"place": place, "scenes": [_scene(scene) for scene in scenes]}
 
 
-def _model(compared: Compared, label: str) -> dict[str, Any]:
+def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> dict[str, Any]:
     """A model, and its errors over lead times: mean and middle half of scenarios, metres."""
     cell, drawn = compared.cells[label], compared.predicted[label]
     each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
@@ -133,8 +130,8 @@ def _model(compared: Compared, label: str) -> dict[str, Any]:
     low, high = (np.percentile(steps, share, axis=1) for share in (25, 75))
     return {
         "label": label,
-        "model": cell["key"]["model"],
-        "cell": cell["number"],
+        "model": cell.key.model,
+        "cell": numbers[cell.key],
         "samples": len(drawn),
         "own": label in own(compared),
         "mean": _metres(np.mean(steps, axis=1)),

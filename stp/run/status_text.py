@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from stp.plan.cells import Cell, Made, Plan
+from stp.plan.cell_key import CellKey
+from stp.plan.cells import Made, Plan
 from stp.run import progress
 from stp.run.cluster.driver import Driver
 from stp.run.costs.durations import Durations
@@ -113,7 +114,7 @@ def _line(name: str, entries: list[tuple[str, int]], first: int) -> str:
     return f"{name:<{first}}{cells}".rstrip()
 
 
-def _row(cell: Cell) -> str:
+def _row(cell: CellKey) -> str:
     return cell.model if cell.variant == "default" else f"{cell.model} {cell.variant}"
 
 

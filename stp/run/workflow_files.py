@@ -20,7 +20,8 @@ from stp.core.receipts import checksum
 from stp.plan import config as configuration
 from stp.plan import profiled as networks
 from stp.plan.cells import RENDER, Plan
-from stp.plan.manifests import Paper, as_text, manifest
+from stp.plan.manifest import manifest_text
+from stp.plan.manifests import Paper, manifest
 from stp.run.results import LAST_RUN, RESULTS
 
 MADE_FROM = ".made_from.json"
@@ -121,7 +122,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
     for dimension in plan.config.scale.dimensions:
         paths[dimension] = manifest_path(dimension, results or results_of(plan))
         if write:
-            write_text_if_changed(paths[dimension], as_text(manifest(plan, dimension, paper)))
+            write_text_if_changed(paths[dimension], manifest_text(manifest(plan, dimension, paper)))
     if write:
         follow_content(list(plan.config.scale.dimensions), results or results_of(plan))
     return paths

@@ -125,7 +125,7 @@ class _Task:
                 finished = self.study.of_state(*set(STATES) - {TrialState.RUNNING})
                 left = max(1, trials - len(finished))
                 job = self._job(claimed, state, trials, here, left)
-                ended = STATES[trial.run(self.study, claimed, job)]
+                ended = STATES[trial.run_trial(self.study, claimed, job)]
                 for path in state.glob("training.pt*"):  # finished: nothing to go on from
                     path.unlink()
             here += 1

@@ -69,7 +69,7 @@ class Reporter:
             raise optuna.TrialPruned(f"pruned after epoch {row['epoch']}")
 
 
-def run(study: Study, trial: optuna.Trial, job: Job) -> TrialState:
+def run_trial(study: Study, trial: optuna.Trial, job: Job) -> TrialState:
     """Train with the parameters of a trial, and tell the study how it ended.
 
     A training that diverges and a model that refuses a combination of values are failed trials:

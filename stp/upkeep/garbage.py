@@ -23,7 +23,7 @@ from stp.upkeep.claims import Claim, made_from, read_claims
 from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, states
 
 DAY = 24 * 3600.0
-Wanted = dict[str, list[str]]
+Needed = dict[str, list[str]]
 """Artefact folders, each with those that it is made from."""
 KINDS = ("artefact", "predictions", "leftover", "state")
 
@@ -52,7 +52,7 @@ class Rubbish:
 
 
 @dataclass(frozen=True)
-class Found:
+class Garbage:
     """The garbage of a store, and what stays although no plan needs it.
 
     Attributes:
@@ -67,15 +67,17 @@ class Found:
     running: list[str]
 
 
-def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Wanted:
+def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
     """List all artefact folders that a plan or a claim has, with what they are made from."""
-    wanted: Wanted = {}
+    wanted: Needed = {}
     for made in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
         wanted |= made
     return wanted
 
 
-def find(root: Path, wanted: Wanted, older_than: float = 7 * DAY, report: Report = silent) -> Found:
+def find(
+    root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
+) -> Garbage:
     """Find what no plan needs.
 
     Args:
@@ -103,10 +105,10 @@ def find(root: Path, wanted: Wanted, older_than: float = 7 * DAY, report: Report
             young += 1
         elif not (kind == "artefact" and running):
             rubbish.append(Rubbish(kind, folder, holder, why, size, files, changed))
-    return Found(rubbish, young, running)
+    return Garbage(rubbish, young, running)
 
 
-def _candidates(root: Path, wanted: Wanted, kept: list[str]) -> list[tuple[str, str, str, str]]:
+def _candidates(root: Path, wanted: Needed, kept: list[str]) -> list[tuple[str, str, str, str]]:
     """List what might go, as (kind, folder, holder, why)."""
     found = [
         ("artefact", folder, f"state/{folder}", "no plan needs it")
@@ -134,8 +136,8 @@ _LEFT = {
 
 
 def find_predictions(
-    root: Path, wanted: Wanted, older_than: float = 7 * DAY, report: Report = silent
-) -> Found:
+    root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
+) -> Garbage:
     """Find predictions whose data can go, because everything that is made of them is there.
 
     All of it that any plan needs has to be finished.
@@ -163,7 +165,7 @@ def find_predictions(
         else:
             holder, why, files = f"state/{folder}", "its cell is scored", len(receipt["files"])
             rubbish.append(Rubbish("predictions", folder, holder, why, size, files, changed))
-    return Found(rubbish, young, [])
+    return Garbage(rubbish, young, [])
 
 
 def _cell(folder: str) -> str:
@@ -189,7 +191,7 @@ def delete(root: Path, rubbish: Iterable[Rubbish], say: Callable[[Rubbish], None
         shutil.rmtree(aside)
 
 
-def lines(found: Found, claims: list[Claim], days: float) -> Iterator[str]:
+def lines(found: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
     """Write down what was found, why it may go, and who needs the rest."""
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"

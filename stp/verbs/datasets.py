@@ -112,7 +112,7 @@ def leak(
     """
     from stp.inspect import future
 
-    found = future.look(load_plan(configfile), dataset, observe, predict)
+    found = future.measure(load_plan(configfile), dataset, observe, predict)
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return

@@ -56,7 +56,7 @@ def pictures(
         if case is not None or out:
             raise StpError("a picture needs --case and --out", remedy="give both, or neither")
         for name, cells in cases(planned).items():
-            shown = ", ".join(dict.fromkeys(cell["key"]["model"] for cell in cells))
+            shown = ", ".join(dict.fromkeys(cell.key.model for cell in cells))
             print(f"{name}: {shown}")
         return
     wanted = [name.strip() for name in samples.split(",")]

@@ -118,23 +118,25 @@ def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path
         StpError: it is no cell, not of people, or has no such scenario.
     """
     from stp.collect import cell
+    from stp.collect.stored import stored_cell
     from stp.core.errors import StpError
+    from stp.plan.manifest_types import Names
     from stp.render.pictures import trajectories
     from stp.render.pictures.people import write
 
     if not isinstance(found, dict):
         raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
-    one = trajectories.from_store(found)
+    one = stored_cell(found)
     if not trajectories.is_of_people(one):
         raise StpError(
             f"{what}: --sample draws people, and these are frames",
             remedy=f"stp pictures results/plan/{found['dimension']}.json "
             f"--case {found['case_name']} --samples {sample} --out {out or 'sample.png'}",
         )
-    names = {
-        kind: {row[kind[:-1]]: row["title"] for row in cell.rows(database, f"FROM {kind}")}
-        for kind in ("models", "datasets")
-    }
+    names = Names(
+        {row["model"]: row["title"] for row in cell.rows(database, "FROM models")},
+        {row["dataset"]: row["title"] for row in cell.rows(database, "FROM datasets")},
+    )
     target = out or Path("results/show") / f"{found['model']}-{found['case_name']}-{sample}.png"
     write(trajectories.compare([one], names).scene(sample), target)
     print(target)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.scores import SCORES
-from stp.plan.manifests import suite_block
+from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "predbench.csv"
@@ -19,7 +20,25 @@ Statistic = dict[str, Any]
 
 def suite(name: str) -> dict[str, Any]:
     """What manifests say of a suite of config/."""
-    return suite_block(name, read_suites()[name])
+    return asdict(suite_facts(name, read_suites()[name]))
+
+
+def convention_facts(higher_is_better: bool | None = None, **about: Any) -> dict[str, Any]:
+    """What manifests say of a convention."""
+    known = {"title": "", "unit": "1", "available": True, "reason": "", "description": ""}
+    return known | {"higher_is_better": higher_is_better, "best_at": None} | about
+
+
+def dataset_facts(**about: Any) -> dict[str, Any]:
+    """What manifests say of a dataset."""
+    known = {"published_name": None, "domain": "motion", "shape": [1, 64, 64], "units": "1"}
+    texts = dict.fromkeys(("homepage", "citation", "licence"), "")
+    return known | texts | {"context": 10, "horizon": 10} | about
+
+
+def model_facts(fit: str = "none", **about: Any) -> dict[str, Any]:
+    """What manifests say of a model."""
+    return {"reference": "", "fit": fit, "training": None} | about
 
 
 def write_receipt(folder: Path, stage: str, **more: Any) -> None:
@@ -108,6 +127,31 @@ def sample_rows(key: dict[str, Any], values: dict[str, Statistic]) -> pa.Table:
     return pa.Table.from_pylist(rows, pa.schema(list(fields.items())))
 
 
+def bare_manifest(folder: Path, cells: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """The manifest of a dimension of which nothing is known."""
+    return {
+        "dimension": "short_term",
+        "suite": suite("predbench"),
+        "scale": "demo",
+        "code": "c" * 16,
+        "store": str(folder),
+        "cells": cells,
+        **{name: {} for name in ("raw", "unavailable", "conventions", "tables", "models")},
+        **{name: {} for name in ("datasets", "reproduction", "published_clips")},
+        **{name: {"models": {}, "datasets": {}} for name in ("names", "published_names")},
+        **dict.fromkeys(("published", "published_sha256")),
+        **more,
+    }
+
+
+def bare_cell(key: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A cell of a manifest, on synthetic bytes."""
+    whose = {"source": "synthetic", "release": "digits", "protocol": "demo", "subset_note": ""}
+    paper = {"follows_paper": False, "bytes_of": [], "leaky": False, "best_of": 1}
+    folders = {"data": "", "model": None, "predictions": None, "scores": ""}
+    return {"key": key, **whose, **paper, **folders, **more}
+
+
 class SmallStore:
     """Builds a store cell by cell, then writes the manifest."""
 
@@ -139,27 +183,15 @@ class SmallStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.cells: list[dict[str, Any]] = []
-        self.manifest: dict[str, Any] = {
-            "dimension": "short_term",
-            "suite": suite("predbench"),
-            "scale": "demo",
-            "code": "c" * 16,
-            "store": str(folder / "store"),
-            "cells": self.cells,
-            "raw": {},
+        self.manifest: dict[str, Any] = bare_manifest(folder / "store", self.cells) | {
             "unavailable": {"lpips.alex": "metric not available yet"},
             "conventions": {
-                "ssim.range2": {
-                    "title": "Structural similarity",
-                    "unit": "1",
-                    "higher_is_better": True,
-                    "best_at": None,
-                    "description": "data range 2",
-                    "available": True,
-                    "reason": "",
-                },
-                "lpips.alex": {"higher_is_better": False},
-                "rmse.per_frame": {"higher_is_better": False},
+                "ssim.range2": convention_facts(
+                    True, title="Structural similarity", description="data range 2"
+                ),
+                "lpips.alex": convention_facts(False),
+                "rmse.per_frame": convention_facts(False),
+                "wrmse.per_frame": convention_facts(),
             },
             "tables": {
                 "short_term": {
@@ -171,8 +203,7 @@ class SmallStore:
                             "t2m WRMSE": "wrmse.per_frame",
                             "t850 WRMSE": "wrmse.per_frame",
                         },
-                    },
-                    "higher_is_better": {"SSIM": True, "LPIPS": False, "RMSE": False},
+                    }
                 }
             },
             "names": {
@@ -180,7 +211,7 @@ class SmallStore:
                 "datasets": {"moving_mnist": "Moving-MNIST", "enso": "ICAR-ENSO"},
             },
             "datasets": {
-                name: {"context": 10, "horizon": 10}
+                name: dataset_facts()
                 for name in ("moving_mnist", "enso", "cityscapes", "weatherbench")
             },
             "published": str(PUBLISHED),
@@ -211,8 +242,9 @@ class SmallStore:
     ) -> dict[str, Any]:
         """Add a cell with all its artefacts; ``scored=False`` leaves the scores out."""
         number = len(self.cells)
-        for convention in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
-            self.manifest["conventions"].setdefault(convention, {"higher_is_better": None})
+        for name in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
+            self.manifest["conventions"].setdefault(name, convention_facts())
+        self.manifest["datasets"].setdefault(key.get("tested_on", dataset), dataset_facts())
         key = {
             "suite": "predbench",
             "dimension": "short_term",
@@ -248,19 +280,15 @@ class SmallStore:
             write_receipt(folder, made_by.get(stage, stage))
         if official:
             self.lock(key["tested_on"])
-        cell = {
-            "key": key,
-            "source": "official" if official else "synthetic",
-            "release": "official" if official else "digits",
-            "protocol": "paper" if official else "demo",
-            "follows_paper": official,
-            "bytes_of": [key["tested_on"]] if official else [],
-            "leaky": leaky,
-            "best_of": best_of,
-            "subset_note": "",
-            "model": None,
+        papers = {"source": "official", "release": "official", "protocol": "paper"}
+        papers |= {"follows_paper": True, "bytes_of": [key["tested_on"]]}
+        cell = bare_cell(
+            key,
+            leaky=leaky,
+            best_of=best_of,
+            **(papers if official else {}),
             **{stage: str(folder) for stage, folder in folders.items()},
-        }
+        )
         self.cells.append(cell)
         return cell
 

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore, score_rows, write_receipt
+from small_store import SmallStore, convention_facts, score_rows, write_receipt
 
 from stp.collect.everything import build_database, collect_dimension
 from stp.core.errors import StpError
@@ -162,7 +162,7 @@ def test_scores_that_lack_a_column_of_the_table_are_refused(store: SmallStore) -
         pq.write_table(rows, folder / "scores.parquet")
         write_receipt(folder, "score")
 
-    store.manifest["conventions"]["ssim.range2"] = {"higher_is_better": True}
+    store.manifest["conventions"]["ssim.range2"] = convention_facts(True)
     error = refused(store, spoil, make)
     assert error.what == f"{folder / 'scores.parquet'}: no row of rmse.per_frame"
 
@@ -198,7 +198,7 @@ def test_two_artefacts_of_one_cell_are_refused(store: SmallStore) -> None:
 
 def test_a_value_that_does_not_exist_is_null_with_its_reason(store: SmallStore) -> None:
     exact = {"mean": None, "reason": "predicted exactly"}
-    store.manifest["conventions"]["psnr.per_frame"] = {"higher_is_better": True}
+    store.manifest["conventions"]["psnr.per_frame"] = convention_facts(True)
     store.add("persistence", "enso", {**VALUES, "psnr.per_frame": exact})
     database = make(store)
     with duckdb.connect(str(database), read_only=True) as asked:

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_store import PUBLISHED, SmallStore, suite
+from small_store import PUBLISHED, SmallStore, convention_facts, suite
 
 from stp.collect import layout
 from stp.collect.database import _stated_schema, build
@@ -147,14 +147,11 @@ def test_suites_and_dimensions_are_those_of_the_configuration(store: SmallStore)
 
 
 def test_conventions_explain_the_scores(store: SmallStore) -> None:
-    store.manifest["conventions"]["frequency_bias.mean"] = {
-        "higher_is_better": None,
-        "best_at": 1.0,
-    }
+    store.manifest["conventions"]["frequency_bias.mean"] = convention_facts(best_at=1.0)
     question = "SELECT convention, title, higher_is_better, best_at FROM conventions"
     found = {row[0]: row[1:] for row in ask(built(store), question)}
     assert found["ssim.range2"] == ("Structural similarity", True, None)
-    assert found["frequency_bias.mean"] == (None, None, 1.0)
+    assert found["frequency_bias.mean"] == ("", None, 1.0)
 
 
 def test_sample_scores_work_from_another_folder(

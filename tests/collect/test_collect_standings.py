@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import stats
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, convention_facts, write_receipt
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
@@ -72,7 +72,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> SmallStore:
     # A model without a value, one of which nothing is better, and one that is alone.
     reason = {"mean": None, "reason": "frames are too small"}
     store.add("mcvd", "moving_mnist", {"ssim.range2": reason})
-    store.manifest["conventions"]["mae.pixel_sum"] = {"higher_is_better": None}
+    store.manifest["conventions"]["mae.pixel_sum"] = convention_facts()
     store.manifest["tables"]["short_term"]["columns"]["kth"] = {"MAE": "mae.pixel_sum"}
     for model in ("persistence", "convlstm"):
         add(store, model, "kth", "mae.pixel_sum", MEANS[model][0])
@@ -296,7 +296,7 @@ def test_other_scores_are_computed_anew(
     computed(copy, tmp_path)
     # So do directions: what was better is worse.
     copy.manifest["conventions"] = {**store.manifest["conventions"]}
-    copy.manifest["conventions"]["ssim.range2"] = {"higher_is_better": False}
+    copy.manifest["conventions"]["ssim.range2"] = convention_facts(False)
     worst = of(computed(copy, tmp_path)[0].to_pylist(), "moving_mnist", "ssim.range2")
     assert {row["model"]: row["rank"] for row in worst}["simvpv2"] == len(MEANS)
 
@@ -322,7 +322,7 @@ def test_an_effect_is_that_of_statsmodels() -> None:
 def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(tmp_path: Path) -> None:
     store = SmallStore(tmp_path)
     store.manifest["tables"]["short_term"]["columns"]["kth"] = {"FVD": "fvd.predicted_only"}
-    store.manifest["conventions"]["fvd.predicted_only"] = {"higher_is_better": False}
+    store.manifest["conventions"]["fvd.predicted_only"] = convention_facts(False)
     for model, value, n in (("persistence", 300.0, 40), ("convlstm", 200.0, 40), ("mcvd", 9.0, 90)):
         store.add(model, "kth", {"fvd.predicted_only": {"mean": value, "n": n}})
     ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}

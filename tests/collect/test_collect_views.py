@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore
+from small_store import SmallStore, convention_facts
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -75,9 +75,8 @@ def test_seeds_are_ranked_together_and_ties_share(store: SmallStore) -> None:
 
 def test_lower_and_nearer_to_a_value_can_be_better(store: SmallStore) -> None:
     known = store.manifest["conventions"]
-    plain = {"title": "", "unit": "1", "description": "", "available": True, "reason": ""}
-    known["mse.pixel_sum"] = {**plain, "higher_is_better": False, "best_at": None}
-    known["frequency_bias.mean"] = {**plain, "higher_is_better": None, "best_at": 1.0}
+    known["mse.pixel_sum"] = convention_facts(False)
+    known["frequency_bias.mean"] = convention_facts(best_at=1.0)
     for model, error, bias in (("persistence", 3.0, 0.5), ("climatology", 1.0, 2.0)):
         values = {"mse.pixel_sum": {"mean": error}, "frequency_bias.mean": {"mean": bias}}
         store.add(model, "moving_mnist", {**ssim(0.5), **values})

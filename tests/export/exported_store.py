@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, dataset_facts, model_facts, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect
@@ -23,16 +23,11 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
     """
     small = SmallStore(folder)
     small.manifest["models"] = {
-        "convlstm": {"reference": "Shi et al., NeurIPS 2015", "fit": "sgd"},
-        "persistence": {"reference": "the last context frame, repeated", "fit": "none"},
+        "convlstm": model_facts("sgd", reference="Shi et al., NeurIPS 2015"),
+        "persistence": model_facts(reference="the last context frame, repeated"),
     }
     small.manifest["datasets"] = {
-        name: {
-            "context": 10,
-            "horizon": 10,
-            "citation": "somebody",
-            "licence": "MNIST: CC BY-SA 3.0",
-        }
+        name: dataset_facts(citation="somebody", licence="MNIST: CC BY-SA 3.0")
         for name in small.manifest["names"]["datasets"]
     }
     for seed, value in ((0, 0.50), (1, 0.54)):

@@ -165,15 +165,15 @@ def test_manifests_mark_it_and_never_call_it_the_papers(world, submit, dots, mon
     monkeypatch.setattr(config, "CONFIG_FOLDER", world.facts)
     submit("dots", dots)
     found = manifest(world.plan("theirs"), "short_term")
-    theirs = [cell for cell in found["cells"] if cell["key"]["model"] == "theirs"]
-    assert [(c["external"], c["protocol"], c["follows_paper"]) for c in theirs] == [
+    theirs = [cell for cell in found.cells if cell.key.model == "theirs"]
+    assert [(c.external, c.protocol, c.follows_paper) for c in theirs] == [
         (True, "external", False)
     ]
-    assert theirs[0]["reference"] == "https://example.org/theirs"
-    assert found["names"]["models"]["theirs"] == "Theirs (external)"
-    assert "theirs" not in found["published_names"]["models"]
-    ours = [cell for cell in found["cells"] if cell["key"]["model"] == "persistence"]
-    assert not any("external" in cell for cell in ours)
+    assert theirs[0].reference == "https://example.org/theirs"
+    assert found.names.models["theirs"] == "Theirs (external)"
+    assert "theirs" not in found.published_names.models
+    ours = [cell for cell in found.cells if cell.key.model == "persistence"]
+    assert not any(cell.external for cell in ours)
 
 
 def test_a_newer_submission_takes_the_place_of_the_older(world, submit, dots, field):

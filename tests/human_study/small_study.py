@@ -9,10 +9,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
 
+from small_store import bare_cell, bare_manifest, convention_facts
 from toy_scored import write_scored
-
-from stp.plan.manifests import suite_block
-from stp.plan.suite import read_suites
 
 MODELS = {"earthformer": "Earthformer", "mcvd": "MCVD", "persistence": "Persistence"}
 NOISE = {"earthformer": 0.02, "mcvd": 0.1, "persistence": 0.3}
@@ -64,47 +62,31 @@ def write_study(folder: Path, *, score: bool = False) -> Path:
 
 
 def cell(dataset: str, model: str, root: Path) -> dict[str, Any]:
-    return {
-        "key": {
-            "suite": "predbench",
-            "dimension": "short_term",
-            "model": model,
-            "variant": "default",
-            "trained_on": dataset,
-            "train_subset": "all",
-            "tested_on": dataset,
-            "subset": "test",
-            "setting": "horizon-3",
-            "seed": 0,
-        },
-        "source": "synthetic",
-        "release": "synthetic",
-        "protocol": "demo",
-        "follows_paper": False,
-        "bytes_of": [],
-        "leaky": False,
-        "best_of": 1,
-        "data": str(root / "data"),
-        "predictions": str(root / "predictions"),
-        "scores": str(root / "scores"),
+    key = {
+        "suite": "predbench",
+        "dimension": "short_term",
+        "model": model,
+        "variant": "default",
+        "trained_on": dataset,
+        "train_subset": "all",
+        "tested_on": dataset,
+        "subset": "test",
+        "setting": "horizon-3",
+        "seed": 0,
     }
+    folders = {name: str(root / name) for name in ("data", "predictions", "scores")}
+    return bare_cell(key, release="synthetic", **folders)
 
 
 def manifest(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "dimension": "short_term",
-        "scale": "demo",
-        "store": str(folder),
-        "cells": cells,
-        "raw": {},
-        "unavailable": {"lpips.alex": "the weights of alexnet are not there"},
-        "conventions": {name: {"higher_is_better": up} for name, up in CONVENTIONS.items()},
-        "tables": {"short_term": {"columns": {name: {"SSIM": "ssim.range2"} for name in SIZES}}},
-        "names": {"models": MODELS, "datasets": {"bair": "BAIR", "kth": "KTH"}},
-        "suite": suite_block("predbench", read_suites()["predbench"]),
-        "published": "",
-        "published_names": {},
-    }
+    return bare_manifest(
+        folder,
+        cells,
+        unavailable={"lpips.alex": "the weights of alexnet are not there"},
+        conventions={name: convention_facts(up) for name, up in CONVENTIONS.items()},
+        tables={"short_term": {"columns": {name: {"SSIM": "ssim.range2"} for name in SIZES}}},
+        names={"models": MODELS, "datasets": {"bair": "BAIR", "kth": "KTH"}},
+    )
 
 
 class Paths:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.inspect.counts import look, promise, rows
+from stp.inspect.counts import count_clips, promise, rows
 from stp.inspect.report import describe
 from stp.plan.cells import Plan
 from stp.prepare.output import Clip
@@ -16,7 +16,7 @@ PAPER = {"scale": "paper", "dimensions": {}}
 
 
 def by_split(plan, name):
-    return {row.split: row for row in rows(plan, look(plan, name))}
+    return {row.split: row for row in rows(plan, count_clips(plan, name))}
 
 
 def test_counts_of_lists_beside_the_published_ones(make_plan, monkeypatch):
@@ -120,7 +120,7 @@ def test_damaged_prepared_data_are_an_error(make_plan, publish):
     index = folder / "index.parquet"
     index.write_bytes(b"x" * index.stat().st_size)
     with pytest.raises(StpError, match=r"index\.parquet"):
-        look(plan, "kth")
+        count_clips(plan, "kth")
 
 
 def test_moving_mnist_without_a_number_of_test_clips(make_plan, tmp_path):

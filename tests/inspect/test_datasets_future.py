@@ -26,13 +26,13 @@ SCALE = {
 def test_datasets_that_cannot_be_measured_are_refused(name, says, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     with pytest.raises(StpError, match=says):
-        future.look(Plan.load(SCALE), name)
+        future.measure(Plan.load(SCALE), name)
 
 
 def test_tables_say_what_is_missing():
     from stp.tracks.leak import Effect, Leak
 
-    found = future.Found(
+    found = future.FutureLeakage(
         "hall", "synthetic", 6, 10, {"constant_velocity": "default"},
         [Leak("strict", 4, 0.0, {"constant_velocity": 0.0})],
         [Effect("strict", "constant_velocity", 4, 8, 0.25, 0.5, 0, float("nan"), float("nan"))],

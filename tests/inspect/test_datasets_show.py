@@ -14,7 +14,7 @@ from stp.data.zarr_write import create_array
 from stp.render.pictures import drawing
 from stp.render.pictures import movie_files as movie
 from stp.render.pictures.maps import coastline, latitude, longitude, ticks
-from stp.render.pictures.prepared import choose, look, show, variables_of
+from stp.render.pictures.prepared import choose, sheet_of, show, variables_of
 
 LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])
 GRID = [
@@ -38,7 +38,7 @@ def field(channels):
 
 def test_a_video_sheet_has_the_frames_of_the_clips(tmp_path, write_prepared):
     prepared = Prepared(write_prepared(tmp_path, stored_scale=1 / 255, fps=25))
-    sheet = look(prepared, "kth", "test", 4)
+    sheet = sheet_of(prepared, "kth", "test", 4)
     assert sheet.title == "kth, synthetic data, test split: 2 of 2 clips"
     assert sheet.steps.tolist() == [-1, 0, 1, 2] and sheet.seconds == 1 / 25
     (group,) = sheet.groups
@@ -50,14 +50,14 @@ def test_a_video_sheet_has_the_frames_of_the_clips(tmp_path, write_prepared):
 
 def test_clips_are_spread_over_the_split(tmp_path, write_prepared):
     rows = [("test", f"clip-{i}", i, 1, 4, "v", 0) for i in range(10)]
-    sheet = look(Prepared(write_prepared(tmp_path, rows=rows)), "kth", "test", 4)
+    sheet = sheet_of(Prepared(write_prepared(tmp_path, rows=rows)), "kth", "test", 4)
     assert [panel.label for panel in sheet.groups[0].panels] == [f"clip-{i}" for i in (0, 3, 6, 9)]
 
 
 def test_colours_stay_colours(tmp_path, write_prepared):
     frames = np.zeros((20, 3, 6, 8), np.uint8)
     frames[:, 1] = 255
-    sheet = look(
+    sheet = sheet_of(
         Prepared(write_prepared(tmp_path, frames=frames, stored_scale=1 / 255)), "bair", "test", 1
     )
     assert sheet.groups[0].panels[0].frames.shape == (4, 6, 8, 3)
@@ -70,13 +70,13 @@ def test_colours_stay_colours(tmp_path, write_prepared):
 
 def test_each_flow_has_rows_and_a_scale_of_its_own(tmp_path, write_prepared):
     prepared = Prepared(write_prepared(tmp_path, frames=field(2), **FLOWS))
-    sheet = look(prepared, "taxibj", "test", 2)
+    sheet = sheet_of(prepared, "taxibj", "test", 2)
     assert [(group.name, group.units) for group in sheet.groups] == [
         ("inflow", "count"),
         ("outflow", "count"),
     ]
     np.testing.assert_array_equal(sheet.groups[1].panels[0].frames, field(2)[12:16, 1])
-    only = look(prepared, "taxibj", "test", 2, "outflow")
+    only = sheet_of(prepared, "taxibj", "test", 2, "outflow")
     assert [group.name for group in only.groups] == ["outflow"] and "1 of 2 variables" in only.title
 
 
@@ -91,7 +91,7 @@ def test_maps_have_coordinates_and_times(tmp_path, write_prepared):
             units="various",
         )
     )
-    sheet = look(prepared, "weatherbench", "test", 1)
+    sheet = sheet_of(prepared, "weatherbench", "test", 1)
     assert sheet.lat.tolist() == LAT.tolist() and sheet.lon.tolist() == LON.tolist()
     # clip d starts at frame 12; the last of its two context frames is 13: 78 hours
     assert sheet.groups[0].panels[0].label == "d\n2016-01-04 06:00"
@@ -101,7 +101,7 @@ def test_maps_have_coordinates_and_times(tmp_path, write_prepared):
 def test_coordinates_that_do_not_fit_the_frames_make_no_map(tmp_path, write_prepared):
     grid = [("lat", "y", LAT[:2], {}), ("lon", "x", LON, {})]
     prepared = Prepared(write_prepared(tmp_path, frames=field(1), coordinates=grid))
-    assert look(prepared, "own", "test", 1).lat is None
+    assert sheet_of(prepared, "own", "test", 1).lat is None
 
 
 def test_virtual_training_clips_can_be_seen(tmp_path, write_prepared):
@@ -112,7 +112,7 @@ def test_virtual_training_clips_can_be_seen(tmp_path, write_prepared):
     group = zarr.open_group(folder / "frames.zarr", mode="r+")
     digits = create_array(group, "digits", (5, 4, 4), np.uint8, ("n", "a", "b"), (5, 4, 4))
     digits[:] = np.full((5, 4, 4), 255, np.uint8)
-    sheet = look(Prepared(folder), "moving_mnist", "train", 3)
+    sheet = sheet_of(Prepared(folder), "moving_mnist", "train", 3)
     assert [p.label for p in sheet.groups[0].panels] == [f"drawn clip {i}" for i in (0, 4, 8)]
     # a digit of 4 x 4 bright pixels, somewhere in each frame of 8 x 8
     assert sheet.groups[0].panels[0].frames.sum(axis=(1, 2)).tolist() == [16] * 4
@@ -126,7 +126,7 @@ def test_files_can_be_opened_and_have_all_frames(tmp_path, write_prepared, kind,
         "flows": {"frames": field(2), **FLOWS},
         "map": {"frames": field(1), "coordinates": GRID, "variables": ["t"], "units": "K"},
     }[kind]
-    sheet = look(Prepared(write_prepared(tmp_path / "data", **given)), kind, "test", 2)
+    sheet = sheet_of(Prepared(write_prepared(tmp_path / "data", **given)), kind, "test", 2)
     out = tmp_path / "pictures" / f"{kind}{suffix}"
     out.parent.mkdir()
     if suffix == ".png":
@@ -153,7 +153,7 @@ def test_files_can_be_opened_and_have_all_frames(tmp_path, write_prepared, kind,
 
 
 def test_context_and_horizon_have_their_colours(tmp_path, write_prepared):
-    sheet = look(Prepared(write_prepared(tmp_path, stored_scale=1 / 255)), "kth", "test", 1)
+    sheet = sheet_of(Prepared(write_prepared(tmp_path, stored_scale=1 / 255)), "kth", "test", 1)
     drawing.contact_sheet(sheet, tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as image:
         pixels = np.asarray(image.convert("RGB")).astype(int)
@@ -167,7 +167,7 @@ def test_context_and_horizon_have_their_colours(tmp_path, write_prepared):
 def test_names_of_clips_are_no_formulas(tmp_path, write_prepared):
     rows = [("test", r"a$\frac{$b", 0, 1, 4, "v", 0)]
     prepared = Prepared(write_prepared(tmp_path, frames=field(1), rows=rows, variables=["$x_{$"]))
-    sheet = look(prepared, "own", "test", 1)
+    sheet = sheet_of(prepared, "own", "test", 1)
     drawing.contact_sheet(sheet, tmp_path / "sheet.png")
     movie.write(sheet, tmp_path / "sheet.gif")
     assert (tmp_path / "sheet.png").is_file() and (tmp_path / "sheet.gif").is_file()
@@ -186,7 +186,7 @@ def test_lead_times_keep_the_unit_of_their_step():
 
 
 def test_scales_suit_the_values(tmp_path, write_prepared):
-    group = look(
+    group = sheet_of(
         Prepared(write_prepared(tmp_path, frames=field(1), variables=["t"])), "own", "test", 2
     ).groups[0]
     # values 44..139, all above zero

@@ -1,5 +1,6 @@
 """Edits of the configuration, as data, and what each may reach: see config_edits.yaml."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -23,6 +24,7 @@ from reach import (
 from stp.core.fingerprint import digest
 from stp.plan import config, suite
 from stp.plan.cells import Plan
+from stp.plan.manifest import manifest_text
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 
@@ -66,11 +68,11 @@ class Settings:
         """Plan; the tables are known by the whole text of their manifest."""
         plan = Plan(config.load(self.scale))
         seen = look(plan)
-        whole = manifest(plan, "short_term")
+        whole = json.loads(manifest_text(manifest(plan, "short_term")))
         seen.paths[Thing("tables")] = digest(whole)
         for cell in whole["cells"]:
             for name in PATHS:
-                del cell[name]
+                cell.pop(name, None)
         for raw in whole["raw"].values():
             del raw["lock"], raw["data"]
         seen.own[Thing("tables")] = digest(whole)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, convention_facts, write_receipt
 
 from stp.collect.scores import collect
 from stp.render.figures.kinds import SPECTRA
@@ -22,7 +22,7 @@ class FigureStore(SmallStore):
     def __init__(self, folder: Path, dimension: str = "short_term") -> None:
         super().__init__(folder)
         self.manifest["dimension"] = dimension
-        self.manifest["tables"] = {dimension: {"columns": {}, "higher_is_better": {}}}
+        self.manifest["tables"] = {dimension: {"columns": {}}}
         self.manifest["names"] = {"models": {}, "datasets": {}}
         self.manifest["conventions"] = {}
 
@@ -30,8 +30,7 @@ class FigureStore(SmallStore):
         """Let a dataset have a column; ``about`` is what is known of its convention."""
         dimension = self.manifest["dimension"]
         self.manifest["tables"][dimension]["columns"].setdefault(dataset, {})[column] = convention
-        known = {"higher_is_better": None, "best_at": None, "unit": "1"}
-        self.manifest["conventions"][convention] = known | about
+        self.manifest["conventions"][convention] = convention_facts(**about)
 
     def scored(
         self,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from crowds import line
 from figure_store import FigureStore
-from small_store import suite
+from small_store import convention_facts, dataset_facts, suite
 from stages import Stages
 
 COLUMNS = {"ADE": "displacement.by_scenario", "FDE": "final_displacement.by_scenario"}
@@ -46,11 +46,10 @@ class PeopleStore(FigureStore):
         self.data, _ = self.stages.prepare(list(names), **options)
         for column, convention in COLUMNS.items():
             self.column(dataset, column, convention, higher_is_better=False, unit="m")
-        known = {"higher_is_better": False, "best_at": None, "unit": "m"}
-        self.manifest["conventions"] |= dict.fromkeys(MORE, known)
+        self.manifest["conventions"] |= dict.fromkeys(MORE, convention_facts(False, unit="m"))
         self.manifest["names"]["datasets"] = {dataset: dataset}
         about = {"domain": "people", "units": "m", "context": 6, "horizon": 8}
-        self.manifest["datasets"] = {dataset: about}
+        self.manifest["datasets"] = {dataset: dataset_facts(**about)}
         self.manifest["suite"] = suite("atlas")
         published = self.manifest["published_names"]
         published["models"] |= {"constant_velocity": "CVM", "social_force": "Sof"}

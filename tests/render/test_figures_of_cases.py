@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_store import FigureStore, line_of, near, points
+from small_store import dataset_facts
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -121,8 +122,7 @@ def test_the_time_between_frames_is_that_of_the_data(
     seconds: float | None,
 ) -> None:
     prepared(tmp_path, attrs, times, unit)
-    cell = {"data": str(tmp_path), "key": {"subset": "test", "setting": "horizon-3"}}
-    assert seconds_per_step(cell) == seconds
+    assert seconds_per_step(tmp_path, "test", "horizon-3") == seconds
 
 
 def test_the_lead_axis_has_steps_and_times() -> None:
@@ -191,7 +191,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
 ) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
-    store.manifest["datasets"] = {"bridge": {"horizon": 3}}
+    store.manifest["datasets"]["bridge"] = dataset_facts(horizon=3)
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)
     for interval in (1, 2, 3):
         key = {"subset": "robustness", "setting": f"horizon-3,interval-{interval}"}

@@ -1,5 +1,6 @@
 """Figures of people: what is drawn is what was scored, with bands that say what they are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from figure_store import line_of
 from people_store import PeopleStore
 
 from stp.core.errors import StpError
+from stp.plan.cell_key import CellKey
 from stp.render.figures import accuracy, crowd, densities, horizon, paths, people, runtime
 from stp.render.figures.kinds import KINDS, evaluation_name, render, varied_setting
 from stp.render.figures.reading import Scores, read
@@ -38,7 +40,7 @@ def observation(tmp_path_factory: pytest.TempPathFactory) -> Scores:
 
 def errors_of(scores: Scores, number: int = 0) -> pd.DataFrame:
     cell = scores.cells()[number]
-    return pd.read_parquet(Path(cell["scores"], "errors.parquet"))
+    return pd.read_parquet(Path(cell.scores, "errors.parquet"))
 
 
 def of_scenarios(rows: pd.DataFrame) -> pd.DataFrame:
@@ -206,7 +208,7 @@ def test_without_a_varied_setting_there_is_no_figure_of_it(transfer: Scores) -> 
 def test_runtime_by_the_number_of_people_is_what_was_measured(transfer: Scores) -> None:
     figure, notes = runtime.draw(transfer)
     (axes,) = figure.axes
-    measured = pd.read_parquet(Path(transfer.cells()[0]["predictions"], "runtime.parquet"))
+    measured = pd.read_parquet(Path(transfer.cells()[0].predictions, "runtime.parquet"))
     drawn = line_of(axes, "constant_velocity")
     assert list(drawn.get_xdata()) == measured["people"].tolist() == [2, 3]
     assert drawn.get_ydata() == pytest.approx(measured["milliseconds"].to_numpy())
@@ -318,8 +320,8 @@ def test_every_kind_is_written_and_says_whose_bytes_it_shows(
     tmp_path: Path, kind: str, transfer: Scores, observation: Scores, dense: Scores
 ) -> None:
     scores = {"accuracy": observation, "densities": dense}.get(kind, transfer)
-    results = Path(scores.plan["store"]).parent / "results"
-    manifest = results / "plan" / f"{scores.plan['dimension']}.json"
+    results = Path(scores.plan.store).parent / "results"
+    manifest = results / "plan" / f"{scores.plan.dimension}.json"
     out = tmp_path / f"{kind}.png"
     render(kind, manifest, results, out, CASE if KINDS[kind].of_case else None)
     text = out.with_suffix(".svg").read_text()
@@ -329,14 +331,13 @@ def test_every_kind_is_written_and_says_whose_bytes_it_shows(
 
 
 def test_which_setting_varies_is_told_by_one_predictor() -> None:
-    key = {"model": "a", "variant": "b", "trained_on": "c", "train_subset": "all"}
-    key |= {"tested_on": "eth", "subset": "strict", "setting": "horizon-8"}
+    key = CellKey("atlas", "horizons", "a", "b", "c", "all", "eth", "strict", "horizon-8", None)
     assert evaluation_name(key) == "eth-strict"
     assert varied_setting([key]) is None
-    other = key | {"setting": "horizon-12"}
-    assert varied_setting([key, other | {"model": "d"}]) is None  # of two predictors
+    other = replace(key, setting="horizon-12")
+    assert varied_setting([key, replace(other, model="d")]) is None  # of two predictors
     assert varied_setting([key, other]) == "horizon"
-    assert varied_setting([key, key | {"setting": "horizon-8,noise-100"}]) == "noise"
+    assert varied_setting([key, replace(key, setting="horizon-8,noise-100")]) == "noise"
 
 
 @pytest.mark.sample_bytes

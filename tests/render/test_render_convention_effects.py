@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from latex import complaints, needs_latex
 from scipy.stats import spearmanr
-from small_store import SmallStore
+from small_store import SmallStore, convention_facts
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -28,8 +28,8 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = SmallStore(folder)
     store.manifest["names"]["models"]["simvpv2"] = "SimVPv2"
     store.manifest["conventions"] |= {
-        "ssim.range1": {"higher_is_better": True, "title": "Structural similarity"},
-        "rmse.pooled": {"higher_is_better": False},
+        "ssim.range1": convention_facts(True, title="Structural similarity"),
+        "rmse.pooled": convention_facts(False),
     }
     noise = np.random.default_rng(0).normal(0, 0.001, 20)
     for dataset, values in PER_FRAME.items():

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -14,10 +15,10 @@ from official_store import judged, write_official
 from stp.collect.database import build
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
+from stp.plan import raw_bytes
 from stp.plan.cells import Plan, Raw
-from stp.plan.manifest import cell_key
-from stp.plan.manifests import as_text, manifest
-from stp.plan.raw_bytes import judge
+from stp.plan.manifest import manifest_text
+from stp.plan.manifests import manifest
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.rows import Row, make_rows
 from stp.run import runner
@@ -38,18 +39,18 @@ def published() -> tuple[PublishedValue, ...]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of a table before anything was computed."""
     described = manifest(plan, dimension)
-    judge(described)
-    absent = {cell_key(cell): "not computed" for cell in described["cells"]}
+    described = replace(described, cells=raw_bytes.judged(described))
+    absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(), absent)
 
 
 @pytest.mark.parametrize("dimension", ["atlas_transfer", "atlas_horizons"])
 def test_every_printed_value_stands_beside_its_column(plan, dimension):
-    names = manifest(plan, dimension)["published_names"]
+    names = manifest(plan, dimension).published_names
     found = {
         (
-            names["models"].get(row.key["model"], row.model),
-            names["datasets"][row.key["tested_on"]],
+            names.models.get(row.key.model, row.model),
+            names.datasets[row.key.tested_on],
             column,
             entry.published.raw,
         )
@@ -76,7 +77,7 @@ def test_a_method_without_values_has_a_reason(plan):
     (alone,) = [
         row
         for row in rows(plan, "atlas_transfer")
-        if row.is_printed and row.key["tested_on"] == "atlas_eth"
+        if row.is_printed and row.key.tested_on == "atlas_eth"
     ]
     assert alone.model == "T++"
     entry = alone.entries["ADE"]
@@ -90,9 +91,9 @@ def test_a_contradiction_of_the_paper_is_told_and_gives_no_difference(plan):
     (doubtful,) = [
         row
         for row in rows(plan, "atlas_transfer")
-        if (row.key["model"], row.key["variant"]) == ("social_force", "released")
-        and row.key["trained_on"] == row.key["tested_on"] == "atlas_atc"
-        and row.key["subset"] == "atlas-paper"
+        if (row.key.model, row.key.variant) == ("social_force", "released")
+        and row.key.trained_on == row.key.tested_on == "atlas_atc"
+        and row.key.subset == "atlas-paper"
     ]
     assert doubtful.entries["ADE"].published.raw == "0.497 ± 0.15"
     assert "contradicts Table I" in doubtful.entries["ADE"].published.note
@@ -110,30 +111,30 @@ def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, tmp_path, monke
     scale = yaml.safe_load((ROOT / "config" / "atlas-sample.yaml").read_text())
     write_official(Plan.load(scale), ["atlas_eth", "atlas_thor1"])
     cells = {
-        (key["tested_on"], key["subset"], key["variant"], key["model"]): cell
+        (key.tested_on, key.subset, key.variant, key.model): cell
         for cell in judged(Plan.load(scale), TABLE)
-        if (key := cell["key"])["trained_on"] == "atlas_eth"
+        if (key := cell.key).trained_on == "atlas_eth"
     }
     # The sample of ETH is the very file of the paper; it is a sample all the same.
     ours = cells["atlas_eth", "atlas-paper", "released", "social_force"]
-    assert ours["comparable"] and not ours["official_paper_protocol"]
-    assert ours["protocol"] == "paper" and ours["source"] == "sample"
+    assert ours.comparable and not ours.official_paper_protocol
+    assert ours.protocol == "paper" and ours.source == "sample"
     for other in (
         ("atlas_eth", "strict", "released", "social_force"),
         ("atlas_thor1", "atlas-paper", "released", "social_force"),
     ):
-        assert not cells[other]["comparable"]
-        assert cells[other]["protocol"] == "atlas-sample"
+        assert not cells[other].comparable
+        assert cells[other].protocol == "atlas-sample"
     # Fewer trials than the paper's are another calibration; given parameters know none.
     scale["models"] = {"social_force": {"train": {"trials": 5}}}
     fewer = {
-        (cell["key"]["variant"], cell["key"]["subset"]): cell
+        (cell.key.variant, cell.key.subset): cell
         for cell in judged(Plan.load(scale), TABLE)
-        if (cell["key"]["model"], cell["key"]["tested_on"]) == ("social_force", "atlas_eth")
-        and cell["key"]["trained_on"] == "atlas_eth"
+        if (cell.key.model, cell.key.tested_on) == ("social_force", "atlas_eth")
+        and cell.key.trained_on == "atlas_eth"
     }
-    assert not fewer["default", "atlas-paper"]["comparable"]
-    assert fewer["released", "atlas-paper"]["comparable"]
+    assert not fewer["default", "atlas-paper"].comparable
+    assert fewer["released", "atlas-paper"].comparable
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +171,7 @@ def table(raw_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             runner.make(made, artefact)
     described = folder / "collected" / f"{TABLE}.json"
     described.parent.mkdir()
-    described.write_text(as_text(manifest(made, TABLE)))
+    described.write_text(manifest_text(manifest(made, TABLE)))
     collected, database = described.with_suffix(".parquet"), folder / "results.duckdb"
     collect(described, collected)
     build([described], [collected], database)

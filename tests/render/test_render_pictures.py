@@ -14,7 +14,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
-from small_store import suite
+from small_store import bare_cell, bare_manifest
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -97,36 +97,27 @@ class PictureStore:
             numbers[:] = np.array(kept)
             self.index.iloc[list(kept)].to_parquet(place / "index.parquet", index=False)
         self.cells.append(
-            {
-                "key": key,
-                "source": "synthetic",
-                "release": "synthetic",
-                "protocol": "demo",
-                "follows_paper": False,
-                "bytes_of": [],
-                "leaky": False,
-                "best_of": 1,
-                "data": str(self.data),
-                "predictions": None if streamed else str(predictions),
-                "scores": str(scores),
-                "model": None,
-            }
+            bare_cell(
+                key,
+                data=str(self.data),
+                predictions=None if streamed else str(predictions),
+                scores=str(scores),
+            )
         )
         return frames[:, 0]
 
     def manifest(self, columns: Any = None) -> Any:
         """The manifest, written and read again."""
         columns = columns or {"MSE": "mse.pixel_mean"}
-        described = {
-            "dimension": "short_term", "scale": "demo", "store": str(self.folder),
-            "suite": suite("predbench"), "raw": {},
-            "cells": self.cells, "unavailable": {}, "published": "", "published_names": {},
-            "tables": {"short_term": {"columns": {"kth": columns}}},
-            "names": {
+        described = bare_manifest(
+            self.folder,
+            self.cells,
+            tables={"short_term": {"columns": {"kth": columns}}},
+            names={
                 "models": {"simvpv2": "SimVPv2", "persistence": "Persistence"},
                 "datasets": {"kth": "KTH"},
             },
-        }  # fmt: skip
+        )
         self.path = self.folder / "short_term.json"
         self.path.write_text(json.dumps(described))
         return load_manifest(self.path)
@@ -333,7 +324,7 @@ def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:
 def test_only_one_sample_is_read(video: PictureStore, monkeypatch: pytest.MonkeyPatch) -> None:
     video.add("persistence")
     read: list[tuple[int, int]] = []
-    kept = Kept(video.cells[0])
+    kept = Kept(video.manifest().cells[0])
     whole = kept._frames.read
     monkeypatch.setattr(kept._frames, "read", lambda a, b: read.append((a, b)) or whole(a, b))
     assert kept.read(4, "clip-4").shape == (LEADS, 1, 6, 8) and read == [(4, 5)]
@@ -360,7 +351,7 @@ def test_movies_run_from_the_context_to_the_last_lead_time(
     video.add("persistence")
     video.add("simvpv2")
     shown = compare(video.manifest(), "kth", "1")
-    sheet, _ = movies.look(shown, errors)
+    sheet, _ = movies.sheet_of(shown, errors)
     labels = [panel.label for group in sheet.groups for panel in group.panels if panel.frames.size]
     assert labels[:3] == ["truth", "Persistence", "SimVPv2"][: len(labels)]
     assert sheet.steps.tolist() == [-1, 0, 1, 2, 3]
@@ -391,7 +382,7 @@ def test_seventeen_models_stand_on_one_page_and_in_a_small_movie(video: PictureS
     labels = {axes.get_label() for axes in figure.axes}
     for number in range(17):
         assert f"|model{number}|prediction|3" in labels and f"|model{number}|error|3" in labels
-    sheet, side = movies.look(shown)
+    sheet, side = movies.sheet_of(shown)
     assert sum(len(group.panels) for group in sheet.groups) == 18
     assert len({group.scale for group in sheet.groups}) == 1
     picture = next(movie.pictures(sheet, side=side, apart=movies.APART))

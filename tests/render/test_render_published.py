@@ -1,5 +1,6 @@
 """Published values stand beside the columns that they are about, in every dimension."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,8 @@ import pytest
 
 from stp.collect.published import PublishedValue, read_published
 from stp.plan.cells import Plan
-from stp.plan.manifest import cell_key
 from stp.plan.manifests import manifest
-from stp.plan.raw_bytes import judge
+from stp.plan.raw_bytes import judged
 from stp.render.tables.rows import Row, make_rows
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,8 @@ def published(dimension: str) -> list[PublishedValue]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of the paper's table before anything was computed."""
     described = manifest(plan, dimension)
-    judge(described)
-    absent = {cell_key(cell): "not computed" for cell in described["cells"]}
+    described = replace(described, cells=judged(described))
+    absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(dimension), absent)
 
 

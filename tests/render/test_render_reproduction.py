@@ -14,6 +14,7 @@ from stp.collect.published import COLUMNS, read_published
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
+from stp.plan.cell_key import CellKey
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.reproduced import has_cells, read_printed
@@ -201,8 +202,8 @@ def test_which_cells_are_of_these_tables():
     names = {name: one.published_name or one.title for name, one in PAPER.models.items()}
 
     def of(model: str, dataset: str, subset: str = "test") -> bool:
-        key = {"model": model, "trained_on": dataset, "tested_on": dataset}
-        key |= {"train_subset": "all", "subset": subset}
+        cell = ("predbench", "short_term", model, "default", dataset, "all", dataset, subset)
+        key = CellKey(*cell, "horizon-10", None)
         return has_cells([key], tables, names, CONFIG_FOLDER / "published" / "predbench.csv")
 
     assert of("tau", "moving_mnist") and of("earthformer", "sevir") and of("predrnnpp", "human36m")

@@ -1,13 +1,28 @@
 """Headings and notes say whose bytes, under which protocol, and of which share of the cells."""
 
+from dataclasses import replace
+
 from stp.page.figure_style import whose
 from stp.page.shares import shares
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest_types import StoredCell
 
-OURS = {"source": "synthetic", "protocol": "demo", "leaky": False}
-OURS |= {"bytes_known_by": None, "lacking": None}
-OURS |= {"official_paper_protocol": False, "comparable": False}
-THEIRS = {**OURS, "source": "official", "protocol": "paper"}
-THEIRS |= {"official_paper_protocol": True, "comparable": True}
+KEY = ("predbench", "short_term", "convlstm", "default", "kth", "all", "kth", "test", "horizon-1")
+OURS = StoredCell(
+    key=CellKey(*KEY, None),
+    source="synthetic",
+    release="digits",
+    protocol="demo",
+    leaky=False,
+    best_of=1,
+    data="",
+    model=None,
+    predictions=None,
+    scores="",
+)
+THEIRS = replace(
+    OURS, source="official", protocol="paper", official_paper_protocol=True, comparable=True
+)
 DEMO = "synthetic bytes, demo protocol: not comparable with published values"
 
 
@@ -25,8 +40,8 @@ def test_of_several_kinds_each_has_its_share_most_first():
 
 
 def test_sampled_files_behind_the_paper_are_not_called_incomparable():
-    sample = {**THEIRS, "source": "sample", "official_paper_protocol": False}
-    by_counts = {**THEIRS, "bytes_known_by": "counts", "lacking": "INCOMPLETE RELEASE"}
+    sample = replace(THEIRS, source="sample", official_paper_protocol=False)
+    by_counts = replace(THEIRS, bytes_known_by="counts", lacking="INCOMPLETE RELEASE")
     assert whose([by_counts]) == (
         "official bytes, known by counts, paper protocol, incomplete release"
     )

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import TypeAdapter
 from scipy import stats
+from small_store import bare_cell, bare_manifest, convention_facts
 from statsmodels.stats.multitest import multipletests
 from toy_scored import CELL, Scored, write_scored
 
@@ -18,6 +20,7 @@ from stp.collect.direction import Direction
 from stp.collect.significance import NO_SUMS, Asked, LeftOut, holm, left_out
 from stp.collect.standings import OTHER_CLUSTERS, Entrant, contest
 from stp.core.errors import StpError
+from stp.plan.manifest_types import Cell, Manifest
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import standings
 from stp.score.jackknife import left_out_means
@@ -45,14 +48,18 @@ def rivals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Scored]:
 NUMBERS = count()
 
 
-def scored(rival: Scored, *conventions: str) -> dict[str, Any]:
+def cell_of(**more: Any) -> Cell:
+    """A cell of a manifest."""
+    return TypeAdapter(Cell).validate_python(bare_cell(CELL, **more))
+
+
+def scored(rival: Scored, *conventions: str) -> Cell:
     """Score, and return the cell of a manifest."""
-    folder = rival.run(*conventions, out=f"out{next(NUMBERS)}")
-    return {"key": CELL, "scores": str(folder)}
+    return cell_of(scores=str(rival.run(*conventions, out=f"out{next(NUMBERS)}")))
 
 
-def value_of(cell: dict[str, Any], convention: str, threshold: float | None = None) -> float:
-    rows = pq.read_table(Path(cell["scores"]) / "scores.parquet").to_pylist()
+def value_of(cell: Cell, convention: str, threshold: float | None = None) -> float:
+    rows = pq.read_table(Path(cell.scores) / "scores.parquet").to_pylist()
     (row,) = [
         row
         for row in rows
@@ -125,12 +132,12 @@ def test_there_is_a_reason_where_there_is_no_p(rivals: dict[str, Scored], tmp_pa
     cell = scored(rivals["good"], "mse.pixel_mean")
     value = value_of(cell, "mse.pixel_mean")
 
-    def answer(cell: dict[str, Any], convention: str = "mse.pixel_mean", **changes: Any) -> Any:
+    def answer(cell: Cell, convention: str = "mse.pixel_mean", **changes: Any) -> Any:
         asked = Asked((cell,), convention, None, value)._replace(**changes)
         return left_out([asked])[0]
 
     assert answer(cell, "fvd.predicted_only") == NO_SUMS
-    assert answer({"scores": str(tmp_path)}) == NO_SUMS
+    assert answer(cell_of(scores=str(tmp_path))) == NO_SUMS
     # What is not made from these sums is not tested with them.
     assert answer(cell, value=1.0) == f"its sums over clusters give {value:.6g}"
     other = scored(rivals["elsewhere"], "mse.pixel_mean")
@@ -150,7 +157,7 @@ def test_few_clusters_have_no_p(tmp_path: Path) -> None:
 
 def test_damaged_sums_are_named(rivals: dict[str, Scored]) -> None:
     cell = scored(rivals["good"], "mse.pixel_mean")
-    path = Path(cell["scores"]) / "cluster_sums.parquet"
+    path = Path(cell.scores) / "cluster_sums.parquet"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StpError, match=r"cluster_sums\.parquet: cannot be read"):
         left_out([Asked((cell,), "mse.pixel_mean", None, 1.0)])
@@ -161,14 +168,14 @@ def test_scores_through_networks_have_sums_of_their_own(
 ) -> None:
     """The perceptual artefact holds a mean over samples; its network is not loaded."""
     cell = scored(rivals["good"], "mse.pixel_mean")
-    perceptual = Path(scored(rivals["good"], "mae.pixel_mean")["scores"])
+    perceptual = Path(scored(rivals["good"], "mae.pixel_mean").scores)
     for name in ("cluster_sums", "scores"):
         table = pq.read_table(perceptual / f"{name}.parquet")
         renamed = pa.array(["lpips.alex"] * len(table), pa.string())
         place = table.schema.get_field_index("convention")
         pq.write_table(table.set_column(place, "convention", renamed), tmp_path / f"{name}.parquet")
-    value = value_of({"scores": str(tmp_path)}, "lpips.alex")
-    cell |= {"perceptual": str(tmp_path)}
+    value = value_of(cell_of(scores=str(tmp_path)), "lpips.alex")
+    cell = replace(cell, perceptual=str(tmp_path))
     (found,) = left_out([Asked((cell,), "lpips.alex", None, value)])
     assert isinstance(found, LeftOut)
     assert abs(found.values.mean() - value) < 0.1 * value
@@ -340,22 +347,22 @@ def test_holm_rejects_what_stepping_down_rejects() -> None:
         assert {i for i, corrected in enumerate(holm(list(p))) if corrected < 0.05} == rejected
 
 
-MANIFEST = {
-    "conventions": {
-        "mse.pixel_mean": {"higher_is_better": False},
-        "frequency_bias.mean": {"higher_is_better": None, "best_at": 1.0},
-        "fvd.predicted_only": {"higher_is_better": False},
-    }
+CONVENTIONS = {
+    "mse.pixel_mean": convention_facts(False),
+    "frequency_bias.mean": convention_facts(best_at=1.0),
+    "fvd.predicted_only": convention_facts(False),
 }
+MANIFEST = TypeAdapter(Manifest).validate_python(bare_manifest(Path(), [], conventions=CONVENTIONS))
 
 
 def entry(convention: str, value: float | None, n: int = 10) -> Entry:
     return Entry(convention, None, n, value, None, None, None, None, None, None, "")
 
 
-def row(model: str, entries: dict[str, Entry], *cells: dict[str, Any], **changes: Any) -> Row:
+def row(model: str, entries: dict[str, Entry], *cells: Cell, **changes: Any) -> Row:
+    key = cell_of().key
     made = Row(
-        "official", "paper", "paper", True, False, "Toy", model, None, 10, entries, [], cells, {}
+        "official", "paper", "paper", True, False, "Toy", model, None, 10, entries, [], cells, key
     )
     return replace(made, **changes)
 
@@ -408,11 +415,11 @@ def test_only_what_may_be_compared_is_ranked_together() -> None:
     both = {"FVD": entry("fvd.predicted_only", 5.0), "MSE": entry("mse.pixel_mean", 0.5)}
     fewer = {**both, "FVD": entry("fvd.predicted_only", 7.0, n=9)}
     rows = [
-        row("a", both, {}),
-        row("b", both, mean),
-        row("fewer clips", fewer, {}),
-        row("best of 10", both, many),
-        row("other bytes", both, {}, comparable=False, source="synthetic"),
+        row("a", both, cell_of()),
+        row("b", both, cell_of(**mean)),
+        row("fewer clips", fewer, cell_of()),
+        row("best of 10", both, cell_of(**many)),
+        row("other bytes", both, cell_of(), comparable=False, source="synthetic"),
     ]
     found = standings(MANIFEST, rows, tested=False)
     assert [by.get("FVD") is not None for by in found] == [True, True, False, False, False]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from latex import complaints, needs_latex
-from small_store import SmallStore
+from small_store import SmallStore, convention_facts
 from toy_scored import write_scored
 
 from stp.collect.database import build
@@ -449,7 +449,7 @@ def test_the_number_of_clips_is_printed_where_it_differs(
 ) -> None:
     """A distance between sets depends on it; published are 67 for ConvLSTM on Moving-MNIST."""
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = {"FVD": "fvd.with_context"}
-    store.manifest["conventions"]["fvd.with_context"] = {"higher_is_better": False}
+    store.manifest["conventions"]["fvd.with_context"] = convention_facts(False)
     store.manifest["published_clips"] = {"moving_mnist": theirs}
     for model, seed, n in (("persistence", None, ours[0]), ("convlstm", 0, ours[1])):
         fvd = {"fvd.with_context": {"mean": 33.5 if seed == 0 else 20.0, "n": n}}
@@ -478,7 +478,7 @@ def long_term(store: SmallStore) -> SmallStore:
             }
         }
     }
-    store.manifest["conventions"]["nino34.correlation"] = {"higher_is_better": True}
+    store.manifest["conventions"]["nino34.correlation"] = convention_facts(True)
     for model, seed, worse in (("persistence", None, 0.0), ("convlstm", 0, 0.5)):
         values = {
             "rmse.per_frame": {"mean": 4.5 + worse, "leads": [lead + worse for lead in range(8)]},

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import numpy as np
 from figure_store import FigureStore
-from small_store import PUBLISHED
+from small_store import PUBLISHED, dataset_facts, model_facts
 
 from stp.collect.database import build
 
@@ -50,10 +50,10 @@ def _built(folder: Path, stores: list[FigureStore]) -> Path:
     plans, rows = [], []
     for store in stores:
         store.manifest["names"] = NAMES
-        store.manifest["models"] = {"persistence": {"fit": "none"}, "convlstm": {"fit": "sgd"}}
+        store.manifest["models"] = {"persistence": model_facts(), "convlstm": model_facts("sgd")}
         store.manifest["published_names"] = PUBLISHED_NAMES
         store.manifest["datasets"] = {
-            name: {"context": 3, "horizon": 3} for name in NAMES["datasets"]
+            name: dataset_facts(context=3, horizon=3) for name in NAMES["datasets"]
         }
         store.manifest["published"] = str(printed)
         plan, results = store.results()

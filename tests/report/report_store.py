@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from small_store import SmallStore
+from small_store import SmallStore, dataset_facts, model_facts
 
 from stp.collect.everything import build_database, collect_dimension
 from stp.score.tables import write_clusters
@@ -32,25 +32,13 @@ def make_store(folder: Path) -> Path:
     """
     store = SmallStore(folder)
     store.manifest["models"] = {
-        "persistence": {"fit": "none", "reference": "the last frame, repeated"},
-        "convlstm": {"fit": "sgd", "reference": "Shi et al., 2015"},
-        "simvpv2": {"fit": "none", "reference": "Tan et al., 2022", "training": "by others"},
+        "persistence": model_facts(reference="the last frame, repeated"),
+        "convlstm": model_facts("sgd", reference="Shi et al., 2015"),
+        "simvpv2": model_facts(reference="Tan et al., 2022", training="by others"),
     }
     store.manifest["datasets"] = {
-        "moving_mnist": {
-            "domain": "motion",
-            "shape": [1, 64, 64],
-            "units": "1",
-            "context": 10,
-            "horizon": 10,
-        },
-        "enso": {
-            "domain": "weather",
-            "shape": [1, 24, 48],
-            "units": "K",
-            "context": 10,
-            "horizon": 10,
-        },
+        "moving_mnist": dataset_facts(),
+        "enso": dataset_facts(domain="weather", shape=[1, 24, 48], units="K"),
     }
     store.manifest["names"]["models"]["simvpv2"] = NASTY
     about = store.manifest["conventions"]["ssim.range2"]

@@ -402,7 +402,7 @@ def test_files_hold_the_whole_answer(browser: Browser, database: Path) -> None:
     found = list(csv.reader(io.StringIO(saved(browser, "csv").read_text())))
     assert found[0] == ["model", "value", "reason", "title"]
     assert [[x or None for x in row] for row in found[1:]] == [
-        [None if value is None else str(value) for value in row] for row in rows
+        [None if value in (None, "") else str(value) for value in row] for row in rows
     ]
     path = saved(browser, "parquet")
     assert duckdb.sql(f"FROM '{path}'").fetchall() == rows

@@ -197,12 +197,12 @@ def test_the_page_has_whole_centimetres_and_unrounded_errors(people, compared):
 
 def test_a_damaged_prediction_leaves_a_gap(people, compared, tmp_path):
     manifest = load_manifest(people.parent / "plan" / "atlas_synthetic.json")
-    (cells,) = evaluations(manifest["cells"]).values()
-    cells[1]["predictions"] = str(tmp_path)
-    found = compare(cells, manifest["names"], lenient=True)
+    (cells,) = evaluations(manifest.cells).values()
+    cells[1] = replace(cells[1], predictions=str(tmp_path))
+    found = compare(cells, manifest.names, lenient=True)
     assert list(found.predicted) == LABELS[:1] and "cannot be read" in found.absent[LABELS[1]]
     with pytest.raises(StpError):
-        compare(cells, manifest["names"])
+        compare(cells, manifest.names)
 
 
 def test_a_store_without_people_has_no_such_section(database, tmp_path):

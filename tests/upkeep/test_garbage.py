@@ -34,11 +34,11 @@ def other() -> Plan:
     return Plan(config.load(merge(read_yaml(TINY), {"train": {"lr": 0.5}})))
 
 
-def needs(plan: Plan) -> garbage.Wanted:
+def needs(plan: Plan) -> garbage.Needed:
     return garbage.needed([plan], [])
 
 
-def folders(found: garbage.Found) -> set[str]:
+def folders(found: garbage.Garbage) -> set[str]:
     return {item.folder for item in found.rubbish}
 
 

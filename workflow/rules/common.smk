@@ -6,7 +6,6 @@ from stp.render.tables import reproduced
 from stp.render.tables.groups import demand_runs
 from stp.search import space as search_space
 from stp.search import targets as search_targets
-from stp.plan.setting import case_name
 from stp.plan.suite import read_suites
 
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
@@ -111,8 +110,8 @@ PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 
 def cases_of(dimension):
     """Names of what is tested in a dimension, each with figures of its own."""
-    keys = [vars(made.cell) for made in PLAN.cells if made.cell.dimension == dimension]
-    return list(dict.fromkeys(case_name(key) for key in keys))
+    keys = [made.cell for made in PLAN.cells if made.cell.dimension == dimension]
+    return list(dict.fromkeys(key.case_name for key in keys))
 
 
 def kind_of(dimension):
@@ -246,7 +245,7 @@ def can_repeat():
 def can_reproduce():
     """Whether the scale has a cell of a table of what the paper reproduced."""
     cells = [
-        vars(one.cell)
+        one.cell
         for one in PLAN.cells
         if one.cell.dimension == is_made_from("reproduction")
     ]

@@ -38,10 +38,10 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     Raises:
         StpError: no setting is varied.
     """
-    varied = varied_setting(cell["key"] for cell in scores.cells())
+    varied = varied_setting(cell.key for cell in scores.cells())
     if varied is None:
         raise StpError(
-            f"no predictor of the dimension {scores.plan['dimension']} has several settings",
+            f"no predictor of the dimension {scores.plan.dimension} has several settings",
             expected=f"several values of {', '.join(AXES)}",
             remedy="look at `horizon` or `people`",
         )
@@ -103,7 +103,7 @@ def _value(course: Course, varied: str) -> float:
         return course.setting.get("noise", 0) / 1000
     if varied == "people":
         fewest = course.setting.get("people")
-        return fewest if fewest else prepared.read(Path(cell["data"])).about["fewest"]
+        return fewest if fewest else prepared.read(Path(cell.data)).about["fewest"]
     scenes = course.scenes()[0]
     steps = crowd.observed(cell) if varied == "observe" else scenes.final.shape[1]
     return steps * scenes.dt

@@ -42,7 +42,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     Returns:
         the figure, and what must be said below it.
     """
-    blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0]["key"]["tested_on"])
+    blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0].key.tested_on)
     complete = ~np.isnan(losses).any(axis=1)
     lacking = [m for m, has in zip(ranking.models, complete, strict=True) if not has]
     notes = [f"without {', '.join(lacking)}: no score of some dataset"] if lacking else []

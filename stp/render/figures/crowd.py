@@ -26,7 +26,7 @@ from stp.plan.setting import setting_of
 from stp.render.figures.kinds import evaluation_name
 from stp.render.figures.panels import curve
 from stp.render.figures.reading import Scores
-from stp.render.tables.rows import Published
+from stp.render.tables.rows import PrintedValue
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
@@ -93,7 +93,7 @@ class Course:
     evaluation: str
     cells: list[Cell]
     setting: dict[str, int]
-    published: dict[str, Published]
+    published: dict[str, PrintedValue]
 
     def scenes(self) -> list[Scenes]:
         """Errors, for each seed."""
@@ -115,7 +115,7 @@ def read_scenes(cell: Cell) -> Scenes:
     Raises:
         StpError: the file is missing or damaged.
     """
-    return _read(error_file(Path(cell["scores"])))
+    return _read(error_file(Path(cell.scores)))
 
 
 @cache
@@ -176,20 +176,20 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     Raises:
         StpError: there is no such evaluation.
     """
-    names = scores.plan["names"]["datasets"]
+    names = scores.plan.names.datasets
     found: dict[str, list[Course]] = {}
     for line in (line for lines in scores.cases.values() for line in lines):
-        key = line.cells[0]["key"]
+        key = line.cells[0].key
         published = {n: e.published for n, e in line.row.entries.items() if e.published}
-        tested = f"{names.get(key['tested_on'], key['tested_on'])}, {key['subset']}"
-        setting = setting_of(key["setting"])
+        tested = f"{names.get(key.tested_on, key.tested_on)}, {key.subset}"
+        setting = setting_of(key.setting)
         course = Course(_label(scores, line.cells[0]), tested, line.cells, setting, published)
         found.setdefault(evaluation_name(key), []).append(course)
     if case is None:
         return [course for several in found.values() for course in several]
     if case not in found:
         raise StpError(
-            f"nothing of the dimension {scores.plan['dimension']} was tested on {case!r}",
+            f"nothing of the dimension {scores.plan.dimension} was tested on {case!r}",
             expected=f"one of {', '.join(found)}",
             remedy=nearest(case, found),
         )
@@ -203,24 +203,24 @@ def at_home(found: Sequence[Course]) -> tuple[list[Course], list[str]]:
     Returns:
         them, and a note if others are left out.
     """
-    models = {one.cells[0]["key"]["model"] for one in found if _is_home(one)}
-    kept = [one for one in found if _is_home(one) or one.cells[0]["key"]["model"] not in models]
+    models = {one.cells[0].key.model for one in found if _is_home(one)}
+    kept = [one for one in found if _is_home(one) or one.cells[0].key.model not in models]
     return kept, [ELSEWHERE] if len(kept) < len(found) else []
 
 
 def _is_home(course: Course) -> bool:
-    key = course.cells[0]["key"]
-    return key["trained_on"] in (None, key["tested_on"])
+    key = course.cells[0].key
+    return key.trained_on == key.tested_on
 
 
 def _label(scores: Scores, cell: Cell) -> str:
     """The name of a predictor, where it was calibrated, and by which protocol if by ours."""
-    key = cell["key"]
-    name = scores.plan["names"]["models"].get(key["model"], key["model"])
-    if not cell.get("calibrated"):
-        return f"{name}, {key['variant']}" if key["variant"] != "default" else str(name)
-    ours = f" ({key['train_subset']})" if key["train_subset"] != "all" else ""
-    return f"{name}, {cell['calibrated']}{ours}"
+    key = cell.key
+    name = scores.plan.names.models.get(key.model, key.model)
+    if not cell.calibrated:
+        return f"{name}, {key.variant}" if key.variant != "default" else name
+    ours = f" ({key.train_subset})" if key.train_subset != "all" else ""
+    return f"{name}, {cell.calibrated}{ours}"
 
 
 def base(found: Iterable[Course]) -> list[Course]:
@@ -235,7 +235,7 @@ def base(found: Iterable[Course]) -> list[Course]:
 
 def drawable(found: Iterable[Course]) -> list[Course]:
     """Of `base`, those whose predictions are still there."""
-    return [one for one in base(found) if one.cells[0]["predictions"]]
+    return [one for one in base(found) if one.cells[0].predictions]
 
 
 def _reach(course: Course) -> tuple[int, int]:
@@ -245,8 +245,8 @@ def _reach(course: Course) -> tuple[int, int]:
 def dressed(found: Iterable[Course]) -> dict[str, Style]:
     """A style for each label; what is not calibrated is grey."""
     labels = {one.label: one.cells[0] for one in found}
-    plain = [label for label, cell in labels.items() if not cell.get("calibrated")]
-    return styles(list(labels), [label for label in plain if labels[label]["key"]["seed"] is None])
+    plain = [label for label, cell in labels.items() if not cell.calibrated]
+    return styles(list(labels), [label for label in plain if labels[label].key.seed is None])
 
 
 def observed(cell: Cell) -> int:
@@ -264,7 +264,7 @@ def draw_band(
     curve(axes, x, means, ends, style, label)
 
 
-def draw_published(axes: Axes, x: float, value: Published, style: Style, label: str) -> None:
+def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
     """Mark a printed value."""
     axes.plot(
         [x],

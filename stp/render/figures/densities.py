@@ -58,7 +58,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     read = {
         one.label: density
         for one in found
-        if (density := densities.read(Path(one.cells[0]["predictions"]), scenarios)) is not None
+        if (density := densities.read(one.cells[0].demand_predictions(), scenarios)) is not None
     }
     if not read:
         return in_words(NONE), []

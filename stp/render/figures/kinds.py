@@ -1,11 +1,12 @@
 """Which kinds of figures there are; light, since the plan asks before anything is drawn."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stp.core.errors import StpError, nearest
+from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
 
 SPECTRA = "spectral_divergence.mean_spectra"
@@ -126,21 +127,21 @@ KINDS = {
 """By the name in the path: ``figures/<dimension>/<kind>[/<case>].png``."""
 
 
-def evaluation_name(key: Mapping[str, Any]) -> str:
+def evaluation_name(key: CellKey) -> str:
     """Name where people were predicted: the case of a figure of scenarios."""
-    return f"{key['tested_on']}-{key['subset']}"
+    return f"{key.tested_on}-{key.subset}"
 
 
 VARIED = ("observe", "noise", "horizon", "people")
 """Settings that a figure of scenarios may be drawn over."""
 
 
-def varied_setting(keys: Iterable[Mapping[str, Any]]) -> str | None:
+def varied_setting(keys: Iterable[CellKey]) -> str | None:
     """The first setting of `VARIED` in which tests of one predictor differ."""
     values: dict[tuple[Any, ...], dict[str, set[int | None]]] = {}
     for key in keys:
-        who = tuple(key[name] for name in ("model", "variant", "trained_on", "train_subset"))
-        setting = setting_of(key["setting"])
+        who = (key.model, key.variant, key.trained_on, key.train_subset)
+        setting = setting_of(key.setting)
         of = values.setdefault((*who, evaluation_name(key)), {})
         for name in VARIED:
             of.setdefault(name, set()).add(setting.get(name))
@@ -155,7 +156,7 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
         manifest: of the dimension.
         results: the folder with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: what was tested, see `stp.plan.setting.case_name`; for kinds with one figure for
+        case: what was tested, see `CellKey.case_name`; for kinds with one figure for
             each.
 
     Raises:

@@ -9,7 +9,7 @@ from stp.page.figure_style import paper_size
 from stp.plan.manifest import forecast_recipe
 from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
 from stp.render.figures.reading import Scores, by_lead, read
-from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks
+from stp.render.figures.time_step import step_of, tick_labels, ticks
 
 
 def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
@@ -55,7 +55,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height(len(models)))
     figure.suptitle(scores.title(case))
     trained = forecast_recipe(lines[0].cells[0]).get("horizon")
-    unit, labels = tick_labels(ticks(1, leads[-1]), seconds_per_step(lines[0].cells[0]))
+    unit, labels = tick_labels(ticks(1, leads[-1]), step_of(lines[0].cells[0]))
     for place, column in zip(axes, drawn, strict=True):
         place.set_title(scores.heading(case, column))
         for model in models:
@@ -83,7 +83,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def _unit(scores: Scores, case: str, column: str) -> str:
-    about = scores.plan.get("conventions", {}).get(scores.columns(case)[column], {})
-    unit = about.get("unit", "")
+    unit = scores.plan.conventions[scores.columns(case)[column]].unit
     # Other texts say that it depends on the variable.
-    return "" if unit == "1" or " " in unit else str(unit)
+    return "" if unit == "1" or " " in unit else unit

@@ -50,7 +50,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     dress = crowd.dressed(found)
     place, scenarios = given_scenarios(found[0].cells[0])
     drawn = {
-        one.label: read_predictions(Path(one.cells[0]["predictions"]), scenarios) for one in found
+        one.label: read_predictions(one.cells[0].demand_predictions(), scenarios) for one in found
     }
     errors = np.mean([_average(paths, scenarios) for paths in drawn.values()], axis=0)
     picked = choose(errors, scenarios.present.sum(axis=1))

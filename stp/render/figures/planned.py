@@ -1,10 +1,10 @@
 """Which figures a plan can make: known before anything runs."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from stp.plan.cells import Cell, Plan
-from stp.plan.setting import case_name, setting_of
+from stp.plan.cell_key import CellKey
+from stp.plan.cells import Plan
+from stp.plan.setting import setting_of
 from stp.render.figures.kinds import KINDS, SPECTRA, evaluation_name, varied_setting
 
 
@@ -26,19 +26,18 @@ def figures(plan: Plan) -> list[str]:
     return found
 
 
-def _tests(plan: Plan, name: str, cells: Iterable[Cell]) -> list[str]:
+def _tests(plan: Plan, name: str, cells: Iterable[CellKey]) -> list[str]:
     """Cases of a dimension that have what a kind of figure draws."""
-    cases: dict[str, Cell] = {}
+    cases: dict[str, CellKey] = {}
     for cell in cells:
-        cases.setdefault(case_name(vars(cell)), cell)
+        cases.setdefault(cell.case_name, cell)
     if name == "slopes" and not _has_slopes(cases.values()):
         return []
     return [case for case, cell in cases.items() if _has(plan, name, cell)]
 
 
-def _scenarios(plan: Plan, name: str, cells: Iterable[Cell]) -> list[str]:
+def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
     """A dimension that varies a setting has a figure of it; the others have what is of a case."""
-    keys = [vars(cell) for cell in cells]
     varied = varied_setting(keys)
     # The curves of a dimension of several horizons are those of its longest ones.
     of_longest = varied == "horizon" and name == "horizon"
@@ -48,18 +47,17 @@ def _scenarios(plan: Plan, name: str, cells: Iterable[Cell]) -> list[str]:
     return list(dict.fromkeys(evaluation_name(key) for key in having))
 
 
-def _gives_densities(plan: Plan, key: Mapping[str, Any]) -> bool:
+def _gives_densities(plan: Plan, key: CellKey) -> bool:
     """Does the predictor of a cell say more than points?"""
-    density = plan.config.models[key["model"]].density
+    density = plan.config.models[key.model].density
     if isinstance(density, bool):
         return density
-    model, variant, trained_on = key["model"], key["variant"], key["trained_on"]
-    tested_on, subset, setting = key["tested_on"], key["subset"], setting_of(key["setting"])
-    recipe = plan.recipes.predict(model, trained_on, tested_on, subset, setting, variant)
+    tested = (key.model, key.trained_on, key.tested_on, key.subset)
+    recipe = plan.recipes.predict(*tested, setting_of(key.setting), key.variant)
     return bool(recipe["options"].get(density))
 
 
-def _has(plan: Plan, kind: str, cell: Cell) -> bool:
+def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
     """Does a case have what a kind of figure draws?"""
     if kind == "leads":
         return setting_of(cell.setting)["horizon"] > 1
@@ -68,7 +66,7 @@ def _has(plan: Plan, kind: str, cell: Cell) -> bool:
     return True
 
 
-def _has_slopes(cells: Iterable[Cell]) -> bool:
+def _has_slopes(cells: Iterable[CellKey]) -> bool:
     """Is the same thing tested at several frame intervals?"""
     tested = [
         (cell.trained_on, cell.tested_on, cell.subset)

@@ -76,9 +76,9 @@ def rank(scores: Scores) -> Ranking:
                 elif direction.known:
                     losses[models.index(line.model)] = direction.loss(entry.value)
             if np.isnan(losses).all():
-                tested = lines[0].cells[0]["key"]["tested_on"]
+                tested = lines[0].cells[0].key.tested_on
                 titles = left_out.setdefault(f"{column} left out: {reasons[0]}", [])
-                titles.append(scores.plan["names"]["datasets"].get(tested, tested))
+                titles.append(scores.plan.names.datasets.get(tested, tested))
                 continue
             places.append((case, column))
             # NaN keeps its place and is ranked by nobody.

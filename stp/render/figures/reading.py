@@ -1,7 +1,7 @@
 """What figures are drawn from: the collected scores of a dimension, by case and model."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +12,6 @@ from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
 from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest, title_of
-from stp.plan.setting import case_name
 from stp.render.direction import Direction, heading
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
@@ -56,7 +55,7 @@ class Scores:
         """
         if case not in self.cases:
             raise StpError(
-                f"nothing of the dimension {self.plan['dimension']} was tested on {case!r}",
+                f"nothing of the dimension {self.plan.dimension} was tested on {case!r}",
                 expected=f"one of {', '.join(self.cases)}",
                 remedy=nearest(str(case), self.cases),
             )
@@ -64,15 +63,15 @@ class Scores:
 
     def title(self, case: str) -> str:
         """What was tested, for people."""
-        return title_of(self.plan, self.cases[case][0].cells[0])
+        return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
         """The dimension, and whose bytes and which protocol the numbers come from."""
-        return f"{self.plan['dimension'].replace('_', ' ')}: {whose(self.cells(cases))}"
+        return f"{self.plan.dimension.replace('_', ' ')}: {whose(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, str]:
         """Column of the paper -> convention."""
-        return columns_of(self.plan, self.plan["dimension"], self.cases[case][0].cells[0])
+        return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def direction(self, case: str, column: str) -> Direction:
         """Which values of a column are better."""
@@ -103,7 +102,7 @@ def read(manifest: Path, results: Path) -> Scores:
         StpError: a file is missing or damaged, or a cell has no rows or lacks a column.
     """
     plan = load_manifest(manifest)
-    table = plan["dimension"]
+    table = plan.dimension
     path = results / "collected" / f"{table}.parquet"
     rows = read_collected(path)
     scores = overall(rows)
@@ -114,15 +113,15 @@ def read(manifest: Path, results: Path) -> Scores:
             expected="the scores of all cells of the manifest, for all its columns",
             remedy=f"collect again: ask for results/tables/{table}.csv",
         )
-    made = make_rows(plan, table, scores, read_published(plan["published"]), {})
+    made = make_rows(plan, table, scores, read_published(plan.published), {})
     cases: dict[str, list[Line]] = {}
     for row in made:
         if not row.cells:  # a method of the paper that there are no values of
             continue
-        case = case_name(row.cells[0]["key"])
+        case = row.cells[0].key.case_name
         cases.setdefault(case, []).append(Line(row.model, list(row.cells), row))
     lines = [line for case in cases.values() for line in case]
-    plain = {line.model for line in lines if line.cells[0]["key"]["seed"] is None}
+    plain = {line.model for line in lines if line.cells[0].key.seed is None}
     models = list(dict.fromkeys(line.model for line in lines))
     return Scores(plan, rows, cases, styles(models, plain), plain)
 
@@ -133,18 +132,15 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
     An entry without a value has its reason; a column may lack values of some leads, or of all.
     """
     lines = scores.lines(case)
-    plan = {**scores.plan, "cells": scores.cells([case])}
+    plan = replace(scores.plan, cells=tuple(scores.cells([case])))
     folders = {
-        Path(cell[kind]).name
-        for cell in plan["cells"]
-        for kind in ("scores", "perceptual")
-        if cell.get(kind)
+        folder.name for cell in plan.cells for folder in cell.folders(("scores", "perceptual"))
     }
     rows = scores.rows
     rows = rows.filter(pc.is_in(rows["scores_fingerprint"], pa.array(sorted(folders))))
     found: dict[str, dict[int, dict[str, Entry]]] = {line.model: {} for line in lines}
     for lead in sorted(pc.unique(rows["lead"].drop_null()).to_pylist()):
-        made = make_rows(plan, plan["dimension"], overall(rows, lead), [], {})
+        made = make_rows(plan, plan.dimension, overall(rows, lead), [], {})
         for line, row in zip(lines, made, strict=True):
             found[line.model][lead] = row.entries
     return found

@@ -35,11 +35,11 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     if not rows:
         return in_words("Nobody measured how long these predictions took."), []
     models = list(dict.fromkeys(row["model"] for row in rows))
-    titles = scores.plan["names"]["models"]
+    titles = scores.plan.names.models
     labels = {model: titles.get(model, model) for model in models}
-    plain = {c["key"]["model"] for c in scores.cells() if not c.get("calibrated")}
+    plain = {c.key.model for c in scores.cells() if not c.calibrated}
     dress = crowd.styles([labels[m] for m in models], [labels[m] for m in models if m in plain])
-    datasets = scores.plan["names"]["datasets"]
+    datasets = scores.plan.names.datasets
     places: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         where = f"{datasets.get(row['tested_on'], row['tested_on'])}, {row['subset']}"

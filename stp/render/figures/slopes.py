@@ -29,7 +29,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     datasets = _by_interval(scores)
     if not datasets:
         raise StpError(
-            f"nothing of the dimension {scores.plan['dimension']} has several frame intervals",
+            f"nothing of the dimension {scores.plan.dimension} has several frame intervals",
             expected="the dimension robustness",
             remedy="name its manifest, results/plan/robustness.json",
         )
@@ -89,8 +89,8 @@ def _by_interval(scores: Scores) -> dict[str, dict[int, str]]:
     """Dataset, for people -> frame interval -> case; only where there are several."""
     found: dict[str, dict[int, str]] = {}
     for case, lines in scores.cases.items():
-        key = lines[0].cells[0]["key"]
-        setting = setting_of(key["setting"])
+        key = lines[0].cells[0].key
+        setting = setting_of(key.setting)
         if "interval" in setting:
             interval = setting["interval"]
             dataset = scores.title(case).removesuffix(f", interval {interval}")

@@ -1,5 +1,6 @@
 """Radially averaged power spectra of truth and of each model: blur lacks power at the right."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 from stp.core.errors import StpError
 from stp.core.receipts import again, check_file, require_receipt
 from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
-from stp.plan.manifest import Cell, describe, forecast_recipe
+from stp.plan.manifest import Cell, forecast_recipe
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
 from stp.render.figures.reading import Scores, read
@@ -44,7 +45,7 @@ def draw(scores: Scores, case: str) -> Figure:
         StpError: there is no such case, or a cell has no spectra.
     """
     lines = scores.lines(case)
-    found = {line.model: mean_spectra(line.cells) for line in lines}
+    found = {line.model: mean_spectra([Path(cell.scores) for cell in line.cells]) for line in lines}
     side = _shorter_side(lines[0].cells[0])
     truth = next(iter(found.values())).observed
     count, last = truth.shape
@@ -95,21 +96,23 @@ def _over(side: int, k: np.ndarray) -> np.ndarray:
     return side / np.maximum(np.asarray(k, np.float64), 1e-9)
 
 
-def mean_spectra(cells: list[Cell]) -> Spectra:
+def mean_spectra(scores: Iterable[Path]) -> Spectra:
     """Mean spectra over samples, then over seeds.
+
+    Args:
+        scores: folders of the scores of one cell, one for each seed.
 
     Raises:
         StpError: a cell has no spectra, or its file is damaged.
     """
-    each = [_of_cell(cell) for cell in cells]
+    each = [_of_cell(folder) for folder in scores]
     return Spectra(
         np.mean([one.predicted for one in each], axis=0),
         np.mean([one.observed for one in each], axis=0),
     )
 
 
-def _of_cell(cell: Cell) -> Spectra:
-    folder = Path(cell["scores"])
+def _of_cell(folder: Path) -> Spectra:
     path = check_file(folder, require_receipt(folder), "cluster_sums.parquet")
     try:
         rows = (
@@ -126,7 +129,7 @@ def _of_cell(cell: Cell) -> Spectra:
     rows = rows.filter(pc.equal(rows["convention"], SPECTRA))
     if not len(rows):
         raise StpError(
-            f"{path}: {describe(cell)} has no spectra",
+            f"{path}: there are no spectra",
             expected=f"sums of {SPECTRA}",
             remedy=f"score this dataset with {SPECTRA} (config/suites)",
         )

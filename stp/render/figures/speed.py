@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from stp.core.receipts import require_receipt
 from stp.page.figure_style import paper_size
-from stp.plan.manifest import Cell
 from stp.render.figures.panels import (
     finish,
     in_words,
@@ -119,9 +118,9 @@ def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
     for case, lines in scores.cases.items():
         for line in lines:
             for cell in line.cells:
-                if not cell["predictions"] or cell.get("external"):
+                if cell.predictions is None or cell.external:
                     continue  # its time includes scoring, or was spent elsewhere
-                device, speed = _speed(cell)
+                device, speed = _speed(Path(cell.predictions))
                 if speed is not None:
                     models = found.setdefault(device, {})
                     models.setdefault(line.model, {}).setdefault(case, []).append(speed)
@@ -138,8 +137,8 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-def _speed(cell: Cell) -> tuple[str, float | None]:
-    receipt = require_receipt(Path(cell["predictions"]))
+def _speed(predictions: Path) -> tuple[str, float | None]:
+    receipt = require_receipt(predictions)
     made = receipt.get("provenance", {})
     extras = receipt.get("extras", {})
     device = str(made.get("device", "unknown device"))

@@ -6,28 +6,37 @@ import numpy as np
 import zarr
 
 from stp.data.prepared import Prepared
-from stp.plan.manifest import Cell
+from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 
 
-def seconds_per_step(cell: Cell) -> float | None:
+def step_of(cell: StoredCell) -> float | None:
+    """Seconds of one lead time of a cell; see `seconds_per_step`."""
+    return seconds_per_step(Path(cell.data), cell.key.subset, cell.key.setting)
+
+
+def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
     """Seconds from one frame of a test clip to the next.
 
     Of the coordinate ``time`` of the prepared data, where the frames of the first clip are equally
     far apart, else of the nominal frame rate; None where there is neither (digits, calendar
     months), or where the data are no longer in the store.
 
+    Args:
+        folder: the prepared data.
+        subset: of the test clips.
+        setting: its name; a frame interval may be part of it.
+
     Raises:
         StpError: the data are damaged.
     """
-    folder = Path(cell["data"])
     if not (folder / "frames.zarr").is_dir():
         return None
     prepared = Prepared(folder)
-    interval = setting_of(cell["key"]["setting"]).get("interval", 1)
-    clips = prepared.clips(cell["key"]["subset"], interval=interval)
+    interval = setting_of(setting).get("interval", 1)
+    clips = prepared.clips(subset, interval=interval)
     if clips.virtual or not len(clips):
         return None
     start, stride, length = (int(clips.index[name].iloc[0]) for name in _FRAMES)

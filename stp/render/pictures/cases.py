@@ -1,29 +1,51 @@
 """The cells of a dimension by what was tested: a figure or a section for each."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from stp.core.errors import StpError, nearest
-from stp.plan.manifest import Cell, Manifest
-from stp.plan.setting import case_name
+from stp.plan.manifest import columns_of
+from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
+
+
+@dataclass(frozen=True)
+class TestedCase:
+    """Everything that was tested in one way.
+
+    Attributes:
+        name: see `stp.plan.cell_key.CellKey.case_name`.
+        cells: in the order of the manifest or the store.
+        names: titles of models and datasets.
+        columns: headings of the tables' columns for its dataset.
+    """
+
+    name: str
+    cells: Sequence[StoredCell]
+    names: Names
+    columns: Sequence[str]
 
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
-    """Cells by case (`stp.plan.setting.case_name`), both in the order of the manifest."""
+    """Cells by case (`stp.plan.cell_key.CellKey.case_name`), both in the order of the manifest."""
     found: dict[str, list[Cell]] = {}
-    for cell in manifest["cells"]:
-        found.setdefault(case_name(cell["key"]), []).append(cell)
+    for cell in manifest.cells:
+        found.setdefault(cell.key.case_name, []).append(cell)
     return found
 
 
-def cells_of(manifest: Manifest, case: str) -> list[Cell]:
-    """The cells of one case.
+def case_of(manifest: Manifest, name: str) -> TestedCase:
+    """One case of a manifest.
 
     Raises:
         StpError: there is no such case.
     """
     found = cases(manifest)
-    if case not in found:
+    if name not in found:
         raise StpError(
-            f"nothing of the dimension {manifest['dimension']} was tested on {case!r}",
+            f"nothing of the dimension {manifest.dimension} was tested on {name!r}",
             expected=f"one of {', '.join(found)}",
-            remedy=nearest(case, found) or "choose one of these",
+            remedy=nearest(name, found) or "choose one of these",
         )
-    return found[case]
+    cells = found[name]
+    columns = [c for table in manifest.tables for c in columns_of(manifest, table, cells[0])]
+    return TestedCase(name, cells, manifest.names, columns)

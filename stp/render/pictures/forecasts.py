@@ -13,9 +13,10 @@ from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.page.figure_style import whose
-from stp.plan.manifest import Cell, Manifest, columns_of, title_of, variable_of
+from stp.plan.manifest import Manifest, title_of, variable_of
+from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
-from stp.render.pictures.cases import cells_of
+from stp.render.pictures.cases import TestedCase, case_of
 from stp.render.pictures.prepared import (
     choose,
     grid_of,
@@ -125,11 +126,11 @@ class Kept:
         StpError: what is there is damaged.
     """
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: StoredCell) -> None:
         self.absent, self.members = "", 1
         self.samples = np.empty(0, np.int64)
         # Long forecasts are scored while they are made; a few of them lie beside their scores.
-        places = [Path(cell[kind]) for kind in ("predictions", "scores") if cell[kind]]
+        places = cell.folders(("predictions", "scores"))
         found = [place for place in places if (place / "predictions.zarr").is_dir()]
         if not found:
             self.absent = NOT_KEPT
@@ -213,14 +214,15 @@ def compare(
     Raises:
         StpError: a name is not known, no predictions are kept, or files are damaged.
     """
-    return Case(manifest, case, models, variable).sample(wanted)
+    return Case(case_of(manifest, case), models, variable).sample(wanted)
 
 
 class Case:
     """A case whose samples can be drawn, one after the other.
 
     Args:
-        manifest, case, models, variable: see `compare`.
+        tested: the case.
+        models, variable: see `compare`.
         lenient: whether models whose predictions are damaged are left out, with what is wrong.
 
     Attributes:
@@ -235,23 +237,22 @@ class Case:
 
     def __init__(
         self,
-        manifest: Manifest,
-        case: str,
+        tested: TestedCase,
         models: Sequence[str] = (),
         variable: str | None = None,
         *,
         lenient: bool = False,
     ) -> None:
-        self._manifest, self._lenient = manifest, lenient
-        self.cells = _one_seed(manifest, cells_of(manifest, case))
-        known = list(dict.fromkeys(cell["key"]["model"] for cell in self.cells.values()))
+        self._names, self._lenient, case = tested.names, lenient, tested.name
+        self.cells = _one_seed(tested)
+        known = list(dict.fromkeys(cell.key.model for cell in self.cells.values()))
         for name in models:
             if name not in known:
                 raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, known))
         self._first = next(iter(self.cells.values()))
-        self._data = Prepared(Path(self._first["data"]))
+        self._data = Prepared(Path(self._first.data))
         self.channels = self._data.shape[0]
-        drawn = _variables(manifest, self._first, self._data, variable)
+        drawn = _variables(tested.columns, self._data, variable)
         # Of 69 channels of weather, three are drawn: no others are held.
         self._channels = sorted({channel for one in drawn for channel in one.channels})
         self._variables = [
@@ -261,7 +262,7 @@ class Case:
         self.there: dict[str, Kept] = {}
         self.absent: dict[str, str] = {}
         for label, cell in self.cells.items():
-            if not models or cell["key"]["model"] in models:
+            if not models or cell.key.model in models:
                 self._open(label, cell)
         if not self.there:
             damaged = next((why for why in self.absent.values() if why != NOT_KEPT), "")
@@ -275,9 +276,9 @@ class Case:
         if not len(self._common):
             raise StpError(f"{case}: models keep different samples", remedy="name one model")
 
-    def _open(self, label: str, cell: Cell) -> None:
+    def _open(self, label: str, cell: StoredCell) -> None:
         """Open the predictions of a model, which must be alike for all."""
-        if self._lenient and cell["data"] != self._first["data"]:
+        if self._lenient and cell.data != self._first.data:
             self.absent[label] = "its test data were prepared in another way"
             return
         try:
@@ -303,14 +304,14 @@ class Case:
         Raises:
             StpError: there is no such sample, or files are damaged.
         """
-        scores = [Path(cell["scores"]) for cell in self.cells.values()]
+        scores = [Path(cell.scores) for cell in self.cells.values()]
         # Scores write z500 where data write z_500.
         name = self._variables[0].name
         written = [name for name in dict.fromkeys((name, name.replace("_", ""))) if name]
         chosen = choose_sample(scores, wanted, self._common, written)
         data, number = self._data, chosen.sample
         first = next(iter(self.there.values()))
-        clips = data.clips(self._first["key"]["subset"], interval=first.interval)
+        clips = data.clips(self._first.key.subset, interval=first.interval)
         if number >= len(clips):
             raise StpError(
                 f"{first.folder}: predictions of sample {number}",
@@ -333,7 +334,7 @@ class Case:
         lat, lon = grid_of(data)
         bytes_ = whose(self.cells.values())
         return SampleForecasts(
-            title=f"{title_of(self._manifest, self._first)}: sample {number} of {len(clips):,}",
+            title=f"{title_of(self._names, self._first.key)}: sample {number} of {len(clips):,}",
             clip=labels_of(data, clips, row)[0].replace("\n", ", from "),
             chosen_by=chosen.name,
             number=number,
@@ -358,7 +359,11 @@ class Case:
         """Say what is not drawn, and what is drawn in part."""
         shown = {**self.there, **absent}
         left_out = [label for label in self.cells if label not in shown]
-        seeds = {cell["key"]["seed"] for label, cell in self.cells.items() if label in shown}
+        seeds = {
+            cell.key.seed
+            for label, cell in self.cells.items()
+            if label in shown and cell.key.seed is not None
+        }
         found = []
         if absent:
             lost = [label for label in self.cells if label in absent]
@@ -368,23 +373,23 @@ class Case:
         for label, kept in self.there.items():
             if kept.members > 1:
                 found.append(f"{label}: the first of {kept.members} members.")
-        if seeded := sorted(seeds - {None}):
+        if seeded := sorted(seeds):
             found.append(f"Trained with seed {', '.join(map(str, seeded))}.")
         return found
 
 
-def _one_seed(manifest: Manifest, cells: Sequence[Cell]) -> dict[str, Cell]:
+def _one_seed(tested: TestedCase) -> dict[str, StoredCell]:
     """The first seed of each model, for the longest horizon, by the name of the model."""
-    longest = max(setting_of(cell["key"]["setting"])["horizon"] for cell in cells)
-    names = manifest["names"]["models"]
-    variants = {(cell["key"]["model"], cell["key"]["variant"]) for cell in cells}
-    found: dict[str, Cell] = {}
-    for cell in cells:
-        key = cell["key"]
-        label = names.get(key["model"], key["model"])
-        if sum(model == key["model"] for model, _ in variants) > 1:
-            label += f", {key['variant']}"
-        if setting_of(key["setting"])["horizon"] == longest:
+    longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
+    names = tested.names.models
+    variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}
+    found: dict[str, StoredCell] = {}
+    for cell in tested.cells:
+        key = cell.key
+        label = names.get(key.model, key.model)
+        if sum(model == key.model for model, _ in variants) > 1:
+            label += f", {key.variant}"
+        if setting_of(key.setting)["horizon"] == longest:
             found.setdefault(label, cell)
     return found
 
@@ -397,9 +402,7 @@ def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
     return np.sort(found)
 
 
-def _variables(
-    manifest: Manifest, cell: Cell, data: Prepared, wanted: str | None
-) -> list[Variable]:
+def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
     """Those that are asked for; else those of the tables; else the first ones."""
     if shows_pictures(data):
         if wanted is not None:
@@ -408,7 +411,6 @@ def _variables(
     names, units = variables_of(data), units_of(data)
     # Tables write z500, data z_500.
     plain = ["".join(c for c in name.lower() if c.isalnum()) for name in names]
-    columns = [c for table in manifest["tables"] for c in columns_of(manifest, table, cell)]
     in_tables = dict.fromkeys(v for c in columns if (v := variable_of(c)) in plain)
     if wanted in plain:
         chosen = [plain.index(wanted)]

@@ -30,7 +30,7 @@ def write(shown: SampleForecasts, outs: Sequence[Path], errors: bool = False) ->
             repeat byte by byte; of an .mp4 only the pictures that are encoded do.
         errors: whether rows of errors are drawn as well.
     """
-    sheet, side = look(shown, errors)
+    sheet, side = sheet_of(shown, errors)
     frames = list(movie.pictures(sheet, side=side, apart=APART))
     # Two or three pictures at the usual rate would only flicker.
     rate = movie.FRAMES_PER_SECOND if len(frames) >= 8 else 2
@@ -38,7 +38,7 @@ def write(shown: SampleForecasts, outs: Sequence[Path], errors: bool = False) ->
         movie.save(frames, out, rate)
 
 
-def look(shown: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
+def sheet_of(shown: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
     """What the moving picture has: for each variable truth and models, and perhaps errors.
 
     While the context runs, all panels of values show it, and those of errors are empty.

@@ -68,7 +68,7 @@ def show(
 
         write_place(read(folder), out)
         return out
-    sheet = look(Prepared(folder), name, split, clips, variable, level)
+    sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
     from stp.render.pictures import movie_files as movie
 
@@ -79,7 +79,7 @@ def show(
     return out
 
 
-def look(
+def sheet_of(
     prepared: Prepared,
     name: str,
     split: str,

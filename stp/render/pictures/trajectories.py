@@ -4,12 +4,11 @@ Which scenarios are drawn is a rule, so that nobody can pick the pretty ones: th
 differ most, one of each episode, since scenarios of an episode overlap and look alike.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,9 +16,8 @@ from matplotlib.lines import Line2D
 
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import require_receipt
-from stp.options.score import CELL_KEYS
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, whose
-from stp.plan.manifest import WHOSE, Cell, Manifest
+from stp.plan.manifest_types import Manifest, Names, StoredCell
 from stp.render.pictures import people as drawing
 from stp.render.pictures.scene import Mixture, Scene, scene_of
 from stp.score.motion import read_predictions
@@ -36,25 +34,23 @@ IN_PARENTHESES = "In parentheses: what a model was calibrated on, and whose para
 PARAMETERS = (
     "In parentheses: calibrated here on the dataset that is shown, or as others have released it."
 )
-Names = Mapping[str, Mapping[str, str]]
-"""Titles: ``models`` and ``datasets``."""
 
 
-def is_of_people(cell: Cell) -> bool:
+def is_of_people(cell: StoredCell) -> bool:
     """Whether a cell of a manifest or of the store predicts people."""
-    return (Path(cell["data"]) / prepared.TRACKS).is_file()
+    return (Path(cell.data) / prepared.TRACKS).is_file()
 
 
-def evaluations(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
     """Cells of people that predict the same scenarios, by name: dataset, protocol and setting.
 
     Whatever they were calibrated on; the setting is named where there are several.
     """
-    grouped: dict[tuple[str, str, str], list[Cell]] = {}
+    grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
-        key = cell["key"]
+        key = cell.key
         if is_of_people(cell):
-            grouped.setdefault((key["tested_on"], key["subset"], key["setting"]), []).append(cell)
+            grouped.setdefault((key.tested_on, key.subset, key.setting), []).append(cell)
     places = [key[:2] for key in grouped]
     return {
         "-".join(key[:2] if places.count(key[:2]) == 1 else key): found
@@ -62,32 +58,23 @@ def evaluations(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
     }
 
 
-def label_of(cell: Cell, names: Names) -> str:
+def label_of(cell: StoredCell, names: Names) -> str:
     """What a cell's model is called: with what it was calibrated on, and whose parameters."""
-    key = cell["key"]
-    title = names["models"].get(key["model"], key["model"])
-    if cell.get("model") is None and key["variant"] == "default":
+    key = cell.key
+    title = names.models.get(key.model, key.model)
+    if cell.model is None and key.variant == "default":
         return title
-    trained = names["datasets"].get(key["trained_on"], key["trained_on"])
-    return f"{title} ({trained}{'' if key['variant'] == 'default' else ', ' + key['variant']})"
+    trained = names.datasets.get(key.trained_on, key.trained_on)
+    return f"{title} ({trained}{'' if key.variant == 'default' else ', ' + key.variant})"
 
 
-def at_home(label: str, cell: Cell) -> str:
+def at_home(label: str, cell: StoredCell) -> str:
     """A label without the name of the dataset, where a model is tested on that very one."""
-    key = cell["key"]
-    if "(" not in label or key["trained_on"] != key["tested_on"]:
+    key = cell.key
+    if "(" not in label or key.trained_on != key.tested_on:
         return label
-    how = "calibrated" if key["variant"] == "default" else key["variant"]
+    how = "calibrated" if key.variant == "default" else key.variant
     return f"{label.rpartition(' (')[0]} ({how})"
-
-
-def from_store(row: Mapping[str, Any]) -> Cell:
-    """A row of ``cells`` of the results store as a manifest has it."""
-    return {
-        "key": {name: row[name] for name in CELL_KEYS},
-        **{name: row[name] for name in WHOSE},
-        **{stage: row[f"{stage}_folder"] for stage in ("data", "model", "predictions", "scores")},
-    }
 
 
 @dataclass(frozen=True)
@@ -105,7 +92,7 @@ class Compared:
     """
 
     title: str
-    cells: dict[str, Cell]
+    cells: dict[str, StoredCell]
     place: prepared.Place
     scenarios: Scenarios
     predicted: dict[str, np.ndarray]
@@ -191,7 +178,7 @@ class Compared:
         return Mixture(*(of_all[number][there] for of_all in values))
 
 
-def compare(cells: Sequence[Cell], names: Names, *, lenient: bool = False) -> Compared:
+def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False) -> Compared:
     """Read what the models of a test predict.
 
     Args:
@@ -202,11 +189,11 @@ def compare(cells: Sequence[Cell], names: Names, *, lenient: bool = False) -> Co
     Raises:
         StpError: predictions or data are missing or damaged.
     """
-    first = cells[0]["key"]
-    found: dict[str, Cell] = {}
+    first = cells[0].key
+    found: dict[str, StoredCell] = {}
     for cell in cells:  # the first seed of each
         found.setdefault(label_of(cell, names), cell)
-    title = f"{names['datasets'].get(first['tested_on'], first['tested_on'])}, {first['subset']}"
+    title = f"{names.datasets.get(first.tested_on, first.tested_on)}, {first.subset}"
     predicted: dict[str, np.ndarray] = {}
     absent: dict[str, str] = {}
     mixtures: dict[str, densities.Mixture] = {}
@@ -214,8 +201,8 @@ def compare(cells: Sequence[Cell], names: Names, *, lenient: bool = False) -> Co
     for label, cell in found.items():
         try:
             place, scenarios = where or given_scenarios(cell)
-            predicted[label] = read_predictions(_kept(cell), scenarios)
-            density = densities.read(_kept(cell), scenarios)
+            predicted[label] = read_predictions(cell.demand_predictions(), scenarios)
+            density = densities.read(cell.demand_predictions(), scenarios)
             if isinstance(density, densities.Mixture):
                 mixtures[label] = density
             where = (place, scenarios)
@@ -231,20 +218,14 @@ def compare(cells: Sequence[Cell], names: Names, *, lenient: bool = False) -> Co
     return Compared(title, found, *where, predicted, absent, mixtures)
 
 
-def _kept(cell: Cell) -> Path:
-    if not cell["predictions"]:
-        raise StpError("its predictions are not kept")
-    return Path(cell["predictions"])
-
-
-def given_scenarios(cell: Cell) -> tuple[prepared.Place, Scenarios]:
+def given_scenarios(cell: StoredCell) -> tuple[prepared.Place, Scenarios]:
     """The scenarios of a cell as its model was given them, with noise if that was added.
 
     Raises:
         StpError: its predictions are not kept, or its data are damaged.
     """
-    recipe = require_receipt(_kept(cell))["recipe"]
-    place = prepared.read(Path(cell["data"]))
+    recipe = require_receipt(cell.demand_predictions())["recipe"]
+    place = prepared.read(Path(cell.data))
     return place, place.scenarios(
         "test",
         recipe["split"],
@@ -262,16 +243,16 @@ def evaluation_of(manifest: Manifest, wanted: str | None = None) -> Compared:
     Raises:
         StpError: there is no such test, or nothing of people at all.
     """
-    found = evaluations(manifest["cells"])
+    found = evaluations(manifest.cells)
     if not found:
-        raise StpError(f"nothing of {manifest['dimension']} is about people")
+        raise StpError(f"nothing of {manifest.dimension} is about people")
     if wanted is not None and wanted not in found:
         raise StpError(
-            f"{manifest['dimension']} has no test {wanted!r}",
+            f"{manifest.dimension} has no test {wanted!r}",
             expected=", ".join(found),
             remedy=nearest(wanted, found),
         )
-    return compare(found[wanted or next(iter(found))], manifest["names"])
+    return compare(found[wanted or next(iter(found))], manifest.names)
 
 
 def own(compared: Compared) -> list[str]:
@@ -282,8 +263,7 @@ def own(compared: Compared) -> list[str]:
     there = [
         label
         for label in compared.predicted
-        if compared.cells[label]["key"]["trained_on"]
-        in (None, compared.cells[label]["key"]["tested_on"])
+        if compared.cells[label].key.trained_on == compared.cells[label].key.tested_on
     ]
     return (there or list(compared.predicted))[:MOST_MODELS]
 
@@ -300,13 +280,13 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
     """
     for out in outs:
         drawing.check_suffix(out)
-    found = evaluations(manifest["cells"])
-    by_place: dict[tuple[str, str], list[Cell]] = {}
+    found = evaluations(manifest.cells)
+    by_place: dict[tuple[str, str], list[StoredCell]] = {}
     for cells in found.values():
-        by_place.setdefault((cells[0]["key"]["tested_on"], cells[0]["key"]["subset"]), cells)
+        by_place.setdefault((cells[0].key.tested_on, cells[0].key.subset), cells)
     if not by_place:
-        raise StpError(f"nothing of {manifest['dimension']} is about people")
-    shown = [compare(cells, manifest["names"]) for cells in list(by_place.values())[:MOST_TESTS]]
+        raise StpError(f"nothing of {manifest.dimension} is about people")
+    shown = [compare(cells, manifest.names) for cells in list(by_place.values())[:MOST_TESTS]]
     pictures = [out for out in outs if out.suffix in drawing.PICTURES]
     if pictures:
         drawing.save(_figure(shown), pictures)

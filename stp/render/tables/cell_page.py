@@ -147,15 +147,13 @@ def _what(cell: Json) -> str:
 
 
 def _warnings(cell: Json) -> Iterable[str]:
+    whose = bytes_text(cell["source"], cell["bytes_known_by"])
     if cell["comparable"] and not cell["official_paper_protocol"]:
         yield f"{cell['source'].capitalize()} bytes: {PAPERS_FILES}."
     elif not cell["comparable"] and cell["source"] != "own":
-        yield (
-            f"NOT COMPARABLE with published values: {bytes_text(cell)}, {cell['protocol']} "
-            "protocol."
-        )
+        yield (f"NOT COMPARABLE with published values: {whose}, {cell['protocol']} protocol.")
     elif cell["bytes_known_by"] == COUNTS:
-        yield f"BY COUNTS: {bytes_text(cell)} and sizes, not by checksums."
+        yield f"BY COUNTS: {whose} and sizes, not by checksums."
     if cell["lacking"]:
         yield f"{cell['lacking']}."
     if cell["leaky"]:

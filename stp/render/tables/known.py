@@ -17,9 +17,8 @@ from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.grid import Grid, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
-from stp.plan.setting import case_name
 from stp.plan.suite import FurtherTable, read_suites
-from stp.render.tables.paper_table import Made, demand_complete, make, read_scores
+from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
@@ -163,7 +162,7 @@ def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[l
             remedy=f"make it: {_made_by(name)}; `stp render --partial` writes what there is of it",
         )
     plan = _columns_kept(_cases_kept(load_manifest(path), wanted.on), name, wanted.metric)
-    scores = read_scores(database, plan["dimension"])
+    scores = read_scores(database, plan.dimension)
     demand_complete(plan, name, scores, database)
     made = _models_kept(make(plan, name, scores, {}), plan, wanted.model)
     return grid(plan, name, made.rows, made.standings, partial=False, leads=made.leads), tidy_rows(
@@ -220,27 +219,26 @@ def _made_by(name: str) -> str:
 def _cases_kept(plan: Manifest, on: str | None) -> Manifest:
     if on is None:
         return plan
-    names = {id(cell): _names_of_case(plan, cell) for cell in plan["cells"]}
-    kept = [cell for cell in plan["cells"] if on.casefold() in names[id(cell)]]
+    kept = tuple(cell for cell in plan.cells if on.casefold() in _names_of_case(plan, cell))
     if not kept:
-        known = {cell["key"]["tested_on"] for cell in plan["cells"]}
-        known |= {case_name(cell["key"]) for cell in plan["cells"]}
+        known = {cell.key.tested_on for cell in plan.cells}
+        known |= {cell.key.case_name for cell in plan.cells}
         raise _nothing("dataset or case", on, known)
-    return {**plan, "cells": kept}
+    return replace(plan, cells=kept)
 
 
 def _names_of_case(plan: Manifest, cell: Cell) -> set[str]:
-    key, titles = cell["key"], plan["names"]["datasets"]
-    tested = key["tested_on"]
-    names = {tested, case_name(key), titles.get(tested, tested), title_of(plan, cell)}
+    key, titles = cell.key, plan.names.datasets
+    tested = key.tested_on
+    names = {tested, key.case_name, titles.get(tested, tested), title_of(plan.names, key)}
     return {name.casefold() for name in names}
 
 
 def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     if metric is None:
         return plan
-    columns = plan["tables"][table]["columns"]
-    datasets = {cell["key"]["tested_on"] for cell in plan["cells"]}
+    columns = plan.tables[table].columns
+    datasets = {cell.key.tested_on for cell in plan.cells}
     kept = {
         dataset: {
             column: shown for column, shown in of.items() if _is_metric(metric, column, shown)
@@ -250,8 +248,7 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
     }
     if not any(kept.values()):
         raise _nothing("column", metric, {c for d in datasets for c in columns.get(d, {})})
-    tables = {**plan["tables"], table: {**plan["tables"][table], "columns": kept}}
-    return {**plan, "tables": tables}
+    return replace(plan, tables={**plan.tables, table: replace(plan.tables[table], columns=kept)})
 
 
 def _is_metric(asked: str, column: str, shown: str) -> bool:
@@ -260,20 +257,20 @@ def _is_metric(asked: str, column: str, shown: str) -> bool:
     return asked.casefold() in (name.casefold() for name in names)
 
 
-def _models_kept(made: Made, plan: Manifest, model: str | None) -> Made:
+def _models_kept(made: PaperTable, plan: Manifest, model: str | None) -> PaperTable:
     if model is None:
         return made
 
     def is_wanted(row: Row) -> bool:
-        name = row.key["model"]
+        name = row.key.model
         return model.casefold() in (
             name.casefold(),
-            plan["names"]["models"].get(name, "").casefold(),
+            plan.names.models.get(name, "").casefold(),
         )
 
     numbers = [i for i, row in enumerate(made.rows) if is_wanted(row)]
     if not numbers:
-        raise _nothing("model", model, {row.key["model"] for row in made.rows})
+        raise _nothing("model", model, {row.key.model for row in made.rows})
     leads = made.leads
     if leads:
         leads = replace(
@@ -281,7 +278,7 @@ def _models_kept(made: Made, plan: Manifest, model: str | None) -> Made:
             rows={lead: [rows[i] for i in numbers] for lead, rows in leads.rows.items()},
             standings={lead: [of[i] for i in numbers] for lead, of in leads.standings.items()},
         )
-    return Made([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
+    return PaperTable([made.rows[i] for i in numbers], [made.standings[i] for i in numbers], leads)
 
 
 def _nothing(what: str, asked: str, known: Iterable[str]) -> NothingFoundError:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Manifest, parts_of
-from stp.render.tables.rows import Key, Row, make_rows, overall
+from stp.render.tables.rows import Row, make_rows, overall
 from stp.render.tables.standing import Standings, standings
 
 
@@ -30,7 +31,7 @@ class Leads:
 
 
 def read_leads(
-    manifest: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], rows: list[Row]
+    manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
     """Make the rows of each lead time.
 
@@ -40,11 +41,11 @@ def read_leads(
         rows: those over all lead times.
     """
     # Reads prepared data, which other tables do not need.
-    from stp.render.figures.time_step import seconds_per_step
+    from stp.render.figures.time_step import step_of
 
     shown = {
         convention
-        for cell in manifest["cells"]
+        for cell in manifest.cells
         for convention, _ in parts_of(manifest, table, cell).values()
     }
     kept = scores.filter(pc.is_in(scores["convention"], pa.array(sorted(shown), pa.string())))
@@ -55,7 +56,7 @@ def read_leads(
     steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
     for row in rows:
         if row.cells and steps[row.dataset] is None:
-            steps[row.dataset] = seconds_per_step(row.cells[0])
+            steps[row.dataset] = step_of(row.cells[0])
     ranked = {lead: standings(manifest, those, tested=False) for lead, those in found.items()}
     return Leads(found, ranked, steps)
 

@@ -118,7 +118,7 @@ def compare(
     _check_known("model", (a, b), {_model(line) for line in lines})
     if on is not None:
         cases = {case for scores in every for case in scores.cases}
-        datasets = {str(line.cells[0]["key"]["tested_on"]) for line in lines}
+        datasets = {str(line.cells[0].key.tested_on) for line in lines}
         _check_known("case", (on,), cases | datasets)
     found: list[_Both] = []
     for scores in every:
@@ -250,7 +250,7 @@ def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
 
 
 def _model(line: Line) -> str:
-    return str(line.cells[0]["key"]["model"])
+    return str(line.cells[0].key.model)
 
 
 def _check_known(what: str, asked: Iterable[str], known: set[str]) -> None:
@@ -286,11 +286,11 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
     behind = 0
     for case, lines in scores.cases.items():
         start, behind = behind, behind + len(lines)
-        if on is not None and on not in (case, lines[0].cells[0]["key"]["tested_on"]):
+        if on is not None and on not in (case, lines[0].cells[0].key.tested_on):
             continue
         for (one, first), (other, second) in permutations(enumerate(lines, start), 2):
             # The best of more forecasts is better by itself.
-            best_of = [line.cells[0]["best_of"] for line in (first, second)]
+            best_of = [line.cells[0].best_of for line in (first, second)]
             if [_model(first), _model(second)] != [a, b] or best_of[0] != best_of[1]:
                 continue
             for column, entry in first.row.entries.items():
@@ -337,7 +337,7 @@ def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
     one, other = first.entries[both.column], second.entries[both.column]
     assert one.value is not None and other.value is not None
     pair = Pair(
-        dimension=both.scores.plan["dimension"],
+        dimension=both.scores.plan.dimension,
         case=both.case,
         column=both.column,
         convention=one.convention,

@@ -17,9 +17,10 @@ from stp.core.errors import StpError
 from stp.page import formats
 from stp.page.digits import number
 from stp.page.files import write_all
-from stp.plan.manifest import Cell, Manifest, cell_key, columns_of, load_manifest
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest
 from stp.render.tables.leads import Leads, read_leads
-from stp.render.tables.rows import Entry, Key, Row, gaps, make_rows, overall
+from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
 from stp.render.tables.tidy import csv_text, leads_csv, tidy_csv
@@ -40,8 +41,8 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
         StpError: a cell of the table has no rows, or lacks a column; nothing is written.
     """
     plan = load_manifest(manifest)
-    name = table or plan["dimension"]
-    rows = read_scores(database, plan["dimension"])
+    name = table or plan.dimension
+    rows = read_scores(database, plan.dimension)
     demand_complete(plan, name, rows, database)
     _write(plan, name, rows, {}, out)
 
@@ -63,16 +64,16 @@ def render_partial(
     """
     plan = load_manifest(manifest)
     found = []
-    absent: dict[Key, str] = {}
+    absent: dict[CellKey, str] = {}
     missing = []
-    for cell in plan["cells"]:
+    for cell in plan.cells:
         try:
             found.append(collected_rows(plan, cell))
         except StpError as problem:
-            absent[cell_key(cell)] = _why_missing(plan, cell, failures, problem)
+            absent[cell.key] = _why_missing(plan, cell, failures, problem)
             missing.append(_cell_path(plan, cell))
     rows = pa.concat_tables(found) if found else COLLECTED.empty_table()
-    for table in plan["tables"]:
+    for table in plan.tables:
         _write(plan, table, rows, absent, out_dir / f"{table}.csv")
     return missing
 
@@ -106,7 +107,7 @@ def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) 
     Raises:
         StpError: there are gaps, which it names.
     """
-    cells = [cell for cell in plan["cells"] if columns_of(plan, table, cell)]
+    cells = [cell for cell in plan.cells if columns_of(plan, table, cell)]
     lacking = gaps(plan, table, rows, overall(rows))
     if lacking or not cells:
         raise StpError(
@@ -121,10 +122,10 @@ def _why_missing(
     plan: Manifest, cell: Cell, failures: Mapping[str, Mapping[str, Any]], problem: StpError
 ) -> str:
     """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
-    store = Path(plan["store"])
+    store = Path(plan.store)
     names = {_cell_path(plan, cell)}
     for stage in ("data", "model", "predictions", "scores"):
-        folder = Path(cell[stage]) if cell.get(stage) else None
+        folder = cell.folder(stage)
         if folder and folder.is_relative_to(store):
             relative = folder.relative_to(store)
             names |= {relative.as_posix(), relative.parent.as_posix()}
@@ -134,19 +135,19 @@ def _why_missing(
             # The first line says what went wrong; the log has the rest.
             error = str(failure["error"]).partition("\n")[0]
             return f"failed: {error}" + (f" (log: {log})" if log else "")
-    if (Path(cell["scores"]) / "artefact.json").is_file():
+    if (Path(cell.scores) / "artefact.json").is_file():
         return f"not usable: {problem.what}"
     return "missing"
 
 
 def _cell_path(plan: Manifest, cell: Cell) -> str:
     """Return the path of a cell: its score folder below ``scores/``, without fingerprint."""
-    folder = Path(cell["scores"]).parent
-    scores = Path(plan["store"]) / "scores"
+    folder = Path(cell.scores).parent
+    scores = Path(plan.store) / "scores"
     return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
 
 
-class Made(NamedTuple):
+class PaperTable(NamedTuple):
     """A table: its rows, how their values stand, and those of long forecasts by lead time."""
 
     rows: list[Row]
@@ -154,7 +155,7 @@ class Made(NamedTuple):
     leads: Leads | None
 
 
-def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -> Made:
+def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]) -> PaperTable:
     """Make the rows of a table, with their standings.
 
     Args:
@@ -164,15 +165,17 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str]) -
     Raises:
         StpError: the published values or a file of the store are damaged.
     """
-    published = read_published(plan["published"])
+    published = read_published(plan.published)
     rows = make_rows(plan, table, overall(scores), published, absent)
     found = standings(plan, rows)
-    by_lead = plan["suite"]["dimensions"][plan["dimension"]]["by_lead"]
+    by_lead = plan.suite.dimensions[plan.dimension].by_lead
     leads = read_leads(plan, table, scores, absent, rows) if by_lead else None
-    return Made(rows, found, leads)
+    return PaperTable(rows, found, leads)
 
 
-def _write(plan: Manifest, table: str, scores: pa.Table, absent: dict[Key, str], out: Path) -> None:
+def _write(
+    plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
+) -> None:
     """Write all files of a table; the CSV, which stands for all, is put in place last."""
     rows, found, leads = make(plan, table, scores, absent)
     sheet = grid(plan, table, rows, found, partial=bool(absent), leads=leads)

@@ -1,7 +1,6 @@
 """What tables of people say besides: how scenarios are cut, how many there are, what is printed."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from stp.collect.published import PublishedValue, beside
@@ -25,35 +24,30 @@ class Counted(NamedTuple):
     episodes: int
 
 
-def is_of_people(cell: Cell) -> bool:
-    """Are people predicted in this cell, and not frames?"""
-    return "calibrated" in cell
-
-
 def counted(cell: Cell) -> Counted:
     """Read how many scenarios, people and episodes a cell was tested on.
 
     Raises:
         StpError: its predictions have no receipt.
     """
-    extras = require_receipt(Path(cell["predictions"]))["extras"]
+    extras = require_receipt(cell.demand_predictions())["extras"]
     return Counted(extras["scenarios"], extras["people"], extras["episodes"])
 
 
 def case(manifest: Manifest, cell: Cell) -> list[str]:
     """Say how scenarios are cut: ``atlas-paper``, ``observe 6, predict 10 (4 s)``."""
-    key = cell["key"]
+    key = cell.key
     observe, predict = _lengths(manifest, cell)
-    seconds = manifest.get("steps", {}).get(key["tested_on"])
+    seconds = manifest.steps.get(key.tested_on)
     time = f" ({predict * seconds:.3g} s)" if seconds else ""
     lengths = f"observe {observe}, predict {predict}{time}"
-    return [key["subset"], lengths, *people_case(setting_of(key["setting"]))]
+    return [key.subset, lengths, *people_case(setting_of(key.setting))]
 
 
 def _lengths(manifest: Manifest, cell: Cell) -> tuple[int, int]:
     """Observed and predicted positions."""
-    setting = setting_of(cell["key"]["setting"])
-    context = manifest["datasets"][cell["key"]["tested_on"]]["context"]
+    setting = setting_of(cell.key.setting)
+    context = manifest.datasets[cell.key.tested_on].context
     return setting.get("observe", context), setting["horizon"]
 
 
@@ -67,24 +61,24 @@ def absent_methods(
         cells: of one test.
         published: all printed values.
     """
-    names = manifest["published_names"]["models"]
-    computed = {names.get(one["key"]["model"]) for one in cells}
+    names = manifest.published_names.models
+    computed = {names.get(one.key.model) for one in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
-    for method, reason in manifest.get("absent", {}).items():
+    for method, reason in manifest.absent.items():
         if method in printed - computed:
             yield method, reason
 
 
 def sections(manifest: Manifest) -> list[Section]:
     """Where the paper and its released code differ: nothing of other suites."""
-    told = manifest.get("deviations")
+    told = manifest.deviations
     if not told:
         return []
     return [
         Section(
             title="What the paper says, and what its code does",
             columns=["about", "paper", "released code, and atlas-paper", "strict"],
-            rows=[[one["about"], one["paper"], one["code"], one["strict"]] for one in told],
+            rows=[[one.about, one.paper, one.code, one.strict] for one in told],
             numeric=[False] * 4,
         )
     ]

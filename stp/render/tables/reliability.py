@@ -133,7 +133,7 @@ def _grid(plan: Manifest, studies: list[Study], name: str) -> Grid:
         )
     return Grid(
         name=name,
-        title=f"Reliability, scale {plan['scale']}",
+        title=f"Reliability, scale {plan.scale}",
         intro=[
             "Each model is trained once with each seed; a run is the mean of its score over test "
             "samples and lead times. Rows `paper` are Tables 17 and 18 of PredBench: its runs, std "
@@ -259,7 +259,7 @@ def _probability(value: float | None) -> str:
 
 def _legend(plan: Manifest, studies: list[Study]) -> Iterable[str]:
     """Explain the metrics by their conventions, then the statistics by theirs."""
-    known = plan.get("conventions", {})
+    known = plan.conventions
     seen: dict[tuple[str, str], list[str]] = {}
     statistics: dict[str, None] = {}
     for study in studies:
@@ -269,13 +269,12 @@ def _legend(plan: Manifest, studies: list[Study]) -> Iterable[str]:
             statistics |= dict.fromkeys(column.found)
             statistics |= dict.fromkeys(column.printed.found if column.printed else {})
     for (name, convention), datasets in seen.items():
-        about = known.get(convention, {})
-        unit = about.get("unit")
-        text = ": ".join(filter(None, [about.get("title"), about.get("description")]))
+        about = known[convention]
+        text = ": ".join(filter(None, [about.title, about.description]))
         yield (
             f"{name} ({', '.join(datasets)}): `{convention}`"
             + (f", {text}" if text else "")
-            + (f" [{unit}]" if unit and unit != "1" else "")
+            + (f" [{about.unit}]" if about.unit != "1" else "")
         )
     yield f"std: `{PAPER_STD}`; pvalue: `{PAPER_P}`; –: undefined or not available"
     for statistic in statistics:

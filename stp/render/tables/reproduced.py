@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from stp.collect.published import PublishedValue, read_published
 from stp.core.errors import StpError
+from stp.plan.cell_key import CellKey
 
 ORIGINAL, PAPER = "original", "ours"
 """Runs of published values: by the authors' code of a model, and by the paper's."""
@@ -40,9 +40,7 @@ def read_printed(file: Path, table: str) -> Printed:
     return found
 
 
-def is_of_table(
-    key: Mapping[str, Any], methods: Collection[str | None], names: Mapping[str, str]
-) -> bool:
+def is_of_table(key: CellKey, methods: Collection[str | None], names: Mapping[str, str]) -> bool:
     """Whether a cell of the short-term table is one of a reproduction table of its dataset.
 
     Args:
@@ -50,12 +48,12 @@ def is_of_table(
         methods: that the table prints.
         names: our name of a model -> the printed one.
     """
-    as_trained = key["trained_on"] == key["tested_on"] and key["train_subset"] == "all"
-    return as_trained and key["subset"] == "test" and names.get(key["model"]) in methods
+    as_trained = key.trained_on == key.tested_on and key.train_subset == "all"
+    return as_trained and key.subset == "test" and names.get(key.model) in methods
 
 
 def has_cells(
-    keys: Iterable[Mapping[str, Any]],
+    keys: Iterable[CellKey],
     tables: Mapping[str, str],
     names: Mapping[str, str],
     file: Path,
@@ -72,4 +70,4 @@ def has_cells(
         StpError: the published values are not complete.
     """
     printed = {dataset: read_printed(file, table) for dataset, table in tables.items()}
-    return any(is_of_table(key, printed.get(key["tested_on"], ()), names) for key in keys)
+    return any(is_of_table(key, printed.get(key.tested_on, ()), names) for key in keys)

@@ -3,9 +3,8 @@
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
@@ -15,6 +14,7 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.shares import shares
 from stp.plan.manifest import Cell, Manifest, load_manifest
+from stp.plan.manifest_types import ReproducedColumnFacts, ReproductionFacts, TableColumns
 from stp.plan.setting import split_threshold
 from stp.render.direction import Direction, heading
 from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_of_table, read_printed
@@ -73,7 +73,7 @@ class Reproduced:
 
     number: str
     dataset: str
-    columns: dict[str, dict[str, Any]]
+    columns: dict[str, ReproducedColumnFacts]
     lines: list[Line]
 
 
@@ -100,16 +100,15 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     Raises:
         StpError: see `render_reproduction`.
     """
-    names = plan["published_names"]["models"]
-    file = Path(plan["published"])
+    names = plan.published_names.models
     printed = {
-        dataset: read_printed(file, configured["table"])
-        for dataset, configured in plan.get(TABLE, {}).items()
+        dataset: read_printed(Path(plan.published or ""), configured.table)
+        for dataset, configured in plan.reproduction.items()
     }
     cells = [
         cell
-        for cell in plan["cells"]
-        if is_of_table(cell["key"], printed.get(cell["key"]["tested_on"], ()), names)
+        for cell in plan.cells
+        if is_of_table(cell.key, printed.get(cell.key.tested_on, ()), names)
     ]
     if not cells:
         raise StpError(
@@ -130,7 +129,7 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     found = [
         _table(of_tables, dataset, printed[dataset], scores)
         for dataset in printed
-        if any(cell["key"]["tested_on"] == dataset for cell in cells)
+        if any(cell.key.tested_on == dataset for cell in cells)
     ]
     return sorted(found, key=lambda table: int(table.number))
 
@@ -138,28 +137,28 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
 def _plan_of_tables(plan: Manifest, cells: list[Cell]) -> Manifest:
     """The manifest with these cells and one table only: this one."""
     columns = {
-        dataset: {metric: column["convention"] for metric, column in configured["columns"].items()}
-        for dataset, configured in plan[TABLE].items()
+        dataset: {metric: column.convention for metric, column in configured.columns.items()}
+        for dataset, configured in plan.reproduction.items()
     }
-    return {**plan, "cells": cells, "tables": {TABLE: {"columns": columns}}}
+    return replace(plan, cells=tuple(cells), tables={TABLE: TableColumns(columns)})
 
 
 def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> Reproduced:
-    columns = plan[TABLE][dataset]["columns"]
-    names = plan["published_names"]["models"]
-    titles = {names.get(model): title for model, title in plan["names"]["models"].items()}
+    columns = plan.reproduction[dataset].columns
+    names = plan.published_names.models
+    titles = {names.get(model): title for model, title in plan.names.models.items()}
     ours: dict[str, Row] = {}
     for method in printed:
-        cells = [
+        cells = tuple(
             cell
-            for cell in plan["cells"]
-            if cell["key"]["tested_on"] == dataset and names.get(cell["key"]["model"]) == method
-        ]
+            for cell in plan.cells
+            if cell.key.tested_on == dataset and names.get(cell.key.model) == method
+        )
         if cells:
-            ours[method] = make_rows({**plan, "cells": cells}, TABLE, scores, (), {})[0]
+            ours[method] = make_rows(replace(plan, cells=cells), TABLE, scores, (), {})[0]
     return Reproduced(
-        number=_number_of(plan[TABLE][dataset]),
-        dataset=plan["names"]["datasets"].get(dataset, dataset),
+        number=_number_of(plan.reproduction[dataset]),
+        dataset=plan.names.datasets.get(dataset, dataset),
         columns=columns,
         lines=[
             Line(
@@ -175,24 +174,23 @@ def _table(plan: Manifest, dataset: str, printed: Printed, scores: Overall) -> R
     )
 
 
-def _number_of(configured: dict[str, Any]) -> str:
+def _number_of(configured: ReproductionFacts) -> str:
     """The number of a table: ``13`` of ``T13_repro_mmnist``."""
-    name: str = configured["table"]
-    return name.partition("_")[0].removeprefix("T")
+    return configured.table.partition("_")[0].removeprefix("T")
 
 
 def _value(
-    column: dict[str, Any], printed: dict[str, PublishedValue], row: Row | None, metric: str
+    column: ReproducedColumnFacts, printed: dict[str, PublishedValue], row: Row | None, metric: str
 ) -> Value:
     entry: Entry | None = row.entries[metric] if row else None
-    ours = entry.value * column["factor"] if entry and entry.value is not None else None
+    ours = entry.value * column.factor if entry and entry.value is not None else None
     published = printed[PAPER]
-    fair = row and row.comparable and not published.note and not column["doubt"]
+    fair = row and row.comparable and not published.note and not column.doubt
     return Value(
         original=printed[ORIGINAL],
         published=published,
-        convention=column["convention"],
-        factor=column["factor"],
+        convention=column.convention,
+        factor=column.factor,
         ours=ours,
         difference=ours - published.value if fair and ours is not None else None,
         reason=entry.reason if entry and entry.value is None else "",
@@ -206,7 +204,7 @@ def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
     for table in tables:
         for line in table.lines:
             row = line.row
-            about = [row.source, plan["scale"], row.protocol] if row else ["", plan["scale"], ""]
+            about = [row.source, plan.scale, row.protocol] if row else ["", plan.scale, ""]
             about += [row.comparability if row else ""]
             counts = [row.seeds, row.samples] if row else ["", ""]
             for metric, value in line.values.items():
@@ -235,20 +233,22 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
-def _notes(plan: Manifest, column: dict[str, Any], line: Line, value: Value) -> Iterable[str]:
+def _notes(
+    plan: Manifest, column: ReproducedColumnFacts, line: Line, value: Value
+) -> Iterable[str]:
     """What must be known of one value; reasons for an absent one are among those of its row."""
-    yield from line.row.notes if line.row else [f"not at scale {plan['scale']}"]
+    yield from line.row.notes if line.row else [f"not at scale {plan.scale}"]
     if value.published.note:
         yield f"published: {value.published.note}"
-    if column["doubt"]:
-        yield f"not certain: {column['doubt']}"
+    if column.doubt:
+        yield f"not certain: {column.doubt}"
 
 
 def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
     rows = [line.row for table in tables for line in table.lines if line.row]
     marked = [row for row in rows if not row.comparable]
     here = {table.number for table in tables}
-    absent = sorted({_number_of(one) for one in plan[TABLE].values()} - here)
+    absent = sorted({_number_of(one) for one in plan.reproduction.values()} - here)
     warnings = []
     if marked:
         whose = shares((f"{row.source} bytes, {row.protocol} protocol" for row in marked), "rows")
@@ -258,11 +258,11 @@ def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
         )
     if absent:
         warnings.append(
-            f"The scale {plan['scale']} has no cell of {_listed('Table', absent)} of the paper."
+            f"The scale {plan.scale} has no cell of {_listed('Table', absent)} of the paper."
         )
     return Grid(
         name=name,
-        title=f"Reproduction, scale {plan['scale']}",
+        title=f"Reproduction, scale {plan.scale}",
         intro=[
             "Tables 13-16 of PredBench (appendix C.2): `original` is printed for the code of a "
             "model's authors, `PredBench` for its own code base; `ours` is computed here, and in "
@@ -276,7 +276,7 @@ def _grid(plan: Manifest, tables: list[Reproduced], name: str) -> Grid:
             "out, and ours are compared with ours only",
             "†: doubtful as printed; see the notes. –: not at this scale, or no value",
         ],
-        made_from=f"Made from `results/collected/{plan['dimension']}.parquet` by "
+        made_from=f"Made from `results/collected/{plan.dimension}.parquet` by "
         f"`snakemake results/tables/{name}.csv`.",
     )
 
@@ -311,8 +311,8 @@ def _section(plan: Manifest, table: Reproduced) -> Section:
     return Section(title, columns, rows, numeric, notes=list(_section_notes(plan, table)))
 
 
-def _direction(plan: Manifest, column: dict[str, Any]) -> Direction:
-    return Direction.of(plan, split_threshold(column["convention"])[0])
+def _direction(plan: Manifest, column: ReproducedColumnFacts) -> Direction:
+    return Direction.of(plan, split_threshold(column.convention)[0])
 
 
 def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
@@ -352,7 +352,7 @@ def _ranks(values: list[float | None], direction: Direction) -> list[int]:
 def _section_notes(plan: Manifest, table: Reproduced) -> Iterable[str]:
     absent = [line.model for line in table.lines if line.row is None]
     if absent:
-        yield f"not at scale {plan['scale']}: {', '.join(absent)}"
+        yield f"not at scale {plan.scale}: {', '.join(absent)}"
     said: dict[str, list[str]] = {}
     for line in table.lines:
         for note in line.row.notes if line.row else ():
@@ -361,11 +361,11 @@ def _section_notes(plan: Manifest, table: Reproduced) -> Iterable[str]:
             if note:
                 said.setdefault(f"† published: {note}", []).append(line.model)
     yield from (f"{', '.join(models)}: {note}" for note, models in said.items())
-    known = plan.get("conventions", {})
+    known = plan.conventions
     for metric, column in table.columns.items():
-        about = known.get(split_threshold(column["convention"])[0], {})
-        text = f"{metric}: `{column['convention']}`"
-        text += f" times {column['factor']:g}" if column["factor"] != 1 else ""
-        text += f", {column['unit']}" if column["unit"] else ""
-        text += f"; {about['description']}" if about.get("description") else ""
-        yield text + (f". Not certain: {column['doubt']}" if column["doubt"] else "")
+        about = known[split_threshold(column.convention)[0]]
+        text = f"{metric}: `{column.convention}`"
+        text += f" times {column.factor:g}" if column.factor != 1 else ""
+        text += f", {column.unit}" if column.unit else ""
+        text += f"; {about.description}" if about.description else ""
+        yield text + (f". Not certain: {column.doubt}" if column.doubt else "")

@@ -2,22 +2,22 @@
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.collect.published import PublishedValue, beside, of_cell
+from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
 from stp.page.shares import PAPERS_FILES
+from stp.plan.cell_key import CellKey
 from stp.plan.manifest import (
     Cell,
     Manifest,
     Part,
-    cell_key,
     columns_of,
     describe,
     parts_of,
@@ -27,14 +27,13 @@ from stp.plan.raw_bytes import bytes_text
 from stp.plan.setting import ROBUSTNESS, setting_of
 from stp.render.tables import people
 
-Key = tuple[Any, ...]
-Place = tuple[Key, str, Part, str]
+Place = tuple[CellKey, str, Part, str]
 """Cell key, convention, variable or threshold (None: all together) and statistic."""
-Overall = dict[Place, dict[str, Any]]
+Overall = dict[Place, ScoreRow]
 """The row over all lead times, by place."""
 
 
-class Published(NamedTuple):
+class PrintedValue(NamedTuple):
     """A value printed in a paper; a ``note`` says that it is doubtful.
 
     ``sd`` is the printed standard deviation over test samples, ``sd_note`` a doubt about it.
@@ -73,7 +72,7 @@ class Entry:
     high: float | None
     clusters: int | None
     seed_sd: float | None
-    published: Published | None
+    published: PrintedValue | None
     difference: float | None
     reason: str
     sd: float | None = None
@@ -106,7 +105,7 @@ class Row:
     entries: dict[str, Entry]
     notes: list[str]
     cells: tuple[Cell, ...]
-    key: dict[str, Any]
+    key: CellKey
     counted: people.Counted | None = None
     is_printed: bool = False
     bytes_known_by: str | None = None
@@ -129,14 +128,13 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     only row there is. Several rows, such as one for each variable, have no overall value.
     """
     chosen: Overall = {}
-    alone: dict[Place, list[dict[str, Any]]] = {}
+    alone: dict[Place, list[ScoreRow]] = {}
     here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
-    for row in scores.filter(here).to_pylist():
-        key = tuple(row[name] for name in CELL_KEYS)
-        if row["level"] is None and (row["threshold"] is None or row["variable"] is None):
-            part = row["variable"] if row["threshold"] is None else row["threshold"]
-            chosen[(key, row["convention"], part, row["statistic"])] = row
-        alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
+    for row in score_rows(scores.filter(here)):
+        if row.level is None and (row.threshold is None or row.variable is None):
+            part = row.variable if row.threshold is None else row.threshold
+            chosen[(row.key, row.convention, part, row.statistic)] = row
+        alone.setdefault((row.key, row.convention, None, row.statistic), []).append(row)
     for place, rows in alone.items():
         if len(rows) == 1:
             chosen.setdefault(place, rows[0])
@@ -152,19 +150,19 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
     """
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     found = []
-    for cell in manifest["cells"]:
+    for cell in manifest.cells:
         columns = parts_of(manifest, table, cell)
-        folders = [cell[kind] for kind in ("scores", "perceptual") if columns and cell.get(kind)]
-        if any(Path(folder).name not in fingerprints for folder in folders):
-            found.append(f"{describe(cell)}: no rows")
+        folders = cell.folders(("scores", "perceptual")) if columns else []
+        if any(folder.name not in fingerprints for folder in folders):
+            found.append(f"{describe(cell.key)}: no rows")
             continue
         lacking = [
             f"{column} ({convention})"
             for column, (convention, part) in columns.items()
-            if (cell_key(cell), convention, part, "mean") not in scores
+            if (cell.key, convention, part, "mean") not in scores
         ]
         if lacking:
-            found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
+            found.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
     return found
 
 
@@ -173,23 +171,23 @@ def make_rows(
     table: str,
     scores: Overall,
     published: Sequence[PublishedValue],
-    absent: dict[Key, str],
+    absent: dict[CellKey, str],
 ) -> list[Row]:
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
         absent: cells without scores: key -> why. They leave their values empty.
     """
-    groups: dict[Key, list[Cell]] = {}
-    for cell in manifest["cells"]:
+    groups: dict[CellKey, list[Cell]] = {}
+    for cell in manifest.cells:
         if columns_of(manifest, table, cell):
-            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+            groups.setdefault(replace(cell.key, seed=None), []).append(cell)
     labels = _labels(manifest, [cells[0] for cells in groups.values()])
     rows = [
         _row(manifest, table, cells, label, scores, published, absent)
         for cells, label in zip(groups.values(), labels, strict=True)
     ]
-    if manifest.get("absent"):
+    if manifest.absent:
         of_test: dict[str, list[Cell]] = {}
         for cells, (dataset, _) in zip(groups.values(), labels, strict=True):
             of_test.setdefault(dataset, []).append(cells[0])
@@ -203,29 +201,29 @@ def make_rows(
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
     """Name dataset and model of each row; add whatever else rows of one name differ in."""
-    names = manifest["names"]
+    names = manifest.names
 
     def dataset(cell: Cell) -> str:
-        key = cell["key"]
-        tested, trained = key["tested_on"], key["trained_on"]
-        shown: str = names["datasets"].get(tested, tested)
-        if trained not in (None, tested) and "calibrated" not in cell:
-            shown = f"{names['datasets'].get(trained, trained)} -> {shown}"
+        key = cell.key
+        tested, trained = key.tested_on, key.trained_on
+        shown = names.datasets.get(tested, tested)
+        if trained != tested and not cell.is_of_people:
+            shown = f"{names.datasets.get(trained, trained)} -> {shown}"
         return ", ".join([shown, *_case(manifest, cell)])
 
     def predictor(cell: Cell) -> str:
-        name = cell["key"]["model"]
-        shown = names["models"].get(name, name)
-        return f"{shown}, {cell['calibrated']}" if cell.get("calibrated") else str(shown)
+        name = cell.key.model
+        shown = names.models.get(name, name)
+        return f"{shown}, {cell.calibrated}" if cell.calibrated else shown
 
     plain = [(dataset(cell), predictor(cell)) for cell in cells]
     labels = []
     for cell, (data, model) in zip(cells, plain, strict=True):
         twins = [c for c, label in zip(cells, plain, strict=True) if label == (data, model)]
         differing = [
-            f"{name} {cell['key'][name] or 'none'}"
+            f"{name} {getattr(cell.key, name)}"
             for name in CELL_KEYS[:-1]
-            if len({twin["key"][name] for twin in twins}) > 1
+            if len({getattr(twin.key, name) for twin in twins}) > 1
         ]
         labels.append((data, f"{model} [{', '.join(differing)}]" if differing else model))
     return labels
@@ -233,13 +231,13 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
 
 def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
     """Tell what was tested, where it is not the test split as trained."""
-    key = cell["key"]
-    if people.is_of_people(cell):
+    key = cell.key
+    if cell.is_of_people:
         yield from people.case(manifest, cell)
         return
-    if key["subset"] not in ("test", ROBUSTNESS):
-        yield key["subset"].replace("_", " ")
-    interval = setting_of(key["setting"]).get("interval")
+    if key.subset not in ("test", ROBUSTNESS):
+        yield key.subset.replace("_", " ")
+    interval = setting_of(key.setting).get("interval")
     if interval is not None:
         yield f"interval {interval}"
 
@@ -251,13 +249,13 @@ def _row(
     label: tuple[str, str],
     scores: Overall,
     published: Sequence[PublishedValue],
-    absent: dict[Key, str],
+    absent: dict[CellKey, str],
 ) -> Row:
     """Make one row of cells that differ in their seed only."""
     first = cells[0]
-    comparable = all(cell["comparable"] for cell in cells)
-    leaky = any(cell["leaky"] for cell in cells)
-    present = [cell_key(cell) for cell in cells if cell_key(cell) not in absent]
+    comparable = all(cell.comparable for cell in cells)
+    leaky = any(cell.leaky for cell in cells)
+    present = [cell.key for cell in cells if cell.key not in absent]
     parts = parts_of(manifest, table, first)
     printed = of_cell(manifest, first, published)
     entries = {
@@ -271,13 +269,13 @@ def _row(
         )
         for column, (convention, part) in parts.items()
     }
-    seeded = any(cell["key"]["seed"] is not None for cell in cells)
+    seeded = any(cell.key.seed is not None for cell in cells)
     return Row(
-        source=first["source"],
-        scale=manifest["scale"],
-        protocol=first["protocol"],
+        source=first.source,
+        scale=manifest.scale,
+        protocol=first.protocol,
         comparable=comparable,
-        bytes_known_by=first["bytes_known_by"],
+        bytes_known_by=first.bytes_known_by,
         leaky=leaky,
         dataset=label[0],
         model=label[1],
@@ -289,9 +287,9 @@ def _row(
             *_absences(cells, absent),
             *_reasons(entries, bool(present)),
         ],
-        cells=tuple(cell for cell in cells if cell_key(cell) not in absent),
-        key={name: first["key"][name] for name in CELL_KEYS[:-1]},
-        counted=people.counted(first) if people.is_of_people(first) and present else None,
+        cells=tuple(cell for cell in cells if cell.key not in absent),
+        key=replace(first.key, seed=None),
+        counted=people.counted(first) if first.is_of_people and present else None,
     )
 
 
@@ -313,9 +311,9 @@ def _printed_row(
             blank = (None,) * 5
             entries[column] = Entry(convention, part, None, *blank, printed, None, reason)
     return Row(
-        source=cell["source"],
-        scale=manifest["scale"],
-        protocol=cell["protocol"],
+        source=cell.source,
+        scale=manifest.scale,
+        protocol=cell.protocol,
         comparable=False,
         leaky=False,
         dataset=dataset,
@@ -325,37 +323,38 @@ def _printed_row(
         entries=entries,
         notes=[f"no value: {reason}", *_reasons(entries, False)],
         cells=(),
-        key={**{name: cell["key"][name] for name in CELL_KEYS[:-1]}, "model": method},
+        key=replace(cell.key, model=method, seed=None),
         is_printed=True,
     )
 
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
     """Say what a reader must know before comparing the row with anything."""
-    if cell.get("external"):
-        training = cell.get("training") or "unknown"
+    whose = bytes_text(cell.source, cell.bytes_known_by)
+    if cell.external:
+        training = cell.training or "unknown"
         yield (
-            f"EXTERNAL: predictions made elsewhere ({cell['reference']}), training as stated there:"
+            f"EXTERNAL: predictions made elsewhere ({cell.reference}), training as stated there:"
             f" {training}"
         )
-    if cell["source"] == "own":
-        yield f"own data, {cell['protocol']} protocol: nothing is published to compare it with"
-    elif comparable and not cell["official_paper_protocol"]:
-        yield f"{cell['source']} bytes: {PAPERS_FILES}"
+    if cell.source == "own":
+        yield f"own data, {cell.protocol} protocol: nothing is published to compare it with"
+    elif comparable and not cell.official_paper_protocol:
+        yield f"{cell.source} bytes: {PAPERS_FILES}"
     elif not comparable:
-        yield f"NOT COMPARABLE: {bytes_text(cell)}, {cell['protocol']} protocol"
-    elif cell["bytes_known_by"] == COUNTS:
-        yield f"BY COUNTS: {bytes_text(cell)} and sizes, not by checksums"
-    if cell["lacking"]:
-        yield cell["lacking"]
+        yield f"NOT COMPARABLE: {whose}, {cell.protocol} protocol"
+    elif cell.bytes_known_by == COUNTS:
+        yield f"BY COUNTS: {whose} and sizes, not by checksums"
+    if cell.lacking:
+        yield cell.lacking
     if leaky:
         yield "LEAKY SPLIT: test samples overlap with training data"
-    if cell.get("subset_note"):
-        yield cell["subset_note"]
-    if cell.get("clusters"):
-        yield f"intervals and tests over clusters of kind {cell['clusters']}"
-    if cell.get("samples", 1) > 1:
-        yield _SAMPLED[cell["statistic"]].format(cell["samples"])
+    if cell.subset_note:
+        yield cell.subset_note
+    if cell.clusters:
+        yield f"intervals and tests over clusters of kind {cell.clusters}"
+    if cell.samples > 1 and cell.statistic:
+        yield _SAMPLED[cell.statistic].format(cell.samples)
 
 
 _SAMPLED = {
@@ -366,12 +365,12 @@ _SAMPLED = {
 """What is scored of several forecasts of a clip; see `stp.score.members`."""
 
 
-def _absences(cells: list[Cell], absent: dict[Key, str]) -> Iterable[str]:
+def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
     """Say which seeds are missing, and why."""
     for cell in cells:
-        if cell_key(cell) in absent:
-            seed = cell["key"]["seed"]
-            yield ("" if seed is None else f"seed {seed}: ") + absent[cell_key(cell)]
+        if cell.key in absent:
+            seed = cell.key.seed
+            yield ("" if seed is None else f"seed {seed}: ") + absent[cell.key]
 
 
 def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
@@ -403,52 +402,56 @@ def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _entry(
-    keys: list[Key],
+    keys: list[CellKey],
     convention: str,
     part: Part,
     scores: Overall,
-    published: Published | None,
+    published: PrintedValue | None,
     comparable: bool,
 ) -> Entry:
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
-    def rows(statistic: str) -> list[dict[str, Any]]:
-        return [scores.get((key, convention, part, statistic), _NOT_SCORED) for key in keys]
+    def rows(statistic: str) -> list[ScoreRow | None]:
+        return [scores.get((key, convention, part, statistic)) for key in keys]
 
     means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
-    reasons = [row["reason"] for row in lacking if row["value"] is None]
-    spread = [row["value"] for row in rows("sd")]
+    reasons = [
+        row.reason if row else "not scored" for row in lacking if row is None or row.value is None
+    ]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
         part=part,
-        n=min((row["n"] for row in means if row["n"] is not None), default=None),
+        n=_fewest(means),
         value=value,
         low=low,
         high=high,
-        clusters=min((row["n"] for row in lows if row["n"] is not None), default=None),
-        seed_sd=statistics.stdev(row["value"] for row in means)
-        if value is not None and len(means) > 1
-        else None,
+        clusters=_fewest(lows),
+        seed_sd=statistics.stdev(_values(means)) if value is not None and len(means) > 1 else None,
         published=published,
         difference=value - published.value if fair and published and value is not None else None,
-        reason=reasons[0] if reasons else "" if keys else "missing",
-        sd=statistics.fmean(spread) if spread and None not in spread else None,
+        reason=reasons[0] or "" if reasons else "" if keys else "missing",
+        sd=_mean(rows("sd")),
     )
 
 
-_NOT_SCORED = {"value": None, "n": None, "reason": "not scored"}
+def _values(rows: list[ScoreRow | None]) -> list[float]:
+    return [row.value for row in rows if row is not None and row.value is not None]
 
 
-def _mean(rows: list[dict[str, Any]]) -> float | None:
+def _fewest(rows: list[ScoreRow | None]) -> int | None:
+    return min((row.n for row in rows if row is not None and row.n is not None), default=None)
+
+
+def _mean(rows: list[ScoreRow | None]) -> float | None:
     """Return the mean over seeds; None if there are none, or one has no value."""
-    values = [row["value"] for row in rows]
-    return statistics.fmean(values) if values and None not in values else None
+    values = _values(rows)
+    return statistics.fmean(values) if values and len(values) == len(rows) else None
 
 
-def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Published | None:
+def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> PrintedValue | None:
     """Find the only value that is printed in a column, and its standard deviation.
 
     A column that names a variable (``t2m WRMSE``) finds the value of that variable and metric.
@@ -471,7 +474,7 @@ def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Publishe
     found = only(metric)
     if found is None:
         return None
-    printed = Published(found.value, found.raw, found.note)
+    printed = PrintedValue(found.value, found.raw, found.note)
     sd = only(f"{metric} sd")
     if sd is None:
         return printed

@@ -9,7 +9,7 @@ from stp.collect import layout
 from stp.collect.questions import QUESTIONS
 from stp.collect.suite_views import views_of
 from stp.collect.views import VIEWS, View, comment_of
-from stp.plan.manifests import suite_block
+from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
 
 _HEAD = """# The results store
@@ -165,8 +165,8 @@ def _wrapped(paragraph: str) -> list[str]:
 def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
     """Name and title of each suite that has views of its own, and these."""
     for name, suite in read_suites().items():
-        block = suite_block(name, suite)
-        if views := views_of([(name, block["views"])]):
+        about = suite_facts(name, suite)
+        if views := views_of([(name, about.views)]):
             yield name, suite.title, views
 
 

@@ -45,13 +45,13 @@ def grid(
             sections += _lead_sections(manifest, dataset, leads)
     return Grid(
         name=table,
-        title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest['scale']}",
+        title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest.scale}",
         intro=[_PEOPLE if any(row.counted for row in rows) else _FRAMES],
         sections=[*sections, *people_sections(manifest)],
         warnings=list(_warnings(rows, partial)),
         legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
-        made_from=f"Made from the scores of {len(manifest['cells'])} cells of the manifest "
-        f"`{table}.json`, scale {manifest['scale']}, code {manifest.get('code', 'unknown')}, and "
+        made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
+        f"`{table}.json`, scale {manifest.scale}, code {manifest.code}, and "
         "from published values.",
     )
 
@@ -198,8 +198,8 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
         numbers = {e.n for e in entries if is_set_distance(e) and e.value is not None}
         if any(e.published for e in entries):
             key = rows[0].key
-            theirs = manifest.get("published_clips", {}).get(key["tested_on"])
-            numbers |= {theirs} if key["subset"] == "test" and numbers and theirs else set()
+            theirs = manifest.published_clips.get(key.tested_on)
+            numbers |= {theirs} if key.subset == "test" and numbers and theirs else set()
         if len(numbers) > 1:
             found.add(column)
     return found
@@ -313,7 +313,7 @@ def _lead(lead: int, step: float | None) -> str:
 
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
     """Explain each column by the convention behind it; datasets may differ in it."""
-    known = manifest.get("conventions", {})
+    known = manifest.conventions
     meanings: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for column, entry in row.entries.items():
@@ -322,16 +322,14 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
                 datasets.append(row.dataset)
     for (column, convention), datasets in meanings.items():
         shared = sum(name == column for name, _ in meanings) == 1
-        about = known.get(convention, {})
-        parts = [about.get("title"), about.get("description")]
-        text = ": ".join(part for part in parts if part)
-        unit = about.get("unit")
+        about = known[convention]
+        text = ": ".join(filter(None, [about.title, about.description]))
         yield (
             heading(column, Direction.of(manifest, convention))
             + ("" if shared else f" ({', '.join(datasets)})")
             + f": `{convention}`"
             + (f", {text}" if text else "")
-            + (f" [{unit}]" if unit and unit != "1" else "")
+            + (f" [{about.unit}]" if about.unit != "1" else "")
         )
 
 

@@ -9,7 +9,6 @@ from stp.collect.standings import Entrant, Pair, Place, contest, ranks_of
 from stp.page.digits import digits
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction
-from stp.render.tables.people import is_of_people
 from stp.render.tables.rows import Entry, Row
 
 
@@ -117,13 +116,13 @@ def league_of(row: Row, column: str) -> tuple[object, ...]:
     are tested alike are rivals.
     """
     entry = row.entries[column]
-    first = row.cells[0] if row.cells else {}
-    of_people = bool(row.cells) and is_of_people(first)
+    first = row.cells[0] if row.cells else None
+    of_people = first is not None and first.is_of_people
     whose = [name for name in EVALUATION if not (of_people and name in _CALIBRATED_ON)]
     about = {"source": row.source, "scale": row.scale, "leaky": row.leaky}
-    about["best_of"] = first.get("best_of", 1)
+    about["best_of"] = 1 if first is None else first.best_of
     return (
-        *(row.key.get(name) for name in whose),
+        *(getattr(row.key, name) for name in whose),
         *(about[name] for name in ALIKE),
         *(row.dataset, column, entry.convention, entry.part),
         entry.n if is_set_distance(entry) else None,

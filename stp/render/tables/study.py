@@ -5,7 +5,7 @@ it has the model and the dataset.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +13,12 @@ import pyarrow as pa
 from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
-from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, parts_of, shown_of
-from stp.plan.setting import split_threshold
+from stp.plan.cell_key import CellKey
+from stp.plan.manifest import Cell, Manifest, load_manifest, parts_of, shown_of
+from stp.plan.manifest_types import TableColumns
 from stp.render.tables.groups import demand_runs
 from stp.render.tables.repeated import describe_runs
-from stp.render.tables.rows import Key, Overall, Row, gaps, make_rows, overall
+from stp.render.tables.rows import Overall, Row, gaps, make_rows, overall
 
 TABLE = "reliability"
 BESIDES = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
@@ -87,13 +88,13 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
             rows or lacks a column.
     """
     plan = load_manifest(manifest)
-    groups: dict[Key, list[Cell]] = {}
-    for cell in plan["cells"]:
-        if cell["key"]["seed"] is not None:
-            groups.setdefault(cell_key(cell)[:-1], []).append(cell)
+    groups: dict[CellKey, list[Cell]] = {}
+    for cell in plan.cells:
+        if cell.key.seed is not None:
+            groups.setdefault(replace(cell.key, seed=None), []).append(cell)
     demand_runs([(_name(group[0]), len(group)) for group in groups.values()], str(manifest))
     for group in groups.values():
-        group.sort(key=lambda cell: int(cell["key"]["seed"]))
+        group.sort(key=lambda cell: cell.key.seed or 0)
 
     rows = read_collected(collected)
     scores = overall(rows)
@@ -109,47 +110,40 @@ def read_studies(manifest: Path, collected: Path) -> tuple[Manifest, list[Study]
 
 
 def _name(cell: Cell) -> str:
-    key = cell["key"]
-    return f"{key['model']} on {key['tested_on']}"
+    key = cell.key
+    return f"{key.model} on {key.tested_on}"
 
 
 def _plan_of_study(
     plan: Manifest,
-    groups: Mapping[Key, list[Cell]],
+    groups: Mapping[CellKey, list[Cell]],
     scores: Overall,
-    printed: Mapping[Key, Mapping[str, Printed]],
+    printed: Mapping[CellKey, Mapping[str, Printed]],
 ) -> Manifest:
     """The manifest, with the cells that have seeds only and one table: this one.
 
     Its columns are those of the dataset in the other tables and `BESIDES`, where all runs have
     them; first those of the paper's study, in its order.
     """
-    datasets = dict.fromkeys(group[0]["key"]["tested_on"] for group in groups.values())
+    datasets = dict.fromkeys(group[0].key.tested_on for group in groups.values())
     columns: dict[str, dict[str, str]] = {}
     for dataset in datasets:
-        keys = [key for key, group in groups.items() if group[0]["key"]["tested_on"] == dataset]
+        keys = [key for key, group in groups.items() if group[0].key.tested_on == dataset]
         cells = [cell for key in keys for cell in groups[key]]
         known: dict[str, str] = {}
-        for table in plan["tables"]:
+        for table in plan.tables:
             known |= shown_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
-            places = [(cell_key(cell), convention, None, "mean") for cell in cells]
+            places = [(cell.key, convention, None, "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
                 known[name] = convention
         first = [name for key in keys for name in printed[key] if name in known]
         columns[dataset] = {name: known[name] for name in dict.fromkeys([*first, *known])}
-    about = plan.get("conventions", {})
-    higher = {
-        name: about[convention]["higher_is_better"]
-        for row in columns.values()
-        for name, shown in row.items()
-        if (convention := split_threshold(shown)[0]) in about
-    }
-    return {
-        **plan,
-        "cells": [cell for group in groups.values() for cell in group],
-        "tables": {TABLE: {"columns": columns, "higher_is_better": higher}},
-    }
+    return replace(
+        plan,
+        cells=tuple(cell for group in groups.values() for cell in group),
+        tables={TABLE: TableColumns(columns)},
+    )
 
 
 def _demand_complete(plan: Manifest, rows: pa.Table, scores: Overall, path: Path) -> None:
@@ -158,7 +152,7 @@ def _demand_complete(plan: Manifest, rows: pa.Table, scores: Overall, path: Path
     if lacking:
         raise StpError(
             f"{path}: runs are missing" + "".join(f"\n  {gap}" for gap in lacking),
-            expected=f"the scores of all {len(plan['cells'])} runs of the manifest",
+            expected=f"the scores of all {len(plan.cells)} runs of the manifest",
             remedy="score the missing runs and collect again: ask for the table",
         )
 
@@ -173,8 +167,8 @@ def _study(
     columns = []
     for name, entry in row.entries.items():
         place = parts_of(plan, TABLE, group[0])[name]
-        places = [(cell_key(cell), *place, "mean") for cell in group]
-        values: list[float | None] = [scores[place]["value"] for place in places]
+        places = [(cell.key, *place, "mean") for cell in group]
+        values: list[float | None] = [scores[place].value for place in places]
         runs = [value for value in values if value is not None]
         columns.append(
             Column(
@@ -186,18 +180,21 @@ def _study(
                 printed=printed.get(name),
             )
         )
-    return Study(row, tuple(cell["key"]["seed"] for cell in group), tuple(columns))
+    seeds = tuple(cell.key.seed for cell in group if cell.key.seed is not None)
+    return Study(row, seeds, tuple(columns))
 
 
-def _all_printed(plan: Manifest, groups: Mapping[Key, list[Cell]]) -> dict[Key, dict[str, Printed]]:
+def _all_printed(
+    plan: Manifest, groups: Mapping[CellKey, list[Cell]]
+) -> dict[CellKey, dict[str, Printed]]:
     """Find the columns that the paper prints for the runs of each model and dataset.
 
     The paper repeated what it tests as it was trained: a cell of another part, training or setting
     has nothing printed.
     """
-    repeated = {**plan, "dimension": TABLE}
-    published = read_published(plan["published"])
-    found: dict[Key, dict[str, Printed]] = {}
+    repeated = replace(plan, dimension=TABLE)
+    published = read_published(plan.published)
+    found: dict[CellKey, dict[str, Printed]] = {}
     for group_key, group in groups.items():
         columns: dict[str, dict[str, PublishedValue]] = {}
         for value in of_cell(repeated, group[0], published):

@@ -119,7 +119,7 @@ def _whose(row: Row) -> list[Any]:
         row.scale,
         row.protocol,
         row.comparability,
-        *(row.key[name] for name in KEYS),
+        *(getattr(row.key, name) for name in KEYS),
         row.dataset,
         row.model,
     ]
@@ -136,7 +136,7 @@ def _what(column: str, entry: Entry) -> list[Any]:
 
 
 def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
-    first = row.cells[0] if row.cells else {}
+    first = row.cells[0] if row.cells else None
     return [
         entry.value,
         entry.low,
@@ -145,7 +145,7 @@ def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
         entry.n,
         row.seeds,
         entry.seed_sd,
-        first.get("samples", 1) if row.cells else None,
-        first.get("statistic") or "",
+        first.samples if first else None,
+        first.statistic if first and first.statistic else "",
         standing.rank,
     ]

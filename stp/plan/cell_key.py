@@ -1,0 +1,73 @@
+"""What tells one cell from another: the key columns of every table."""
+
+from dataclasses import dataclass
+
+from stp.plan.setting import PEOPLE, ROBUSTNESS, setting_of
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """The unit of everything; its fields are the key columns of every table (``CELL_KEYS``)."""
+
+    suite: str
+    dimension: str
+    model: str
+    variant: str
+    trained_on: str
+    train_subset: str
+    tested_on: str
+    subset: str
+    setting: str
+    seed: int | None
+
+    @property
+    def path(self) -> str:
+        """The cell as a path: unique, readable, and safe in a file name."""
+        return "/".join(
+            [
+                self.suite,
+                self.dimension,
+                self.model,
+                self.variant,
+                self.trained_on,
+                self.train_subset,
+                self.tested_on,
+                self.subset,
+                self.setting,
+                seed_name(self.seed),
+            ]
+        )
+
+    def __str__(self) -> str:
+        seed = "" if self.seed is None else f", seed {self.seed}"
+        return f"{self.model} on {self.tested} ({self.dimension}{seed})"
+
+    @property
+    def tested(self) -> str:
+        """What it was trained and tested on, in short: ``kitti -> caltech``, ``bridge x2``."""
+        same = self.tested_on == self.trained_on
+        parts = [self.tested_on if same else f"{self.trained_on} -> {self.tested_on}"]
+        parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
+        if "interval" in self.setting:
+            parts.append(f"x{setting_of(self.setting)['interval']}")
+        return " ".join(parts)
+
+    @property
+    def case_name(self) -> str:
+        """What was tested, in a file name: ``kitti-caltech``, ``bridge-interval-2``.
+
+        Within one dimension the name is unique among cells that differ in data, subset or setting,
+        unless they differ in the horizon alone.
+        """
+        same = self.tested_on == self.trained_on
+        parts = [self.tested_on] if same else [self.trained_on, self.tested_on]
+        parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
+        parts += [] if self.train_subset == "all" else [f"trained_on_{self.train_subset}"]
+        setting = setting_of(self.setting)
+        parts += [f"{name}-{setting[name]}" for name in ("interval", *PEOPLE) if name in setting]
+        return "-".join(parts)
+
+
+def seed_name(seed: int | None) -> str:
+    """Name a seed in a path; models without randomness have none."""
+    return "seed-none" if seed is None else f"seed-{seed}"
