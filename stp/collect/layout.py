@@ -547,7 +547,9 @@ PERSON_ERRORS = Table(
 
 SAMPLE_SCORES_COMMENT = (
     "One row per cell, test sample and variable; one list of values over lead times per "
-    "convention. A view of the parquet files in the store, which must stay where they are."
+    "convention (its components, such as hits at a threshold, are columns of their own), NULL in "
+    "rows of variables that it has no values of. A view of the parquet files in the store, which "
+    "must stay where they are."
 )
 SAMPLE_COLUMNS = {
     **{name: comment for name, _, comment in KEY_COLUMNS},

@@ -54,9 +54,8 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
         parts: names of the components of one channel, if there are several.
     """
     variables = variables_of(compared.data)
-    components = tuple(f"{v}.{part}" for v in variables for part in parts) or variables
     bound = metric._replace(
-        components=components, series=tuple(Series(variable=v) for v in variables)
+        components=parts or ("value",), series=tuple(Series(variable=v) for v in variables)
     )
     if weights_of(compared.data) is None:
         return bound._replace(reason="the prepared data have no coordinate lat (degrees north)")

@@ -48,7 +48,8 @@ class Metric(NamedTuple):
             lead time T.
         finish: means over samples (..., K, T') to values (..., T'), or (..., S, T') where there
             are several series; NaN or infinite where there is no value.
-        components: names of the K statistics.
+        components: names of the K statistics; where series are variables, of those of each
+            variable.
         leads: the value for all lead times is the mean of the values per lead time ("mean"), or
             ``finish`` of the statistics averaged over lead times ("pool").
         no_value: why a value may be infinite or undefined although nothing is wrong with the data.
@@ -73,6 +74,20 @@ class Metric(NamedTuple):
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""
+
+    def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
+        """Deal out statistics (N, K, T') to variables, (N, components, T') each.
+
+        Returns:
+            All of them under None, unless series are variables.
+        """
+        if self.series[0].variable is None:
+            return {None: statistics}
+        parts = len(self.components)
+        return {
+            series.variable: statistics[:, s * parts : (s + 1) * parts]
+            for s, series in enumerate(self.series)
+        }
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:

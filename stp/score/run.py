@@ -110,12 +110,7 @@ def score(
         variable,
         clips,
         [clusters[code] for code in codes],
-        {
-            name if len(metric.components) == 1 else f"{name}.{component}": samples[:, k]
-            for name, metric in metrics.items()
-            if (samples := kept[name].samples) is not None
-            for k, component in enumerate(metric.components)
-        },
+        _sample_columns(metrics, kept, variable),
     )
     sums = {name: accumulated.sums for name, accumulated in kept.items()}
     tables.write_clusters(job.out / "cluster_sums.parquet", clusters, counts, sums)
@@ -153,6 +148,21 @@ def _rows(
         )
         for (name, metric), spread in zip(metrics.items(), spreads, strict=True)
     }
+
+
+def _sample_columns(
+    metrics: dict[str, Metric], kept: dict[str, Accumulated], variable: str | None
+) -> dict[str, tables.BySample]:
+    """Values of single samples by column and variable; ``variable`` is that of all together."""
+    columns: dict[str, tables.BySample] = {}
+    for name, metric in metrics.items():
+        if (samples := kept[name].samples) is None:
+            continue
+        dealt = metric.by_variable(samples)
+        for k, component in enumerate(metric.components):
+            column = name if len(metric.components) == 1 else f"{name}.{component}"
+            columns[column] = {v or variable: values[:, k] for v, values in dealt.items()}
+    return columns
 
 
 def _variable(data: Prepared) -> str | None:

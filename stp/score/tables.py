@@ -1,5 +1,6 @@
 """The three Parquet files of a score artefact."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,15 @@ SAMPLES = pa.schema(
     ]
 )
 """``sample_scores.parquet``: these and, for each convention, a list over lead times in a column of
-its name (``<convention>.<component>`` where there are several components)."""
+its name. There is a row per sample and variable: first those of all channels together (``variable``
+is NULL, or the name of the only channel), then those of each variable. A convention fills the rows
+that its values are about and is NULL in the others, so the number of columns does not depend on the
+number of variables, levels or lead times. Where a convention needs several numbers of a sample, such
+as hits and misses at each threshold, they are columns ``<convention>.<component>``; the definition
+of the convention says how many."""
+
+BySample = Mapping[str | None, np.ndarray]
+"""Values of the samples by variable (None: all together), float64 (N, T') each."""
 
 CLUSTERS = pa.schema(
     [
@@ -73,28 +82,72 @@ def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -
 
 def write_samples(
     path: Path,
-    cell: dict[str, Any],
+    cell: Mapping[str, Any],
     variable: str | None,
-    clips: list[str],
-    clusters: list[str],
-    columns: dict[str, np.ndarray],
+    clips: Sequence[str],
+    clusters: Sequence[str],
+    columns: Mapping[str, BySample],
 ) -> None:
-    """Write ``sample_scores.parquet``; ``columns`` are float64 (N, T') each."""
+    """Write ``sample_scores.parquet``, one variable after the other.
+
+    Args:
+        path: of the file.
+        cell: keys of the cell.
+        variable: of the rows of all channels together: None, or the name of the only channel.
+        clips: names of the N samples.
+        clusters: theirs.
+        columns: values by column and variable.
+    """
     n = len(clips)
-    about: dict[str, Any] = {**cell, "variable": variable}
-    filled: dict[str, Any] = {"sample": range(n), "clip": clips, "cluster": clusters}
-    arrays = [
-        pa.array(filled[field.name], field.type)
-        if field.name in filled
-        else pa.repeat(pa.scalar(about[field.name], field.type), n)
-        for field in SAMPLES
-    ]
-    lists = [_lists(values) for values in columns.values()]
-    pq.write_table(
-        pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]),
-        path,
-        write_page_checksum=True,
-    )
+    named = dict.fromkeys(name for column in columns.values() for name in column)
+    variables = list(dict.fromkeys([variable, *named]))
+    blocks = []
+    for name in variables:
+        about: dict[str, Any] = {**cell, "variable": name}
+        filled: dict[str, Any] = {"sample": range(n), "clip": clips, "cluster": clusters}
+        arrays = [
+            pa.array(filled[field.name], field.type)
+            if field.name in filled
+            else pa.repeat(pa.scalar(about[field.name], field.type), n)
+            for field in SAMPLES
+        ]
+        lists = [
+            _lists(column[name]) if name in column else pa.nulls(n, _LISTS)
+            for column in columns.values()
+        ]
+        blocks.append(pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]))
+    pq.write_table(pa.concat_tables(blocks), path, write_page_checksum=True)
+
+
+def read_samples(
+    folder: Path, column: str, variable: str | None = None
+) -> tuple[list[str], list[list[float] | None]] | None:
+    """Read one column of ``sample_scores.parquet``.
+
+    Args:
+        folder: of the score artefact.
+        column: its name.
+        variable: whose values; None: those of all channels together.
+
+    Returns:
+        the names of the clips, in the order of the samples, and the values of each over lead times;
+        None if there are no such values.
+
+    Raises:
+        OSError, pa.ArrowException, KeyError: the file is missing or damaged.
+    """
+    path = Path(folder) / "sample_scores.parquet"
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        if column not in file.schema_arrow.names:
+            return None
+        table = file.read(columns=["clip", "variable", column])
+    of_each = table["variable"].to_pylist()
+    wanted = of_each[0] if variable is None and of_each else variable
+    chosen = table.filter(pa.array([name == wanted for name in of_each], pa.bool_()))
+    values = chosen[column]
+    if values.null_count == len(values):
+        return None
+    return chosen["clip"].to_pylist(), values.to_pylist()
 
 
 def write_clusters(
@@ -117,6 +170,9 @@ def write_clusters(
     pq.write_table(
         pa.concat_tables([CLUSTERS.empty_table(), *tables]), path, write_page_checksum=True
     )
+
+
+_LISTS = pa.list_(pa.float64())
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:
