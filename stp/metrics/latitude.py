@@ -39,6 +39,7 @@ def variables_of(data: Prepared) -> tuple[str, ...]:
     levels = coordinate(data, "level")
     if levels is None:
         return tuple(names)
+    levels = levels[data.channels]
     return tuple(
         name.removesuffix(f"_{level:g}") + f"{level:g}" if np.isfinite(level) else name
         for name, level in zip(names, levels, strict=True)

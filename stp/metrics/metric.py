@@ -57,7 +57,10 @@ class Metric(NamedTuple):
             series lie together, in the order of the series.
         on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data:
             with other statistics, series, or a ``reason``.
-        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,).
+        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
+            times, from 0, int64 (T,).
+        independent_leads: the statistics of a lead time need the frames of no other one, and T' is
+            T: lead times may be computed in blocks, and some may be absent.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
         reason: why these data have no value at all; empty if they have.
@@ -71,9 +74,15 @@ class Metric(NamedTuple):
     series: tuple[Series, ...] = (Series(),)
     on_data: Callable[[Any, Any], "Metric"] | None = None
     numbered: bool = False
+    independent_leads: bool = True
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""
+
+    @property
+    def is_by_variable(self) -> bool:
+        """Whether series are variables, one for each channel."""
+        return self.series[0].variable is not None
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
         """Deal out statistics (N, K, T') to variables, (N, components, T') each.
@@ -81,7 +90,7 @@ class Metric(NamedTuple):
         Returns:
             All of them under None, unless series are variables.
         """
-        if self.series[0].variable is None:
+        if not self.is_by_variable:
             return {None: statistics}
         parts = len(self.components)
         return {

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from stp.options.score import CELL_KEYS
 from stp.score.aggregate import Row
+from stp.score.blocks import Blocks
 
 _CELL = [(key, pa.int64() if key == "seed" else pa.string()) for key in CELL_KEYS]
 
@@ -50,7 +51,8 @@ as hits and misses at each threshold, they are columns ``<convention>.<component
 of the convention says how many."""
 
 BySample = Mapping[str | None, np.ndarray]
-"""Values of the samples by variable (None: all together), float64 (N, T') each."""
+"""Values of the samples by variable (None: all together), float64 (N, T') each; what is masked is
+written as NULL."""
 
 CLUSTERS = pa.schema(
     [
@@ -59,10 +61,17 @@ CLUSTERS = pa.schema(
         ("n", pa.int64()),
         ("components", pa.int64()),
         ("sums", pa.list_(pa.float64())),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
+        ("step", pa.int64()),
+        ("lacks", pa.string()),
     ]
 )
 """``cluster_sums.parquet``: sums over the samples of a cluster, K rows of T' lead times one after
-the other. Sums of the same cluster may be added; ``finish(sum / n)`` gives every value."""
+the other; NULL where the forecasts lack a lead time or variable. Sums of the same cluster may be
+added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
+`stp.score.blocks`) have their first frame, their length and the frames of a lead time, also those
+without samples. ``lacks`` says of a convention that pools variables which of them are not in it."""
 
 
 def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -> None:
@@ -151,9 +160,40 @@ def read_samples(
 
 
 def write_clusters(
-    path: Path, names: list[str], counts: np.ndarray, sums: dict[str, np.ndarray]
+    path: Path,
+    names: Sequence[str],
+    counts: np.ndarray,
+    sums: Mapping[str, np.ndarray],
+    *,
+    blocks: Blocks | None = None,
+    there: Mapping[str, np.ndarray] | None = None,
+    lacks: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``cluster_sums.parquet``; ``sums`` are float64 (clusters, K, T') each."""
+    """Write ``cluster_sums.parquet``.
+
+    Args:
+        path: of the file.
+        names: of the clusters.
+        counts: number of samples of each.
+        sums: by convention, float64 (clusters, K, T') each.
+        blocks: where the clusters lie in time, if they are blocks of it.
+        there: which sums the forecasts have, by convention, bool (K, T') each; all unless given.
+        lacks: what conventions that pool variables lack.
+    """
+    places = [
+        pa.nulls(len(names), pa.int64()) if values is None else pa.array(values, pa.int64())
+        for values in (
+            (None, None, None)
+            if blocks is None
+            else (blocks.start, blocks.length, np.full(len(names), blocks.step))
+        )
+    ]
+
+    def masked(convention: str, values: np.ndarray) -> np.ndarray:
+        if there is None:
+            return values
+        return np.ma.masked_array(values, np.broadcast_to(~there[convention], values.shape))
+
     tables = [
         pa.Table.from_arrays(
             [
@@ -161,7 +201,9 @@ def write_clusters(
                 pa.array(names, pa.string()),
                 pa.array(counts, pa.int64()),
                 pa.repeat(pa.scalar(values.shape[1], pa.int64()), len(names)),
-                _lists(values.reshape(len(names), -1)),
+                _lists(masked(convention, values).reshape(len(names), -1)),
+                *places,
+                pa.repeat(pa.scalar((lacks or {}).get(convention), pa.string()), len(names)),
             ],
             schema=CLUSTERS,
         )
@@ -176,6 +218,7 @@ _LISTS = pa.list_(pa.float64())
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:
-    """float64 (rows, T) to a column of lists."""
+    """float64 (rows, T) to a column of lists; NULL where it is masked."""
     offsets = np.arange(len(values) + 1, dtype=np.int32) * np.int32(values.shape[1])
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.reshape(-1)))
+    flat = pa.array(np.ma.getdata(values).reshape(-1), mask=np.ma.getmaskarray(values).reshape(-1))
+    return pa.ListArray.from_arrays(pa.array(offsets), flat)
