@@ -25,13 +25,14 @@ from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import Cell, Manifest, cell_key, parts_of
+from stp.plan.setting import Part
 
 if TYPE_CHECKING:
     from stp.collect.significance import LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
-PLACE = ("convention", "variable", "level", "threshold")
+PLACE = ("convention", "variable", "level", "threshold", "leads")
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
@@ -202,7 +203,16 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             for convention, part in parts_of(plan, table, first).values()
             if convention in plan["unavailable"]
         ]
-        known = json.dumps([plan["code"], about, made_of, directions, gaps], sort_keys=True)
+        shown = {
+            (convention, *part[:-1])
+            for table in plan["tables"]
+            for convention, part in parts_of(plan, table, first).values()
+            if part.leads
+        }
+        known = json.dumps(
+            [plan["code"], about, made_of, directions, gaps, sorted(shown, key=repr)],
+            sort_keys=True,
+        )
         key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
@@ -213,7 +223,7 @@ Rows = dict[tuple[Any, ...], list[dict[str, Any]]]
 
 
 def _overall_rows(scores: pa.Table) -> Rows:
-    """The mean over all lead times, by cell."""
+    """The means over all lead times, and over those that columns show, by cell."""
     wanted = [*CELL_KEYS, "metric", *PLACE, "lead", "statistic", "value", "n", "reason"]
     by_cell: Rows = {}
     for row in scores.select(wanted).to_pylist():
@@ -255,10 +265,9 @@ Contestants = dict[tuple[str, str], Entrant]
 
 
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], Contestants]:
-    """(metric, convention, variable, level, threshold, n of set distances) -> models, by name."""
+    """(metric, `PLACE`, n of set distances) -> models, by name."""
     # Metrics are imported here: a store of which all is known needs none.
     from stp.collect.significance import Asked, left_out
-    from stp.metrics.metric import Series
 
     found: dict[tuple[Any, ...], dict[tuple[str, str], list[tuple[Cell, Any]]]] = {}
     sizes: dict[tuple[Any, ...], int | None] = {}
@@ -275,8 +284,9 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[tuple[Any, ...], Cont
             values = [row["value"] for _, row in seeds]
             if None not in values:
                 cells = tuple(cell for cell, _ in seeds)
-                part = Series(*place[2:])
-                asked[place, model] = Asked(cells, place[1], part, float(np.mean(values)))
+                _, convention, variable, level, threshold, leads = place
+                part, value = Part(variable, threshold, leads), float(np.mean(values))
+                asked[place, model] = Asked(cells, convention, part, value, level, exactly=True)
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
     answers: dict[tuple[Any, ...], Contestants] = {}
     for place, models in found.items():

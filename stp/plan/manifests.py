@@ -13,7 +13,7 @@ from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Cell, Made, Plan, enumer
 from stp.plan.dataset import Dataset
 from stp.plan.model import Model
 from stp.plan.recipes import Recipes
-from stp.plan.setting import setting_of, split_threshold
+from stp.plan.setting import read_shown, setting_of
 from stp.plan.strict import Json
 from stp.plan.suite import Suite, read_suite
 
@@ -68,7 +68,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Json:
             dimension: {
                 "columns": columns,
                 "higher_is_better": {
-                    column: described[split_threshold(shown)[0]]["higher_is_better"]
+                    column: described[read_shown(shown).convention]["higher_is_better"]
                     for row in columns.values()
                     for column, shown in row.items()
                 },

@@ -17,7 +17,7 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Cell, Manifest, shown_of, variable_of
-from stp.plan.setting import setting_of, split_threshold
+from stp.plan.setting import read_shown, setting_of
 from stp.render.pictures.drawing import duration
 from stp.render.pictures.forecasts import Case, SampleForecasts, Variable
 from stp.render.pictures.sample_choice import CRITERIA, RULES
@@ -305,7 +305,7 @@ def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dic
     for heading, what in shown.items():
         variable = variable_of(heading) or ""
         metric = heading.removeprefix(f"{variable} ")
-        wanted.setdefault((split_threshold(what)[0], variable), metric)
+        wanted.setdefault((read_shown(what).convention, variable), metric)
     cells = list(case.cells.values())
     found = {key: _leads_of(cells, *key, samples) for key in wanted}
     if not any(found.values()):

@@ -54,6 +54,9 @@ class There(NamedTuple):
     series: frozenset[int] | None = None
 
 
+ALL_THERE = There()
+
+
 class Flaws(NamedTuple):
     """Where statistics are no finite numbers.
 
@@ -125,7 +128,7 @@ def spreads(
     *,
     leads: int | None = None,
     blocks: Blocks | None = None,
-    there: There = There(),
+    there: There = ALL_THERE,
 ) -> list[Spread]:
     """Intervals of all values of several conventions, from the same resamples.
 
@@ -244,7 +247,7 @@ def rows(
     spread: Spread,
     *,
     leads: int,
-    there: There = There(),
+    there: There = ALL_THERE,
     in_blocks: bool = False,
 ) -> list[Row]:
     """All rows of one convention.

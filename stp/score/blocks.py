@@ -51,11 +51,13 @@ class Blocks(NamedTuple):
         twice = found["cluster"][found["cluster"].duplicated()]
         steps = index["stride"].unique()
         if len(twice) or len(steps) != 1 or (found[LENGTH] < 1).any():
-            bad = f"cluster {twice.iloc[0]!r} has several" if len(twice) else "not every one has one"
+            bad = (
+                f"cluster {twice.iloc[0]!r} has several" if len(twice) else "not every one has one"
+            )
             raise StpError(
                 f"{where}: clusters are blocks of time, but {bad} start, length and step",
-                expected=f"{START} and {LENGTH} (frames, from 1) that are the same in all rows of a "
-                "cluster, and one stride in the split",
+                expected=f"{START} and {LENGTH} (frames, from 1), the same in all rows of a cluster, "
+                "and one stride in the split",
                 remedy="prepare the data again",
             )
         columns = (found[name].to_numpy(np.int64) for name in (START, LENGTH))
@@ -70,7 +72,8 @@ class Blocks(NamedTuple):
             lead: in steps, from 1.
 
         Returns:
-            number of the merged block of each cluster, in the order of their first ones, int64 (G,).
+            number of the merged block of each cluster, in the order of their first ones, int64
+            (G,).
         """
         groups = np.zeros(len(self.start), np.int64)
         number, first = 0, None

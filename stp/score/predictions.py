@@ -4,8 +4,8 @@ Forecasts may lack samples, lead times or variables of the data, and say which t
 
 - ``index.parquet`` lists the clips that were predicted; where these are not all of the split, the
   attribute ``complete`` of the Zarr group is false;
-- the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` says how many
-  there should be;
+- the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` says how
+  many there should be;
 - the attribute ``variables`` names the channels of the array.
 """
 

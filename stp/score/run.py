@@ -132,12 +132,8 @@ def score(
         counts,
         sums,
         blocks=predictions.blocks,
-        there={
-            name: _there(metrics[name], each.shape, predictions) for name, each in sums.items()
-        },
-        lacks={
-            name: lacks for name in sums if not metrics[name].is_by_variable and in_channels
-        },
+        there={name: _there(metrics[name], each.shape, predictions) for name, each in sums.items()},
+        lacks={name: lacks for name in sums if not metrics[name].is_by_variable and in_channels},
     )
     return {
         "samples": len(codes),

@@ -44,11 +44,11 @@ SAMPLES = pa.schema(
 )
 """``sample_scores.parquet``: these and, for each convention, a list over lead times in a column of
 its name. There is a row per sample and variable: first those of all channels together (``variable``
-is NULL, or the name of the only channel), then those of each variable. A convention fills the rows
-that its values are about and is NULL in the others, so the number of columns does not depend on the
-number of variables, levels or lead times. Where a convention needs several numbers of a sample, such
-as hits and misses at each threshold, they are columns ``<convention>.<component>``; the definition
-of the convention says how many."""
+is NULL, or the name of the only channel), then those of each variable, which has its level in its
+name. A convention fills the rows that its values are about and is NULL in the others, so the number
+of columns depends neither on the number of variables nor on that of lead times. Where a convention
+needs several numbers of a sample, such as hits and misses at each threshold, they are columns
+``<convention>.<component>``; the definition of the convention says how many."""
 
 BySample = Mapping[str | None, np.ndarray]
 """Values of the samples by variable (None: all together), float64 (N, T') each; what is masked is

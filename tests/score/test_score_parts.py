@@ -140,7 +140,9 @@ def test_lead_times_that_are_not_there_are_null_alone(globe: Scored) -> None:
     of_t2m = np.stack(samples[samples.variable == "t2m"]["wrmse.per_frame"].to_list())
     assert (np.isnan(of_t2m) == np.isin(range(LEADS), [2, 3, 5])).all()
     lists = pq.read_table(out / "sample_scores.parquet")["rmse.pooled"].drop_null().to_pylist()
-    assert all([v is None for v in each] == [False, False, True, True, False, True] for each in lists)
+    assert all(
+        [v is None for v in each] == [False, False, True, True, False, True] for each in lists
+    )
 
 
 def test_a_variable_that_is_not_there_is_null_alone(globe: Scored) -> None:
@@ -158,7 +160,9 @@ def test_a_variable_that_is_not_there_is_null_alone(globe: Scored) -> None:
     samples = pq.read_table(out / "sample_scores.parquet").to_pandas()
     assert set(samples.variable.dropna()) == {"t2m", "z500"}
     sums = pq.read_table(out / "cluster_sums.parquet")
-    of = {name: rows for name, rows in zip(sums["convention"].to_pylist(), sums["sums"], strict=True)}
+    of = {
+        name: rows for name, rows in zip(sums["convention"].to_pylist(), sums["sums"], strict=True)
+    }
     there = [value is not None for value in of["wrmse.pooled"].as_py()]
     assert there == [True] * LEADS + [False] * LEADS + [True] * LEADS
     said = dict(zip(sums["convention"].to_pylist(), sums["lacks"].to_pylist(), strict=True))

@@ -16,7 +16,6 @@ from stp.page.shares import PAPERS_FILES
 from stp.plan.manifest import (
     Cell,
     Manifest,
-    Part,
     cell_key,
     columns_of,
     describe,
@@ -24,12 +23,12 @@ from stp.plan.manifest import (
     variable_of,
 )
 from stp.plan.raw_bytes import bytes_text
-from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.plan.setting import ROBUSTNESS, Part, setting_of
 from stp.render.tables import people
 
 Key = tuple[Any, ...]
 Place = tuple[Key, str, Part, str]
-"""Cell key, convention, variable or threshold (None: all together) and statistic."""
+"""Cell key, convention, part and statistic; of a part whose own statistic is not the mean, too."""
 Overall = dict[Place, dict[str, Any]]
 """The row over all lead times, by place."""
 
@@ -53,7 +52,7 @@ class Entry:
 
     Attributes:
         convention: exact definition of the value.
-        part: the variable or threshold it is restricted to; None: all together.
+        part: what it is restricted to: a variable, threshold, lead times or statistic.
         n: samples behind the value; the smallest number over seeds.
         value: mean over seeds; None has a ``reason``.
         low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
@@ -133,10 +132,11 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
     for row in scores.filter(here).to_pylist():
         key = tuple(row[name] for name in CELL_KEYS)
+        part = Part(row["variable"], row["threshold"], row["leads"])
         if row["level"] is None and (row["threshold"] is None or row["variable"] is None):
-            part = row["variable"] if row["threshold"] is None else row["threshold"]
             chosen[(key, row["convention"], part, row["statistic"])] = row
-        alone.setdefault((key, row["convention"], None, row["statistic"]), []).append(row)
+        together = Part(leads=row["leads"])
+        alone.setdefault((key, row["convention"], together, row["statistic"]), []).append(row)
     for place, rows in alone.items():
         if len(rows) == 1:
             chosen.setdefault(place, rows[0])
@@ -161,7 +161,8 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
         lacking = [
             f"{column} ({convention})"
             for column, (convention, part) in columns.items()
-            if (cell_key(cell), convention, part, "mean") not in scores
+            if (cell_key(cell), convention, part._replace(statistic="mean"), part.statistic)
+            not in scores
         ]
         if lacking:
             found.append(f"{describe(cell)}: no overall value of {', '.join(lacking)}")
@@ -413,9 +414,12 @@ def _entry(
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
     def rows(statistic: str) -> list[dict[str, Any]]:
-        return [scores.get((key, convention, part, statistic), _NOT_SCORED) for key in keys]
+        place = convention, part._replace(statistic="mean"), statistic
+        return [scores.get((key, *place), _NOT_SCORED) for key in keys]
 
-    means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
+    means, lows, highs = rows(part.statistic), rows("ci95_low"), rows("ci95_high")
+    if part.statistic != "mean":
+        lows = highs = [_NO_INTERVAL for _ in keys]
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
     reasons = [row["reason"] for row in lacking if row["value"] is None]
@@ -440,6 +444,7 @@ def _entry(
 
 
 _NOT_SCORED = {"value": None, "n": None, "reason": "not scored"}
+_NO_INTERVAL = {"value": None, "n": None, "reason": "a standard deviation has no interval"}
 
 
 def _mean(rows: list[dict[str, Any]]) -> float | None:
@@ -456,16 +461,17 @@ def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> Publishe
 
     Args:
         column: heading.
-        part: variable or threshold that it is restricted to.
+        part: what it is restricted to.
         values: printed of this test, model and training.
     """
     variable = variable_of(column)
-    threshold = part if isinstance(part, float) else None
     metric = column.removeprefix(f"{variable} ")
 
     def only(metric: str) -> PublishedValue | None:
-        wanted = (metric, variable, threshold)
-        found = [one for one in values if (one.metric, one.variable, one.threshold) == wanted]
+        wanted = (metric, variable, part.threshold, part.leads)
+        found = [
+            one for one in values if (one.metric, one.variable, one.threshold, one.leads) == wanted
+        ]
         return found[0] if len(found) == 1 else None
 
     found = only(metric)

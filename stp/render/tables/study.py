@@ -14,7 +14,7 @@ from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest, cell_key, load_manifest, parts_of, shown_of
-from stp.plan.setting import split_threshold
+from stp.plan.setting import Part, read_shown
 from stp.render.tables.groups import demand_runs
 from stp.render.tables.repeated import describe_runs
 from stp.render.tables.rows import Key, Overall, Row, gaps, make_rows, overall
@@ -133,7 +133,7 @@ def _plan_of_study(
         for table in plan["tables"]:
             known |= shown_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
-            places = [(cell_key(cell), convention, None, "mean") for cell in cells]
+            places = [(cell_key(cell), convention, Part(), "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
                 known[name] = convention
         first = [name for key in keys for name in printed[key] if name in known]
@@ -143,7 +143,7 @@ def _plan_of_study(
         name: about[convention]["higher_is_better"]
         for row in columns.values()
         for name, shown in row.items()
-        if (convention := split_threshold(shown)[0]) in about
+        if (convention := read_shown(shown).convention) in about
     }
     return {
         **plan,
