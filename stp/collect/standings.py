@@ -36,7 +36,7 @@ PLACE = ("convention", "variable", "level", "threshold", "leads")
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
-OTHER_CLUSTERS = "they were scored on different clusters of clips"
+OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
 
 _TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
 _TYPES["BOOLEAN"] = pa.bool_()

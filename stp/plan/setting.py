@@ -81,7 +81,7 @@ def read_shown(text: str) -> Shown:
             word,
         )
         if one is None:
-            raise ValueError(f"{text!r}: {word!r} is no restriction; expected {EXPECTED_SHOWN}")
+            raise _unreadable(f"{text!r}: {word!r} is no restriction")
         if one["threshold"]:
             new: dict[str, Any] = {"threshold": float(one["threshold"])}
         elif one["sd"]:
@@ -91,13 +91,17 @@ def read_shown(text: str) -> Shown:
         else:
             new = {"leads": f"{one['first']}-{one['last']}"}
             if int(one["first"]) >= int(one["last"]):
-                raise ValueError(f"{text!r}: a range of lead times ends after it begins")
+                raise _unreadable(f"{text!r}: a range of lead times ends after it begins")
         if found.keys() & new.keys():
-            raise ValueError(f"{text!r}: {word!r} says again what was said before it")
+            raise _unreadable(f"{text!r}: {word!r} says again what was said before it")
         found |= new
     if not re.fullmatch(r"\w+\.\w+", convention):
-        raise ValueError(f"{text!r} shows no convention; expected {EXPECTED_SHOWN}")
+        raise _unreadable(f"{text!r} shows no convention")
     return Shown(convention, Part(**found))
+
+
+def _unreadable(what: str) -> ValueError:
+    return ValueError(f"{what}; expected {EXPECTED_SHOWN}")
 
 
 def lead_range(leads: str) -> range:

@@ -120,7 +120,8 @@ class Forecasts:
         with torch.inference_mode():
             frames, extra = self._given(rows)
             leads = self.recipe["lead_times"]
-            members = [self.model.parts(frames, leads, **own) for own in extra]
+            parts: Any = self.model.parts
+            members = [parts(frames, leads, **own) for own in extra]
         made = 0
         while made < leads:
             with torch.inference_mode(), self.compute.autocast():

@@ -56,12 +56,12 @@ class Blocks(NamedTuple):
             )
             raise StpError(
                 f"{where}: clusters are blocks of time, but {bad} start, length and step",
-                expected=f"{START} and {LENGTH} (frames, from 1), the same in all rows of a cluster, "
-                "and one stride in the split",
+                expected=f"{START} and {LENGTH} (frames, from 1), the same in all rows of a "
+                "cluster, and one stride in the split",
                 remedy="prepare the data again",
             )
-        columns = (found[name].to_numpy(np.int64) for name in (START, LENGTH))
-        return cls(tuple(map(str, found["cluster"])), *columns, int(steps[0]))
+        start, length = (found[name].to_numpy(np.int64) for name in (START, LENGTH))
+        return cls(tuple(map(str, found["cluster"])), start, length, int(steps[0]))
 
     def merged(self, lead: int) -> np.ndarray:
         """Merge neighbours until each block is longer than a lead time.

@@ -84,13 +84,13 @@ class _Part(NamedTuple):
     frames: np.ndarray
 
     @property
-    def count(self) -> int:
+    def length(self) -> int:
         """How many lead times the frames have."""
         return self.frames.shape[2] if self.frames.ndim > 1 else 0
 
     def later(self, lead: int) -> "_Part":
         """Without the frames before a lead time, as far as they were made."""
-        gone = min(max(0, lead - self.lead), self.count)
+        gone = min(max(0, lead - self.lead), self.length)
         frames = self.frames[:, :, gone:].copy() if gone else self.frames
         return self._replace(lead=self.lead + gone, frames=frames)
 
@@ -137,11 +137,11 @@ class Rollout(Samples):
         part = self._part
         if part is None or part.sample != rows[0] or wanted.start < part.lead:
             part = _Part(int(rows[0]), 0, self._source.parts_of(rows), np.empty(0, np.float32))
-        while part.lead + part.count < wanted.stop:
+        while part.lead + part.length < wanted.stop:
             new = next(part.parts)
             for number in np.intersect1d(rows, self.kept).tolist():
-                self._put_aside_part(number, part.lead + part.count, new[number - rows[0]])
-            frames = np.concatenate([part.frames, new], axis=2) if part.count else new
+                self._put_aside_part(number, part.lead + part.length, new[number - rows[0]])
+            frames = np.concatenate([part.frames, new], axis=2) if part.length else new
             part = part._replace(frames=frames).later(wanted.start)
         self._part = part = part.later(wanted.start)
         return part.frames[:, :, : len(wanted)]

@@ -84,7 +84,7 @@ def score(
     codes, names = pd.factorize(predictions.index["cluster"])
     if predictions.blocks is not None:  # also those that no forecasts begin in
         names = pd.Index(predictions.blocks.names)
-        codes = names.get_indexer(predictions.index["cluster"].astype(str))
+        codes = names.get_indexer(pd.Index(predictions.index["cluster"].astype(str)))
     counts = np.bincount(codes, minlength=len(names))
     kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
     lacks = _lacks(predictions, data)
@@ -239,7 +239,8 @@ def _sample_columns(
             continue
         absent = ~_there(metric, samples.shape, predictions)
         masked = np.ma.masked_array(samples, np.broadcast_to(absent, samples.shape))
-        dealt = {v: s for v, s in metric.by_variable(masked).items() if not s.mask.all()}
+        every = metric.by_variable(masked).items()
+        dealt = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}
         for k, component in enumerate(metric.components):
             column = name if len(metric.components) == 1 else f"{name}.{component}"
             columns[column] = {v or variable: values[:, k] for v, values in dealt.items()}

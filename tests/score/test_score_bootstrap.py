@@ -10,7 +10,6 @@ from stp.score import bootstrap
 from stp.score.aggregate import Flaws, Row, cluster_sums, rows, spreads
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import (
-    FEWEST_CLUSTERS,
     degrees_of_freedom,
     left_out_means,
     standard_error,

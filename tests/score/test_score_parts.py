@@ -160,9 +160,7 @@ def test_a_variable_that_is_not_there_is_null_alone(globe: Scored) -> None:
     samples = pq.read_table(out / "sample_scores.parquet").to_pandas()
     assert set(samples.variable.dropna()) == {"t2m", "z500"}
     sums = pq.read_table(out / "cluster_sums.parquet")
-    of = {
-        name: rows for name, rows in zip(sums["convention"].to_pylist(), sums["sums"], strict=True)
-    }
+    of = dict(zip(sums["convention"].to_pylist(), sums["sums"], strict=True))
     there = [value is not None for value in of["wrmse.pooled"].as_py()]
     assert there == [True] * LEADS + [False] * LEADS + [True] * LEADS
     said = dict(zip(sums["convention"].to_pylist(), sums["lacks"].to_pylist(), strict=True))
