@@ -22,7 +22,8 @@ def _leads(which: str) -> str:
     return f"""
 WITH {NUMBERED},
 all_leads AS (
-    SELECT * FROM by_lead UNION ALL BY NAME SELECT * FROM overall
+    SELECT * FROM by_lead UNION ALL BY NAME
+    SELECT * EXCLUDE (leads) FROM overall WHERE leads IS NULL
 )
 SELECT
     n.cell, {PART}, list(lead ORDER BY lead) {at} AS leads,

@@ -36,6 +36,7 @@ COLUMNS = (
     "variable",
     "level",
     "threshold",
+    "leads",
     "source",
     "scale",
     "leaky",
@@ -69,11 +70,12 @@ LEFT JOIN conventions a ON a.convention = e.convention
 LEFT JOIN conventions b ON b.convention = e.other
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on, e.train_subset,
-    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold
+    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold,
+    e.leads
 """
 _TESTS = """
 SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, convention, variable,
-    level, threshold, source, leaky, best_of, model, other, better
+    level, threshold, leads, source, leaky, best_of, model, other, better
 FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
@@ -146,6 +148,7 @@ _TESTED = (
     "variable",
     "level",
     "threshold",
+    "leads",
     "source",
     "leaky",
     "best_of",
@@ -332,6 +335,7 @@ def _part(row: dict[str, Any]) -> str:
     named = [row["variable"]] if row["variable"] else []
     named += [f"level {row['level']:g}"] if row["level"] is not None else []
     named += [f"threshold {row['threshold']:g}"] if row["threshold"] is not None else []
+    named += [f"lead {row['leads']}"] if row["leads"] is not None else []
     return " ".join(named)
 
 
