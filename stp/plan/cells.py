@@ -244,12 +244,11 @@ def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
     """
     scale, seen, recipes = config.scale, set(), Recipes(config)
     for dimension, wanted in scale.dimensions.items():
-        for case in wanted.cases:
-            tested_on = case.tested_on or case.trained_on
+        for case in wanted.cases(f"dimensions.{dimension}"):
             name = recipes.setting(case)
-            for model in case.models or wanted.models:
+            for model in case.models:
                 fit = config.models[model].fit
-                place = (dimension, case.trained_on, case.train_subset, tested_on, case.subset)
+                place = (dimension, case.trained_on, case.train_subset, case.tested_on, case.subset)
                 if fit == EXTERNAL and not recipes.submission(model, *place, name):
                     continue
                 variant = recipes.variant(model, case.variant)
@@ -262,7 +261,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
                         variant=case.variant,
                         trained_on=case.trained_on,
                         train_subset=case.train_subset,
-                        tested_on=tested_on,
+                        tested_on=case.tested_on,
                         subset=case.subset,
                         setting=name,
                         seed=seed,

@@ -13,9 +13,9 @@ from stp.kinds.kind import Kind, Options
 from stp.options.train import TrainOptions
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
+from stp.plan.grid import Case
 from stp.plan.metric import Metric
 from stp.plan.model import Submission, Variant, Weights
-from stp.plan.scale import Case
 from stp.plan.setting import setting_name, setting_of, split_threshold
 from stp.plan.strict import Json, check_known, merge
 
@@ -196,9 +196,8 @@ class Recipes:
 
     def setting(self, case: Case) -> str:
         """Name the setting of a case, such as ``horizon-30,interval-2``."""
-        tested_on = case.tested_on or case.trained_on
-        setting = {"horizon": self.config.datasets[tested_on].horizon}
-        return setting_name(setting | case.setting.model_dump(exclude_none=True))
+        horizon = self.config.datasets[case.tested_on].horizon
+        return setting_name({"horizon": horizon, **case.setting})
 
     def submission(
         self,

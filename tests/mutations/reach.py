@@ -16,9 +16,9 @@ from stp.core.fingerprint import digest
 from stp.plan import config
 from stp.plan.cells import COLLECT, Made, Plan
 from stp.plan.config import Config
+from stp.plan.grid import Case
 from stp.plan.model import Model, Submission
 from stp.plan.recipes import Recipes
-from stp.plan.scale import Case
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -180,7 +180,7 @@ def everything() -> Config:
         dimension="short_term",
         trained_on=dataset,
         tested_on=dataset,
-        setting=recipes.setting(Case(trained_on=dataset)),
+        setting=recipes.setting(Case(dataset, dataset, "all", "test", "default", {}, ())),
         data=digest(recipes.prepare(dataset)),
         windows="0" * 64,
         bytes=1,
