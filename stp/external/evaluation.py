@@ -58,6 +58,8 @@ def planned(config: Config) -> Iterator[Evaluation]:
     recipes = Recipes(config)
     for dimension, wanted in config.scale.dimensions.items():
         for case in wanted.cases():
+            if "update" in case.setting:  # of trainings here: the same windows as without
+                continue
             yield Evaluation(
                 dimension,
                 case.trained_on,

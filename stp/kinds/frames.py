@@ -14,5 +14,5 @@ KIND = Kind(
     predict_options=PredictOptions,
     imported="stp.predict.imported",
     rollout="stp.score.rollout",
-    settings=("interval",),
+    settings=("interval", "update"),
 )

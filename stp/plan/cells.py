@@ -92,6 +92,8 @@ class Cell:
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         if "interval" in self.setting:
             parts.append(f"x{setting_of(self.setting)['interval']}")
+        if "update" in self.setting:
+            parts.append(f"after {setting_of(self.setting)['update']:,} updates")
         return " ".join(parts)
 
 
@@ -190,6 +192,7 @@ class Made:
     """A cell with the artefacts that it consists of.
 
     Attributes:
+        models: what was trained for it; one, unless each lead time has its own.
         predictions: None where they are scored while they are made, and not stored.
         perceptual: scores that need a GPU; None where no such metric is available.
         keep: number of forecasts stored with the scores, where predictions are not stored.
@@ -197,7 +200,7 @@ class Made:
 
     cell: Cell
     data: Artefact
-    model: Artefact | None
+    models: tuple[Artefact, ...]
     predictions: Artefact | None
     scores: Artefact
     perceptual: Artefact | None = None
@@ -205,7 +208,7 @@ class Made:
 
     @property
     def artefacts(self) -> list[Artefact]:
-        own = [self.data, self.model, self.predictions, self.scores, self.perceptual]
+        own = [self.data, *self.models, self.predictions, self.scores, self.perceptual]
         return [artefact for artefact in own if artefact is not None]
 
 
@@ -229,6 +232,11 @@ def _modules(conventions: list[str]) -> list[str]:
 def seed_name(seed: int | None) -> str:
     """Name a seed in a path; models without randomness have none."""
     return "seed-none" if seed is None else f"seed-{seed}"
+
+
+def variant_name(variant: str, lead: int | None) -> str:
+    """Name a variant in the path of a trained model, such as ``direct,lead-5``."""
+    return variant if lead is None else f"{variant},lead-{lead}"
 
 
 def enumerate_cells(config: Config) -> Iterator[tuple[Cell, int | None]]:
@@ -312,7 +320,7 @@ class Plan:
         self._parts: dict[tuple[str, str, str], list[str]] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
-        self._trained: dict[tuple[str, str, int | None, str, str], Artefact | None] = {}
+        self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
         self.count(config.scale.dimensions)
@@ -461,9 +469,10 @@ class Plan:
         seed: int | None,
         subset: str = "all",
         variant: str = "default",
+        lead: int | None = None,
     ) -> Artefact | None:
-        """The trained model of a cell, or None where nothing is fitted here."""
-        key = (model, name, seed, subset, variant)
+        """The trained model of a cell, or of one lead time of it; None: nothing is fitted here."""
+        key = (model, name, seed, subset, variant, lead)
         if key not in self._trained:
             named = self.recipes.variant(model, variant)
             fits = self.config.models[model].fit in self.recipes.samples(name).train
@@ -472,16 +481,23 @@ class Plan:
         return self._trained[key]
 
     def _train(
-        self, model: str, name: str, seed: int | None, subset: str, variant: str
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str,
+        variant: str,
+        lead: int | None,
     ) -> Artefact:
-        recipe = self.recipes.train(model, name, seed, subset, variant)
+        recipe = self.recipes.train(model, name, seed, subset, variant, lead)
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
+        parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.given_weights(model, name)
         chosen = self._chosen(model, name, variant, recipe)
         return self._artefact(
             "train",
-            f"{name}/{model}/{variant}/{seed_name(seed)}",
+            f"{name}/{model}/{variant_name(variant, lead)}/{seed_name(seed)}",
             label if seed is None else f"{label}, seed {seed}",
             recipe,
             {"data": self.data(name), **({"weights": given} if given else {})},
@@ -502,13 +518,23 @@ class Plan:
             self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
         return self._parts[key]
 
+    def _models(self, cell: Cell) -> dict[str, Artefact]:
+        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead."""
+        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
+        horizon = setting_of(cell.setting)["horizon"]
+        leads, per_lead = self.recipes.leads(cell.model, cell.variant, horizon)
+        if not per_lead:
+            model = self.trained(*about)
+            return {"model": model} if model else {}
+        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
+        return {name: model for name, model in found.items() if model}
+
     def _make(self, cell: Cell, keep: int | None) -> Made:
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
-        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
-        model, given = self.trained(*about), self.submission(cell)
+        models, given = self._models(cell), self.submission(cell)
         folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
         samples, statistic = self.members(cell)
-        made_of: dict[str, Artefact | Raw] = {"data": data, **({"model": model} if model else {})}
+        made_of: dict[str, Artefact | Raw] = {"data": data, **models}
         module = f"{kind.models}.{cell.model}"
         if given is not None:
             assert kind.imported
@@ -520,7 +546,7 @@ class Plan:
             )
             core = [kind.predict, module]
             check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
-            released = None if model else self.given_weights(cell.model, cell.trained_on)
+            released = None if models else self.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
         predictions = None
         if keep is None:
@@ -553,7 +579,7 @@ class Plan:
         seen = self.recipes.scored(cell.tested_on, True, samples)
         plain = scores(perceptual=False)
         perceptual = scores(perceptual=True) if seen else None
-        return Made(cell, data, model, predictions, plain, perceptual, keep)
+        return Made(cell, data, tuple(models.values()), predictions, plain, perceptual, keep)
 
     @property
     def prepared(self) -> list[Artefact]:

@@ -248,7 +248,7 @@ def _describe(plan: Plan, convention: str) -> Json:
 
 def _is_trained_here(made: Made) -> bool:
     """Was a model fitted to the dataset of training, and not by somebody else?"""
-    return made.model is not None and made.cell.variant == "default"
+    return bool(made.models)
 
 
 def _raw_facts(plan: Plan, name: str) -> Json:
@@ -312,7 +312,7 @@ class _Entries:
             "best_of": 1,
             "subset_note": release.note,
             "data": folder(made.data),
-            "model": folder(made.model) if made.model else None,
+            "model": folder(made.models[0]) if made.models else None,
             "predictions": folder(made.predictions) if made.predictions else None,
             "scores": folder(made.scores),
         }

@@ -135,6 +135,35 @@ class Recipes:
                 return given
         return None
 
+    def leads(self, model: str, variant: str, horizon: int) -> tuple[tuple[int, ...], bool]:
+        """The lead times that a model forecasts of a horizon, and whether each has its network.
+
+        A variant wins over the scale, and the scale over the model's own entry.
+
+        Returns:
+            none: all of them, by one network.
+
+        Raises:
+            StpError: none of its lead times is within the horizon.
+        """
+        layers = (
+            self.variant(model, variant),
+            self.config.scale.models.get(model),
+            self.config.models[model],
+        )
+        found = next((one for one in layers if one is not None and one.lead_times), None)
+        if found is None:
+            return (), False
+        leads = tuple(lead for lead in found.lead_times if lead <= horizon)
+        if not leads:
+            raise StpError(
+                f"{model}, {variant}: it forecasts the lead times {list(found.lead_times)}, and "
+                f"the horizon is {horizon}",
+                expected="at least one of them within the horizon",
+                remedy="set a longer horizon, or take the model out",
+            )
+        return leads, found.per_lead
+
     def train(
         self,
         model: str,
@@ -142,8 +171,21 @@ class Recipes:
         seed: int | None,
         subset: str = "all",
         variant: str = "default",
+        lead: int | None = None,
     ) -> Json:
-        """The recipe of a trained model."""
+        """The recipe of a trained model.
+
+        Args:
+            model: its name.
+            name: of the dataset.
+            seed: of the training.
+            subset: of the training clips.
+            variant: of the model.
+            lead: the lead time that it forecasts alone; None: all of the dataset's horizon.
+
+        Raises:
+            StpError: weights or a lead time are named that its fit has no use for.
+        """
         train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
         if fit == "closed_form":  # one pass over the data: only how much of it and how
@@ -158,6 +200,14 @@ class Recipes:
                     remedy="take weights out of its configuration",
                 )
             recipe["weights"] = weights.use
+        if lead is not None:
+            if fit != "sgd" or not self.samples(name).has_shape:
+                raise StpError(
+                    f"{model} on {name}: a network for each lead time",
+                    expected="per_lead of models of frames that learn by gradient descent",
+                    remedy="take per_lead out of its configuration",
+                )
+            recipe |= {"horizon": 1, "lead": lead}
         return recipe if subset == "all" else {**recipe, "train_subset": subset}
 
     def predict(
@@ -178,6 +228,10 @@ class Recipes:
             subset: split or subset of the tested dataset.
             setting: horizon, and what else there is.
             variant: of the model.
+
+        Raises:
+            StpError: none of its lead times is within the horizon, or its training leaves no such
+                snapshot.
         """
         predict = self.settings(model, trained_on, "predict", variant)
         if predict.get("samples") == 1:  # one is what everybody else has who says nothing
@@ -186,13 +240,35 @@ class Recipes:
         if not samples.trained_context:
             network = {key: value for key, value in network.items() if key != "horizon"}
             network |= {"context": self.config.datasets[tested_on].context}
+        leads, per_lead = self.leads(model, variant, setting["horizon"])
+        if leads and not samples.has_shape:
+            raise StpError(
+                f"{model}, {variant}: lead times of tracks",
+                expected="lead_times of models of frames",
+                remedy="take lead_times out of its configuration",
+            )
+        if "update" in setting:
+            self._check_snapshot(model, trained_on, variant, setting["update"])
         return {
             **network,
+            **({"horizon": 1, "per_lead": True} if per_lead else {}),
+            **({"leads": list(leads)} if leads else {}),
             "lead_times": setting["horizon"],
             "split": subset,
             "predict": predict,
             **{key: setting[key] for key in samples.settings if key in setting},
         }
+
+    def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
+        """Refuse weights after an update that the training does not keep."""
+        kept = self.settings(model, dataset, "train", variant).get("snapshots", ())
+        if self.config.models[model].fit != "sgd" or update not in kept:
+            raise StpError(
+                f"{model} on {dataset}, {variant}: weights after update {update} are asked for",
+                expected=f"one of its snapshots: {', '.join(map(str, kept)) or 'it has none'}",
+                remedy=f"add {update} to train.snapshots of the model, or take update-{update} out "
+                "of the scale file",
+            )
 
     def setting(self, case: Case) -> str:
         """Name the setting of a case, such as ``horizon-30,interval-2``."""

@@ -56,5 +56,5 @@ def case_name(key: Mapping[str, Any]) -> str:
     interval = setting_of(key["setting"]).get("interval")
     parts += [] if interval is None else [f"interval-{interval}"]
     setting = setting_of(key["setting"])
-    parts += [f"{name}-{setting[name]}" for name in PEOPLE if name in setting]
+    parts += [f"{name}-{setting[name]}" for name in ("update", *PEOPLE) if name in setting]
     return "-".join(parts)

@@ -52,7 +52,7 @@ def run(job: Job) -> dict[str, Any]:
     data = Prepared(job.inputs["data"])
     device = job.runtime.get("device", "auto")
     with settle(device, predict.threads, predict.precision) as compute:
-        forecasts = Forecasts(rollout, data, job.inputs.get("model"), compute)
+        forecasts = Forecasts(rollout, data, job.inputs, compute)
         rolled = Rollout(forecasts, spread(len(forecasts), keep), Path(job.state) / KEPT)
         where = f"forecasts of {rollout['model']}"
         found = score(job, options, data, rolled, where=where, threads=predict.threads)

@@ -18,6 +18,7 @@ from stp.data.prepared import Prepared
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.models.weights import snapshot_name
 from stp.options.named import load
 from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
@@ -85,8 +86,9 @@ class GradientDescent:
         callbacks: objects as of stp.train.callbacks, besides those of the options.
 
     Raises:
-        StpError: a split is empty, a batch has fewer clips than there are processes, the model,
-            loss or a callback refuses its options, or initial weights are those of another model.
+        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot is
+            wanted after the last update, the model, loss or a callback refuses its options, or
+            initial weights are those of another model.
     """
 
     def __init__(
@@ -105,6 +107,10 @@ class GradientDescent:
         self.recipe = job.recipe
         self.seed = self.recipe["seed"]
         self.context, self.horizon = self.recipe["context"], self.recipe["horizon"]
+        # A network that forecasts one lead time alone sees the frame of that lead as its first.
+        lead = self.recipe.get("lead")
+        self.length = self.context + (lead or self.horizon)
+        self.frames = [*range(self.context), self.length - 1] if lead else None
         subset = self.recipe.get("train_subset", "all")
         self.train_clips = data.clips("train", subset)
         self.val_clips = data.clips("val", subset)
@@ -117,6 +123,12 @@ class GradientDescent:
         if options.iterations is not None:
             self.epochs = -(-options.iterations // self.epoch_steps)
             self.steps = options.iterations
+        if options.snapshots and options.snapshots[-1] > self.steps:
+            raise StpError(
+                f"{self._label}: a snapshot of update {options.snapshots[-1]}",
+                expected=f"none after the last update, {self.steps}",
+                remedy="take it out of train.snapshots, or train longer",
+            )
         self.batch = min(options.batch_size, self.epoch_clips)
         if self.batch < ranks.size:
             raise StpError(
@@ -167,7 +179,18 @@ class GradientDescent:
             self._epoch()
 
     def stop_early(self, why: str) -> None:
-        """End the training after this epoch: for callbacks, in all processes alike."""
+        """End the training after this epoch: for callbacks, in all processes alike.
+
+        Raises:
+            StpError: snapshots are still to come.
+        """
+        if any(update > self.progress.step for update in self.options.snapshots):
+            raise StpError(
+                f"{self._label}: a callback ends the training at update {self.progress.step} "
+                f"({why})",
+                expected=f"all updates to the last snapshot, {self.options.snapshots[-1]}",
+                remedy="take the callback or later snapshots out of the configuration",
+            )
         self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
@@ -187,6 +210,7 @@ class GradientDescent:
                 "val": len(self.val_rows),
                 "left_out_per_epoch": len(self.train_rows) - self.epoch_clips,
             },
+            **({"snapshots": list(self.options.snapshots)} if self.options.snapshots else {}),
             "ended_early": progress.ended_early,
             "resumes": progress.resumes,
             "devices": progress.devices,
@@ -207,7 +231,8 @@ class GradientDescent:
             self.train_clips,
             order[done * size :],
             size,
-            length=self.context + self.horizon,
+            length=self.length,
+            frames=self.frames,
             normalisation=self.normalisation,
             epoch=epoch,
             rank=self.ranks.rank,
@@ -267,6 +292,9 @@ class GradientDescent:
         self._average()
         progress.step += 1
         progress.loss_sum += value
+        if progress.step in self.options.snapshots and not self.ranks.rank:
+            self._require_finite_weights()
+            self._snapshot(progress.step).save({"weights": _copy(self.kept)})
         self._call("after_step", value)
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
@@ -330,7 +358,8 @@ class GradientDescent:
             self.val_clips,
             self.val_rows,
             self.options.batch_size,
-            length=self.context + self.horizon,
+            length=self.length,
+            frames=self.frames,
             normalisation=self.normalisation,
             rank=self.ranks.rank,
             ranks=self.ranks.size,
@@ -399,9 +428,7 @@ class GradientDescent:
         self._tick()
         if self.ranks.rank:  # all processes know the same; one writes it down
             return
-        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
-            # What was saved before is still good.
-            raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
+        self._require_finite_weights()
         self.checkpoint.save(
             {
                 "progress": vars(self.progress),
@@ -417,10 +444,47 @@ class GradientDescent:
         )
         self.saved = time.monotonic()
 
+    def _require_finite_weights(self) -> None:
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            # What was saved before is still good.
+            raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
+
+    def snapshot(self, update: int) -> dict[str, Tensor]:
+        """The weights after so many updates, one of ``train.snapshots``, when all are done.
+
+        Raises:
+            StpError: the file that kept them since is lost or damaged.
+        """
+        found = self._snapshot(update).load(self._say)
+        if found is None:
+            raise StpError(
+                f"{self._snapshot(update).path}: lost or damaged",
+                expected=f"the weights after update {update}",
+                remedy="run again: the training starts from the beginning",
+            )
+        weights: dict[str, Tensor] = found["weights"]
+        return weights
+
+    def _snapshot(self, update: int) -> Checkpoint:
+        return Checkpoint(self.checkpoint.path.parent / snapshot_name(update), self.recipe)
+
+    def _say(self, text: str) -> None:
+        self.job.report(text, self.progress.step, self.steps)
+
+    def _has_snapshots(self, step: int) -> bool:
+        """Are all snapshots there that were taken until a step?"""
+        return all(
+            self._snapshot(update).load(self._say) is not None
+            for update in self.options.snapshots
+            if update <= step
+        )
+
     def _resume(self) -> None:
-        state = self.checkpoint.load(lambda text: self.job.report(text, 0, self.steps))
-        if state is not None:
+        state = self.checkpoint.load(self._say)
+        if state is not None and self._has_snapshots(state["progress"]["step"]):
             self._go_on_from(state)
+        elif state is not None:
+            self._say("a snapshot is lost: starting from the beginning")
         device = f"{self.compute.describe()['device']}, {self.compute.used}"
         if self.progress.devices[-1:] != [device]:
             self.progress.devices.append(device)

@@ -83,8 +83,8 @@ def things(made: Made) -> list[tuple[Thing, Any]]:
     cell = made.cell
     seed = "" if cell.seed is None else f"seed-{cell.seed}"
     found: list[tuple[Thing, Any]] = []
-    if made.model is not None:
-        found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
+    for model in made.models:
+        found.append((Thing("train", cell.trained_on, cell.model, seed), model))
     if made.predictions is not None:
         found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
     found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))

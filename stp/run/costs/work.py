@@ -147,7 +147,7 @@ class Workload:
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
             gmacs * (TRAINING * seen + validated),
             reading_mb=0.0 if dataset.virtual_clips else frames * stored_mb(dataset),
-            bytes=size.parameters * FLOAT,
+            bytes=size.parameters * FLOAT * (1 + len(train.get("snapshots", ()))),
             batch_mb=batch * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             activations_mb=batch * activations,
@@ -159,7 +159,7 @@ class Workload:
         recipe, data = artefact.forecast, _data(artefact)
         assert recipe is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], recipe["lead_times"]
+        clips, leads = counts[recipe["split"]], _leads(recipe)
         samples = recipe["predict"].get("samples", PredictOptions.samples)
         clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
         common: dict[str, Any] = {
@@ -168,14 +168,21 @@ class Workload:
         }
         if self.plan.config.models[recipe["model"]].fit != "sgd":
             return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)
-        model = artefact.inputs["model"]
-        assert isinstance(model, Artefact)
+        model = next(
+            one
+            for one in artefact.inputs.values()
+            if isinstance(one, Artefact) and one.stage == "train"
+        )
         size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
+        if recipe.get("per_lead"):  # a network for each, of one frame
+            gmacs = leads * forecast_gmacs(size, recipe, 1)
+        else:
+            gmacs = forecast_gmacs(size, recipe, max(recipe.get("leads", [recipe["lead_times"]])))
         once = size.once_gmacs / max(size.gmacs, 1e-9)
         evaluations = once + (1 - once) * size.evaluations
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * samples * forecast_gmacs(size, recipe, leads) * evaluations,
+            clips * samples * gmacs * evaluations,
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             published=size.gpu_gmacs_per_s,
@@ -189,7 +196,7 @@ class Workload:
         forecast = predicted.forecast if isinstance(predicted, Artefact) else artefact.forecast
         assert forecast is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], forecast["lead_times"]
+        clips, leads = counts[recipe["split"]], _leads(forecast)
         samples = forecast["predict"].get("samples", PredictOptions.samples)
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
@@ -225,6 +232,11 @@ def _data(artefact: Artefact) -> Artefact:
     data = artefact.inputs["data"]
     assert isinstance(data, Artefact)
     return data
+
+
+def _leads(forecast: dict[str, Any]) -> int:
+    """How many lead times a recipe's forecasts have."""
+    return len(forecast.get("leads") or range(forecast["lead_times"]))
 
 
 def _values(recipe: dict[str, Any], frames: int) -> int:
