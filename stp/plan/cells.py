@@ -24,7 +24,7 @@ from stp.plan.config import Config
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes, check_options
-from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.plan.setting import ROBUSTNESS, setting_name, setting_of
 from stp.plan.strict import Json
 
 COLLECT = (
@@ -39,7 +39,13 @@ COLLECT = (
     "stp.render.tables.reproduction",
 )
 """The root modules of what makes tables of scores."""
-FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
+FOLDERS = {
+    "prepare": "data",
+    "train": "models",
+    "predict": "predictions",
+    "features": "features",
+    "score": "scores",
+}
 """Where the artefacts of each stage live in the store."""
 EXTERNAL = "external"
 """Stands for a dataset where raw bytes are predictions that were made elsewhere."""
@@ -123,7 +129,7 @@ class Artefact:
     """One immutable folder of the store.
 
     Attributes:
-        stage: prepare, train, predict or score.
+        stage: prepare, train, predict, features or score.
         folder: relative to the store; ends with the fingerprint.
         label: what it is, for people.
         recipe: everything that may influence the content, besides code and inputs.
@@ -132,7 +138,8 @@ class Artefact:
         core: the module whose ``run(job)`` makes it.
         kind: of the samples that it consists of.
         dataset: that it is made of or, for predictions and scores, tested on.
-        dimension: of the evaluation that it belongs to; None for data and models, which serve all.
+        dimension: of the evaluation that it belongs to; None for data, models and features of what
+            was observed, which serve all.
         is_perceptual: whether these are scores that compare what networks see.
     """
 
@@ -164,7 +171,7 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Are these scores of forecasts that are made meanwhile and not stored?"""
+        """Are these scores, or features, of forecasts that are made meanwhile and not stored?"""
         return "rollout" in self.recipe
 
     @property
@@ -176,12 +183,15 @@ class Artefact:
     @property
     def is_resumable(self) -> bool:
         """Can its job be stopped at any time, and go on later from where it was?"""
-        rolled = self.is_rollout and not self.is_perceptual
+        rolled = self.is_rollout and self.stage == "score" and not self.is_perceptual
         return rolled or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def work(self) -> str:
-        """The stage, and the model where there is one: work of one name takes alike."""
+        """The stage, and the model or network where there is one: work of one name takes alike."""
+        if self.stage == "features":
+            made = " of rollouts" if self.is_rollout else ""
+            return f"features {self.recipe['network']}{made}"
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
         stage = "rollout" if self.is_rollout else self.stage
         return f"{stage} {model}".rstrip()
@@ -194,7 +204,8 @@ class Made:
     Attributes:
         models: what was trained for it; one, unless each lead time has its own.
         predictions: None where they are scored while they are made, and not stored.
-        perceptual: scores that need a GPU; None where no such metric is available.
+        perceptual: scores that look through networks; None where no such metric is available.
+        features: what networks see of its clips, observed and predicted.
         keep: number of forecasts stored with the scores, where predictions are not stored.
     """
 
@@ -205,10 +216,12 @@ class Made:
     scores: Artefact
     perceptual: Artefact | None = None
     keep: int | None = None
+    features: tuple[Artefact, ...] = ()
 
     @property
     def artefacts(self) -> list[Artefact]:
-        own = [self.data, *self.models, self.predictions, self.scores, self.perceptual]
+        own = [self.data, *self.models, self.predictions, *self.features, self.scores]
+        own += [self.perceptual]
         return [artefact for artefact in own if artefact is not None]
 
 
@@ -555,6 +568,8 @@ class Plan:
                 dimension=cell.dimension,
             )  # fmt: skip
 
+        features: dict[str, Artefact] = {}
+
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
             own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
@@ -564,13 +579,15 @@ class Plan:
                 else (folder, label)
             )
             roots = [kind.score, *_modules(conventions)]
-            inputs: Mapping[str, Artefact | Raw] = made_of
+            looked = self._features(cell, conventions, recipe, predictions, made_of)
+            inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
             if predictions is None:
                 assert kind.rollout
                 roots = [kind.rollout, *_modules(conventions), module]
                 own = {**own, "rollout": recipe, **({} if perceptual else {"keep": keep})}
             else:
-                inputs = {"data": data, "predictions": predictions}
+                inputs = {"data": data, "predictions": predictions, **looked}
+            features.update(looked)
             return self._artefact(
                 "score", place, what, own, inputs, *roots, dataset=cell.tested_on,
                 dimension=cell.dimension, perceptual=perceptual,
@@ -579,7 +596,60 @@ class Plan:
         seen = self.recipes.scored(cell.tested_on, True, samples)
         plain = scores(perceptual=False)
         perceptual = scores(perceptual=True) if seen else None
-        return Made(cell, data, tuple(models.values()), predictions, plain, perceptual, keep)
+        return Made(
+            cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
+            tuple(features.values()),
+        )  # fmt: skip
+
+    def _features(
+        self,
+        cell: Cell,
+        conventions: list[str],
+        forecast: Json,
+        predictions: Artefact | None,
+        made_of: Mapping[str, Artefact | Raw],
+    ) -> dict[str, Artefact]:
+        """What networks see of a cell's clips, as inputs of scores.
+
+        What was observed is looked at once for all cells that are tested on the same clips.
+
+        Args:
+            cell: whose scores need it.
+            conventions: that are scored.
+            forecast: the recipe of the cell's forecasts.
+            predictions: stored ones; None: they are made again, from ``made_of``.
+            made_of: what forecasts are made from, the data among it.
+        """
+        kind, found = self.recipes.samples(cell.tested_on), {}
+        setting = {
+            k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
+        }
+        clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
+        for seen in {s.name: s for name in conventions if (s := self.recipes.looks(name))}.values():
+            assert kind.features and kind.features_rollout
+            recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
+            about = f"{what} of {seen.frames.replace('_', ' ')}"
+            found[f"{seen.name}.observed"] = self._artefact(
+                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
+                {"data": made_of["data"]}, kind.features, seen.code, dataset=cell.tested_on,
+            )  # fmt: skip
+            samples, statistic = self.members(cell)
+            if samples > 1 and statistic == "ensemble_mean":
+                recipe = {**recipe, "member": "mean"}
+            roots, inputs = [kind.features, seen.code], made_of
+            if predictions is not None:
+                inputs = {"data": made_of["data"], "predictions": predictions}
+            else:
+                if "member" not in recipe:  # the first is what the others do not change
+                    drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
+                    forecast = {**forecast, "predict": drawn}
+                recipe = {**recipe, "rollout": forecast}
+                roots = [kind.features_rollout, seen.code, f"{kind.models}.{cell.model}"]
+            found[f"{seen.name}.predicted"] = self._artefact(
+                "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,
+                inputs, *roots, dataset=cell.tested_on, dimension=cell.dimension,
+            )  # fmt: skip
+        return found
 
     @property
     def prepared(self) -> list[Artefact]:
@@ -698,7 +768,9 @@ class Plan:
     def gpus(self, artefact: Artefact) -> int:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
-        needs = artefact.is_perceptual
+        # Distances of sets of clips are made from features; other perceptual scores look.
+        needs = artefact.stage == "features"
+        needs = needs or (artefact.is_perceptual and "weights" in artefact.recipe)
         if network is not None and artefact.kind.on_gpu:
             needs = needs or self.config.models[network["model"]].fit == "sgd"
         if not needs:

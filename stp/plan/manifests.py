@@ -322,6 +322,9 @@ class _Entries:
             entry |= {"samples": samples, "statistic": statistic, "best_of": best_of}
         if made.keep is not None:
             entry |= {"kept": made.keep}
+        behind = [*made.models[1:], *made.features]
+        if behind:
+            entry |= {"behind": [[artefact.stage, folder(artefact)] for artefact in behind]}
         clusters = plan.recipes.prepare(cell.tested_on)["options"].get("clusters")
         if clusters is not None:
             entry |= {"clusters": clusters}

@@ -14,13 +14,14 @@ from stp.options.train import TrainOptions
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case
-from stp.plan.metric import Metric
+from stp.plan.metric import Seen
 from stp.plan.model import Submission, Variant, Weights
-from stp.plan.setting import setting_name, setting_of, split_threshold
+from stp.plan.scored import ScoredConventions
+from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, merge
 
 
-class Recipes:
+class Recipes(ScoredConventions):
     """The recipes of a configuration.
 
     Args:
@@ -31,14 +32,11 @@ class Recipes:
     def __init__(
         self, config: Config, weights: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
-        self.config = config
-        self._at_hand = dict(weights or {})
+        super().__init__(config, weights or {})
         self._settings: dict[tuple[str, str, str, str], Json] = {}
         self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str, str], Json] = {}
-        self._conventions: dict[tuple[str, bool], list[str]] = {}
-        self._scored: dict[tuple[str, bool, bool], list[str]] = {}
         self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
@@ -342,89 +340,25 @@ class Recipes:
                     return found
         return "mean_of_members"
 
-    def conventions(self, dataset: str, samples: int = 1) -> list[str]:
-        """List the conventions that are scored on a dataset, the table's columns first.
+    def features(self, seen: Seen, forecast: Json) -> Json:
+        """The recipe of what a network sees of the clips that forecasts are about.
 
         Args:
-            dataset: of the test.
-            samples: forecasts of each clip.
-
-        Raises:
-            StpError: a convention is not declared in config/conventions.
+            seen: network, layer and frames.
+            forecast: the recipe of the forecasts.
         """
-        if (dataset, samples > 1) in self._conventions:
-            return self._conventions[dataset, samples > 1]
-        row = self.config.suite.datasets.get(dataset, "")
-        where = (
-            f"config/suites/{self.config.scale.suite}.yaml"
-            if row
-            else f"config/datasets/{dataset}.yaml: metrics"
-        )
-        wanted = [
-            *(_convention(shown, where) for shown in self.columns(dataset).values()),
-            *self.config.suite.also.get(row, ()),
-            *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
-            *(self.sampled_columns(dataset).values() if samples > 1 else ()),
-        ]
-        for convention in wanted:
-            metric, _, choice = convention.partition(".")
-            check_known(metric, self.config.metrics, "metric", where)
-            known = self.config.metrics[metric].conventions
-            check_known(choice, known, f"convention of {metric}", where)
-        self._conventions[dataset, samples > 1] = list(dict.fromkeys(wanted))
-        return self._conventions[dataset, samples > 1]
-
-    def columns(self, dataset: str) -> dict[str, str]:
-        """Column of a dataset's table -> convention, or convention@threshold.
-
-        On your own data they are called alike.
-        """
-        row = self.config.suite.datasets.get(dataset)
-        if row is None:
-            return {name: name for name in self.config.datasets[dataset].metrics}
-        return self.config.suite.columns[row]
-
-    def sampled_columns(self, dataset: str) -> dict[str, str]:
-        """Further columns of models that draw several forecasts -> convention."""
-        row = self.config.suite.datasets.get(dataset, "")
-        return self.config.suite.sampled.get(row, {})
-
-    def metric(self, convention: str) -> Metric:
-        """What is known about the metric of a convention, such as ``ssim.range2``."""
-        return self.config.metrics[convention.partition(".")[0]]
-
-    def _is_higher_better(self, convention: str) -> bool | None:
-        return self.metric(convention).is_higher_better(convention.partition(".")[2])
-
-    def network(self, convention: str) -> str | None:
-        """The network that a convention looks through, if it does."""
-        return self.metric(convention).weights.get(convention.partition(".")[2])
-
-    def why_unavailable(self, convention: str) -> str:
-        """Why nothing is scored with a convention here; nothing if it is."""
-        metric, network = self.metric(convention), self.network(convention)
-        if not metric.available:
-            return metric.reason
-        if network is not None and network not in self._at_hand:
-            return f"the weights of {network} are not there (see `stp weights`)"
-        return ""
-
-    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
-        """List the conventions of one of a cell's two score jobs.
-
-        Args:
-            dataset: of the test.
-            perceptual: those that a GPU computes, or all others.
-            samples: forecasts of each clip.
-        """
-        key = dataset, perceptual, samples > 1
-        if key not in self._scored:
-            self._scored[key] = [
-                name
-                for name in self.conventions(dataset, samples)
-                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
-            ]
-        return self._scored[key]
+        clips: Json = {key: forecast[key] for key in ("leads", "interval") if key in forecast}
+        return {
+            "network": seen.network,
+            "module": seen.module or seen.network,
+            "layer": seen.layer,
+            "frames": seen.frames,
+            "weights": dict(self._at_hand[seen.network]),
+            "split": forecast["split"],
+            "lead_times": forecast["lead_times"],
+            **clips,
+            "threads": 1,
+        }
 
     def score(
         self,
@@ -441,10 +375,12 @@ class Recipes:
             conventions: to compute.
             statistic: what is scored of several forecasts of a clip.
         """
-        networks = sorted({network for name in conventions if (network := self.network(name))})
-        weights = {name: dict(self._at_hand[name]) for name in networks}
+        looks = {name: seen.name for name in conventions if (seen := self.looks(name))}
+        networks = {self.network(name) for name in conventions if name not in looks} - {None}
+        weights = {name: dict(self._at_hand[name]) for name in sorted(filter(None, networks))}
         return {
             **({"weights": weights} if weights else {}),
+            **({"features": looks} if looks else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
             **({"statistic": statistic} if statistic else {}),
             **(
@@ -464,18 +400,6 @@ class Recipes:
 def _shape(dataset: Dataset) -> Json:
     """The shape of frames; tracks have none, and say so."""
     return {"shape": list(dataset.shape)} if dataset.samples.has_shape else {"kind": dataset.kind}
-
-
-def _convention(shown: str, where: str) -> str:
-    """The convention that a column shows, maybe at one threshold."""
-    try:
-        return split_threshold(shown)[0]
-    except ValueError:
-        raise StpError(
-            f"{where}: {shown!r} is no convention",
-            expected="<metric>.<choice>, or <metric>.<choice>@<threshold> such as csi.mean@16",
-            remedy="write the threshold as a number",
-        ) from None
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:

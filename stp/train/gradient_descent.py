@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,18 @@ from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job
-from stp.core.options import require, whole
 from stp.data.prepared import Prepared
 from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
-from stp.models.weights import snapshot_name
 from stp.options.named import load
 from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
+from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
+from stp.train.snapshots import Snapshots
 
 CRITERION = (
     "lowest mean squared error of free-running forecasts on normalised frames of the validation "
@@ -145,9 +145,9 @@ class GradientDescent:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
-        self.loss = _loss(self.model, options, self.context, self.recipe["model"])
-        self.micro_batch = _micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
-        self.optimizer = _optimizer(self.model, options)
+        self.loss = loss_of(self.model, options, self.context, self.recipe["model"])
+        self.micro_batch = micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
+        self.optimizer = optimizer_of(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
@@ -155,7 +155,7 @@ class GradientDescent:
         if options.compiled:
             # The compiler, too; see stp.models.compute.settle.
             torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
-            _compile(self.model)
+            compile_parts(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()
             for name, chosen in options.callbacks.items()
@@ -164,6 +164,7 @@ class GradientDescent:
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
         self.checkpoint = Checkpoint(Path(job.state) / "training.pt", self.recipe)
+        self.snapshots = Snapshots(Path(job.state), self.recipe, options.snapshots)
         self.reported = 0.0
         self.saved = time.monotonic()
         self.clock = time.monotonic()
@@ -294,7 +295,7 @@ class GradientDescent:
         progress.loss_sum += value
         if progress.step in self.options.snapshots and not self.ranks.rank:
             self._require_finite_weights()
-            self._snapshot(progress.step).save({"weights": _copy(self.kept)})
+            self.snapshots.save(progress.step, _copy(self.kept))
         self._call("after_step", value)
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
@@ -449,39 +450,12 @@ class GradientDescent:
             # What was saved before is still good.
             raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
 
-    def snapshot(self, update: int) -> dict[str, Tensor]:
-        """The weights after so many updates, one of ``train.snapshots``, when all are done.
-
-        Raises:
-            StpError: the file that kept them since is lost or damaged.
-        """
-        found = self._snapshot(update).load(self._say)
-        if found is None:
-            raise StpError(
-                f"{self._snapshot(update).path}: lost or damaged",
-                expected=f"the weights after update {update}",
-                remedy="run again: the training starts from the beginning",
-            )
-        weights: dict[str, Tensor] = found["weights"]
-        return weights
-
-    def _snapshot(self, update: int) -> Checkpoint:
-        return Checkpoint(self.checkpoint.path.parent / snapshot_name(update), self.recipe)
-
     def _say(self, text: str) -> None:
         self.job.report(text, self.progress.step, self.steps)
 
-    def _has_snapshots(self, step: int) -> bool:
-        """Are all snapshots there that were taken until a step?"""
-        return all(
-            self._snapshot(update).load(self._say) is not None
-            for update in self.options.snapshots
-            if update <= step
-        )
-
     def _resume(self) -> None:
         state = self.checkpoint.load(self._say)
-        if state is not None and self._has_snapshots(state["progress"]["step"]):
+        if state is not None and self.snapshots.are_there(state["progress"]["step"], self._say):
             self._go_on_from(state)
         elif state is not None:
             self._say("a snapshot is lost: starting from the beginning")
@@ -513,62 +487,6 @@ def _rows(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
             remedy="prepare the data again with other splits or windows",
         )
     return spread(len(clips), most)
-
-
-def _micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
-    """Clips that are computed at once; the gradient is that of the whole batch all the same."""
-    if asked is None:
-        return batch
-    require(whole(asked, 1), "runtime.micro_batch", asked, "a whole number from 1")
-    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
-    if asked < batch and any(isinstance(module, norms) for module in model.modules()):
-        raise StpError(
-            f"runtime.micro_batch is {asked}: this model normalises over its batch of {batch}",
-            expected="a batch that is computed at once, or the results would be others",
-            remedy="share it between GPUs (runtime.gpus), or train with a smaller batch_size",
-        )
-    return int(min(asked, batch))
-
-
-def _loss(
-    model: nn.Module, options: TrainOptions, context: int, name: str
-) -> Callable[[Tensor, int], Tensor]:
-    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar."""
-    if options.loss is None:
-        own: Callable[[Tensor, int], Tensor] = model.loss  # type: ignore[assignment]
-        return own
-    if hasattr(model, "validation_errors"):
-        raise StpError(
-            f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
-            expected="no train.loss for this model",
-            remedy="take it out of the configuration",
-        )
-    compare = load("train.loss", "losses", options.loss)
-
-    def loss(clips: Tensor, step: int) -> Tensor:
-        if hasattr(model, "outputs"):
-            predicted, observed = model.outputs(clips, step)  # type: ignore[operator]
-        else:
-            predicted = model(clips[:, :context], clips.shape[1] - context)
-            observed = clips[:, context:]
-        scalar: Tensor = compare(predicted.float(), observed)
-        return scalar
-
-    return loss
-
-
-def _compile(model: nn.Module) -> None:
-    """Compile the parts of a network; what holds them together stays Python."""
-    for part in model.children():
-        if isinstance(part, (nn.ModuleList, nn.ModuleDict)):
-            _compile(part)
-        else:
-            part.compile()
-
-
-def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
-    return kind(model.parameters(), lr=options.lr, weight_decay=options.weight_decay)
 
 
 def _copy(model: nn.Module) -> dict[str, Tensor]:

@@ -125,7 +125,7 @@ def run(job: Job) -> dict[str, Any]:
     for update in options.snapshots:
         path = job.out / weights.snapshot_name(update)
         path.parent.mkdir(exist_ok=True)
-        weights.save(path, training.snapshot(update), recipe, normalisation)
+        weights.save(path, training.snapshots.read(update), recipe, normalisation)
     _write_history(job, history)
     return extras
 

@@ -29,6 +29,11 @@ PASS_SHARE = 0.5
 """Part of the work of a pass that does not depend on how many frames it is shown."""
 
 
+LOOK_GMACS = 1.74
+"""Of I3D for a frame of 224 x 224, in clips of 16; counted on the module."""
+LOOK_FEATURES = 400
+LOOK_MB = 800.0
+"""A block of clips in the first layers: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
 """One trial of a calibration takes as long as a pass over so many MB of frames, about 0.1 s."""
 PEOPLE_MB = 10.0
@@ -207,6 +212,24 @@ class Workload:
             written += min(recipe.get("keep", 0), clips) * values * FLOAT
             return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
         return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
+
+    def _features(self, artefact: Artefact) -> Work:
+        recipe, data = artefact.recipe, _data(artefact)
+        counts, unknown = self.facts.clips(data)
+        clips, frames = counts[recipe["split"]], _leads(recipe)
+        looking = Work(
+            "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
+            clips * frames * LOOK_GMACS,
+            bytes=clips * LOOK_FEATURES * 8,
+            batch_mb=LOOK_MB,
+            unknown=(*unknown, "every network that looks at clips is taken for I3D"),
+        )
+        if not artefact.is_rollout:
+            return looking
+        made = self._predict(artefact)
+        if made.rate != looking.rate:  # without a network: little beside the look
+            return looking
+        return replace(looking, amount=looking.amount + made.amount, reading_mb=made.reading_mb)
 
 
 def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:
