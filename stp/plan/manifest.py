@@ -184,6 +184,22 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     return {column: split_threshold(name)[0] for column, name in shown.items()}
 
 
+def names_of_members(samples: int, statistic: str) -> dict[str, str]:
+    """What names of columns may say of models that draw several forecasts.
+
+    Returns:
+        ``K``: how many; ``members``: what metrics of one forecast make of them, ``best-of-100``;
+        ``seen``: which of them distances between sets of clips see, ``first-of-100``.
+    """
+    said = {"best_of_members": "best", "mean_of_members": "mean", "ensemble_mean": "ensemble-mean"}
+    seen = "ensemble-mean" if statistic == "ensemble_mean" else "first"
+    return {
+        "K": str(samples),
+        "members": f"{said[statistic]}-of-{samples}",
+        "seen": f"{seen}-of-{samples}",
+    }
+
+
 def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     """Return paper column -> what it shows, as the manifest says it: ``csi.mean@16``.
 
@@ -201,5 +217,9 @@ def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     samples = cell.get("samples", 1)
     if samples > 1:  # a name without the number of samples would compare what cannot be compared
         of_several = known.get("sampled", {}).get(tested, {})
-        shown = shown | {column.format(K=samples): what for column, what in of_several.items()}
+        names = names_of_members(samples, cell["statistic"])
+        named = {column.format(**names): what for column, what in of_several.items()}
+        # What a column with a name of its own shows has no second, plain one.
+        plain = {column: what for column, what in shown.items() if what not in named.values()}
+        shown = plain | named
     return shown
