@@ -48,7 +48,7 @@ def made(tmp_path_factory) -> Path:
         plan = Plan.load(TINY)
         runner.fetch(plan, plan.raw("enso"))
         line = cell(plan, "climatology")
-        for artefact in (plan.data("enso"), line.model, line.predictions, line.scores):
+        for artefact in (plan.data("enso"), *line.models, line.predictions, line.scores):
             runner.make(plan, artefact)
     return folder
 
@@ -121,7 +121,7 @@ def test_a_flipped_bit_in_predictions_becomes_no_number(prepared, name):
 
 def test_a_flipped_bit_in_weights_is_found_before_they_are_loaded(prepared, monkeypatch):
     made = cell(prepared, "convlstm")
-    folder = runner.make(prepared, made.model)
+    folder = runner.make(prepared, *made.models)
     content = bytearray((folder / "model.pt").read_bytes())
     content[len(content) // 2] ^= 1
     (folder / "model.pt").write_bytes(content)
@@ -167,7 +167,7 @@ def test_a_model_without_code_says_so(prepared, tmp_path):
     )
     plan = Plan(config.load(scale, folder))
     with pytest.raises(StpError, match=r"stp/models/unwritten\.py does not exist"):
-        runner.make(plan, plan.cells[0].model)
+        runner.make(plan, *plan.cells[0].models)
 
 
 BESIDE = """
@@ -353,7 +353,7 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
-    made = cell(prepared, "convlstm").model
+    (made,) = cell(prepared, "convlstm").models
     scale = merge(read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}})
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]

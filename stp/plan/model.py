@@ -1,8 +1,8 @@
 """What is known about a model: config/models/<name>.yaml."""
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stp.plan.dataset import RawFile, Release
 from stp.plan.strict import Json, Name, Strict
@@ -134,7 +134,31 @@ class PerDataset(Strict):
     weights: Weights | None = None
 
 
-class ModelSettings(Strict):
+Lead = Annotated[int, Field(ge=1)]
+
+
+class Leads(Strict):
+    """Which lead times a model forecasts; all from 1 to the horizon unless set.
+
+    Attributes:
+        lead_times: these alone; a cell has those that are not beyond its horizon.
+        per_lead: a network is trained for each of them, which forecasts it directly; else one
+            forecasts all.
+    """
+
+    lead_times: tuple[Lead, ...] = ()
+    per_lead: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if list(self.lead_times) != sorted(set(self.lead_times)):
+            raise ValueError("lead_times ascend, and none is named twice")
+        if self.per_lead and not self.lead_times:
+            raise ValueError("per_lead needs lead_times: those that a network is trained for")
+        return self
+
+
+class ModelSettings(Leads):
     """What a scale may override in a model.
 
     Attributes:
@@ -151,7 +175,7 @@ class ModelSettings(Strict):
     datasets: dict[str, PerDataset] = {}
 
 
-class Variant(Strict):
+class Variant(Leads):
     """A named layer of settings of a model, over all others: trained anew, or given.
 
     Attributes:

@@ -6,50 +6,9 @@ from pathlib import Path
 from pydantic import Field
 
 from stp.core.errors import StpError
+from stp.plan.grid import Case, Grid
 from stp.plan.model import ModelSettings
 from stp.plan.strict import Json, Strict
-
-
-class Setting(Strict):
-    """What else distinguishes an evaluation.
-
-    Attributes:
-        horizon: number of frames to predict; that of the tested dataset unless set.
-        interval: frames between consecutive frames, in those of the training.
-        observe: of tracks: observed positions; those of the tested dataset unless set.
-        noise: of tracks: standard deviation of noise on observed positions, in millimetres.
-        people: of tracks: people that a scenario has at least.
-    """
-
-    horizon: int | None = Field(default=None, ge=1)
-    interval: int | None = Field(default=None, ge=1)
-    observe: int | None = Field(default=None, ge=2)
-    noise: int | None = Field(default=None, ge=1)
-    people: int | None = Field(default=None, ge=1)
-
-
-class Case(Strict):
-    """One evaluation of trained models.
-
-    Attributes:
-        trained_on: the dataset of training.
-        tested_on: the dataset of the test; that of training unless set.
-        train_subset: all training clips, or a training subset that the dataset declares.
-        subset: the test split, or a subset that the tested dataset declares.
-        variant: of the models: trained or calibrated here, or options by name.
-        models: of those of the dimension, if not all of them.
-        keep: store this many forecasts, for pictures, and score all while they are made: for those
-            that are too large to be stored. Unless set, all are stored first. Scores are the same.
-    """
-
-    trained_on: str
-    train_subset: str = "all"
-    tested_on: str | None = None
-    subset: str = "test"
-    setting: Setting = Setting()
-    variant: str = "default"
-    models: tuple[str, ...] = ()
-    keep: int | None = Field(default=None, ge=1)
 
 
 class Wanted(Strict):
@@ -57,18 +16,29 @@ class Wanted(Strict):
 
     Attributes:
         models: which models.
-        datasets: short for cases: tested as they were trained.
-        cells: all other cases.
+        datasets: short for cells: tested as they were trained.
+        cells: all other evaluations, each entry one of them or a grid.
     """
 
     models: tuple[str, ...]
     datasets: tuple[str, ...] = ()
-    cells: tuple[Case, ...] = ()
+    cells: tuple[Grid, ...] = ()
 
-    @property
-    def cases(self) -> tuple[Case, ...]:
-        """All cases, those of the short form first."""
-        return (*(Case(trained_on=name) for name in self.datasets), *self.cells)
+    def entries(self, where: str) -> list[tuple[str, Grid]]:
+        """All grids, the short form first, and where each stands in the scale file."""
+        short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
+        return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
+
+    def cases(self, where: str = "the scale file") -> list[Case]:
+        """All evaluations.
+
+        Args:
+            where: the dimension stands, for errors.
+
+        Raises:
+            StpError: an entry leaves out what is not there, or everything.
+        """
+        return [case for at, grid in self.entries(where) for case in grid.cases(self.models, at)]
 
 
 class Paths(Strict):

@@ -122,8 +122,10 @@ class Suite(Strict):
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
         reproduction: dataset -> its table of what was reproduced.
-        sampled: group -> further columns of models that draw several forecasts; {K} in a column
-            stands for their number.
+        sampled: group -> columns of models that draw several forecasts, besides the others or,
+            where they show the same, instead of them. {K} in a column stands for their number,
+            {members} for what is made of them (``best-of-100``), {seen} for the one that distances
+            between sets of clips see (``first-of-100``).
         absent: method of the paper that there are no values of -> why.
         deviations: what tables say of the paper and its code.
     """

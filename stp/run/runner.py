@@ -326,8 +326,8 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Name the files of the networks that scores look through, as settings of their job."""
-    if not artefact.is_perceptual:
+    """Name the files of the networks that look at clips, as settings of their job."""
+    if not artefact.is_perceptual and artefact.stage != "features":
         return {}
     return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
 

@@ -23,6 +23,7 @@ IMPORTED_BY_NAME = {
     "stp.predict.motion": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.train.calibrated": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.score.conventions": {"f'stp.metrics.{module}'"},
+    "stp.features.look": {"f'stp.features.networks.{options.module}'"},
     "stp.options.named": {"f'stp.train.{kind}.{name}'"},
 }
 UNSEEN = {

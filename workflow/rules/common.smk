@@ -116,8 +116,8 @@ def cases_of(dimension):
 
 def kind_of(dimension):
     """The kind of the samples that a dimension tests."""
-    case = PLAN.config.scale.dimensions[dimension].cases[0]
-    return PLAN.recipes.samples(case.tested_on or case.trained_on)
+    case = PLAN.config.scale.dimensions[dimension].cases()[0]
+    return PLAN.recipes.samples(case.tested_on)
 
 
 def is_made_from(table):

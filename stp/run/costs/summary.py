@@ -211,7 +211,7 @@ def _is_newer(path: Path, than: Path) -> bool:
 
 
 def _order(stage: str) -> int:
-    stages = ("fetch", "prepare", "train", "predict", "score", "collect", "render")
+    stages = ("fetch", "prepare", "train", "predict", "features", "score", "collect", "render")
     return stages.index(stage.partition(",")[0])
 
 
