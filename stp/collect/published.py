@@ -70,12 +70,12 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
+            names = reader.fieldnames or []
             rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise StpError(
             f"{path}: cannot be read ({error})", expected="a CSV file in UTF-8", remedy=remedy
         ) from None
-    names = reader.fieldnames or []
     keys = [name for name in names if name not in COLUMNS]
     if set(COLUMNS) - set(names) or not all(re.fullmatch("[a-z_]+", key) for key in keys):
         raise StpError(
