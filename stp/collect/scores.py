@@ -89,7 +89,7 @@ def read_collected(path: Path) -> pa.Table:
         raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
     try:
         return read_parquet(path).select(COLLECTED.names).cast(COLLECTED)
-    except (pa.ArrowException, KeyError, OSError) as error:
+    except (pa.ArrowException, KeyError, ValueError, OSError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected=expected,
@@ -193,7 +193,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
     path = check_file(folder, receipt, "scores.parquet")
     try:
         rows = read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise StpError(
             f"{path}: not readable as parquet ({error})",
             expected="a parquet file of scores",

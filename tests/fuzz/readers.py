@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import h5py
@@ -30,6 +31,7 @@ from stp.collect.scores import COLLECTED, read_collected
 from stp.core.lock import header_of, lock_text, read_lock
 from stp.core.receipts import require_receipt
 from stp.data.raw_files import RawFiles
+from stp.external.submitted import open_source
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import Checksum
 from stp.fetch.generators import caltech, tfrecord_write
@@ -101,6 +103,22 @@ def read_netcdf(path: Path) -> None:
 def read_grid(path: Path) -> None:
     with grids.opened(path) as dataset:
         assert isinstance(dict(dataset.sizes), dict)
+
+
+def write_predictions(path: Path) -> None:
+    values = np.zeros((2, 3, 1, 4, 4), np.float32)
+    if path.suffix == ".npz":
+        np.savez_compressed(path, predictions=values, sample=np.arange(2))
+    else:
+        np.save(path, values)
+
+
+def read_predictions(path: Path) -> None:
+    windows: Any = SimpleNamespace(name=lambda n: f"sample {n} of {path.name}", order=[0, 1])
+    spool = path.parent / "spool"
+    spool.mkdir(exist_ok=True)
+    found = open_source(path.parent, windows, spool)
+    assert all(size >= 0 for size in found.shape)
 
 
 def write_idx(path: Path) -> None:
@@ -330,6 +348,8 @@ READERS = {
     "NetCDF, own data": Reader("own.nc", write_netcdf, read_grid),
     "npy": Reader("file.npy", lambda path: np.save(path, NUMBERS), read_contents),
     "npz": Reader("file.npz", lambda path: np.savez_compressed(path, a=NUMBERS), read_contents),
+    "npy, predictions": Reader("predictions.npy", write_predictions, read_predictions),
+    "npz, predictions": Reader("predictions.npz", write_predictions, read_predictions),
     "IDX": Reader("digits.gz", write_idx, read_idx),
     "TFRecord": Reader("file.tfrecord", write_tfrecord, read_tfrecord),
     "zip": Reader("file.zip", write_zip, read_members),

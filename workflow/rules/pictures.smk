@@ -1,8 +1,8 @@
 # predictions -> pictures of one test sample per case: what models predict, beside the truth
 #
-# All scores of a dimension exist once its rows are collected, and so did the predictions, which are
-# read from the folders that the manifest names. What pictures read of it is in an input of its own,
-# so that other rows draw no picture again.
+# They wait for all scores of a dimension, and so for the predictions, which are read from the folders
+# that the manifest names. What they read of it is in an input of its own, so that nothing else that
+# is collected draws them again.
 
 
 localrules:
@@ -26,7 +26,7 @@ rule render_strip:
     input:
         lambda wildcards: PICTURES_INPUT[wildcards.dimension],
         manifest=ancient(manifest_of),
-        rows=ancient(f"{RESULTS}/collected/{{dimension}}.parquet"),
+        scores=ancient(lambda wildcards: PLAN.receipts(wildcards.dimension)),
     output:
         png=in_report(
             f"{RESULTS}/figures/{{dimension}}/strips/{{case}}.png",
@@ -56,7 +56,7 @@ rule render_movie:
     input:
         lambda wildcards: PICTURES_INPUT[wildcards.dimension],
         manifest=ancient(manifest_of),
-        rows=ancient(f"{RESULTS}/collected/{{dimension}}.parquet"),
+        scores=ancient(lambda wildcards: PLAN.receipts(wildcards.dimension)),
     output:
         gif=in_report(
             f"{RESULTS}/figures/{{dimension}}/movies/{{case}}.gif",

@@ -25,7 +25,7 @@ rule trajectories:
         # What is drawn, by what; other rows draw it no second time.
         list(TRAJECTORIES_INPUT.values()),
         manifest=ancient([MANIFESTS[name] for name in ON_MAPS[:1]]),
-        rows=ancient([f"{RESULTS}/collected/{name}.parquet" for name in ON_MAPS[:1]]),
+        scores=ancient([path for name in ON_MAPS[:1] for path in PLAN.receipts(name)]),
     output:
         png=in_report(
             f"{RESULTS}/figures/atlas_trajectories.png",
