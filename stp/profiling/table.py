@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +17,48 @@ from stp.plan.profiled import BUSY
 from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
 
-COLUMNS = (
-    "model",
-    "title",
-    "parameters",
-    "parameters_as_published",
-    "parameters_published",
-    "parameters_difference_percent",
-    "evaluations_per_forecast",
-    "gmacs_per_evaluation",
-    "gmacs_per_forecast",
-    "gmacs_as_published",
-    "gmacs_published",
-    "gmacs_difference_percent",
-    "evaluations_per_s",
-    "evaluations_per_s_published",
-    "evaluations_per_s_ratio",
-    "forecasts_per_s",
-    "frames_per_s_by_evaluation",
-    "frames_per_s_by_forecast",
-    "batch",
-    "peak_memory_forecast_mb",
-    "peak_memory_training_step_mb",
-    "device",
-    "threads",
-    "precision",
-    "torch",
-    "host",
-    "other_work_cpus",
-    "notes",
-)
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRow:
+    """A model of the table; None is what was not counted or not measured.
+
+    The units are those of the names: multiply-adds in 10^9, memory in 10^6 bytes, differences in
+    per cent of the published value.
+    """
+
+    model: str
+    title: str
+    parameters: int | None = None
+    parameters_as_published: int | None = None
+    parameters_published: int
+    parameters_difference_percent: float | None = None
+    evaluations_per_forecast: int | None = None
+    gmacs_per_evaluation: float | None = None
+    gmacs_per_forecast: float | None = None
+    gmacs_as_published: float | None = None
+    gmacs_published: float
+    gmacs_difference_percent: float | None = None
+    evaluations_per_s: float | None = None
+    evaluations_per_s_published: float
+    evaluations_per_s_ratio: float | None = None
+    forecasts_per_s: float | None = None
+    frames_per_s_by_evaluation: float | None = None
+    frames_per_s_by_forecast: float | None = None
+    batch: int | None = None
+    peak_memory_forecast_mb: float | None = None
+    peak_memory_training_step_mb: float | None = None
+    device: str | None = None
+    threads: int | None = None
+    precision: str | None = None
+    torch: str | None = None
+    host: str | None = None
+    other_work_cpus: float | None = None
+    notes: str = ""
+
+
+COLUMNS = tuple(one.name for one in fields(ProfileRow))
 SIZES = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
 """Columns of what is only counted."""
-Row = dict[str, Any]
 
 
 def measurements(folder: Path, config: Config) -> dict[str, Any]:
@@ -75,7 +85,7 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
     return found
 
 
-def rows(config: Config, found: Mapping[str, Any]) -> list[Row]:
+def rows(config: Config, found: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
     Args:
@@ -91,7 +101,7 @@ def rows(config: Config, found: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def write(table: list[Row], out: Path, *, measured: bool) -> None:
+def write(table: list[ProfileRow], out: Path, *, measured: bool) -> None:
     """Write ``<name>.csv``, ``.md``, ``.tex`` and ``.html``.
 
     Args:
@@ -107,73 +117,71 @@ def write(table: list[Row], out: Path, *, measured: bool) -> None:
     write_all({out: csv_text, **texts(grid, out.parent)})
 
 
-def as_csv(table: list[Row], columns: Sequence[str] = COLUMNS) -> str:
+def as_csv(table: list[ProfileRow], columns: Sequence[str] = COLUMNS) -> str:
     """The table for machines."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(table)
+    writer.writerows(vars(row) for row in table)
     return text.getvalue()
 
 
-def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Row:
-    row: Row = dict.fromkeys(COLUMNS, "")
-    row |= {
-        "model": name,
-        "title": title,
-        "parameters_published": round(printed.parameters * 1e6),
-        "gmacs_published": printed.gmacs,
-        "evaluations_per_s_published": printed.clips_per_s,
-    }
+def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> ProfileRow:
+    row = ProfileRow(
+        model=name,
+        title=title,
+        parameters_published=round(printed.parameters * 1e6),
+        gmacs_published=printed.gmacs,
+        evaluations_per_s_published=printed.clips_per_s,
+    )
     if found is None:
-        row["notes"] = f"not measured: stp profile {name} {DATASET}"
-        return row
+        return replace(row, notes=f"not measured: stp profile {name} {DATASET}")
     size, counted = found["size"], found["as_published"]
     gmacs = counted["multiply_adds"] / 1e9
-    row |= {
-        "parameters": size["parameters"],
-        "parameters_as_published": counted["parameters"],
-        "parameters_difference_percent": _percent(counted["parameters"], printed.parameters * 1e6),
-        "evaluations_per_forecast": size["evaluations_per_forecast"],
-        "gmacs_per_evaluation": round(size["multiply_adds"]["evaluation"] / 1e9, 4),
-        "gmacs_per_forecast": round(size["multiply_adds"]["forecast"] / 1e9, 4),
-        "gmacs_as_published": round(gmacs, 4),
-        "gmacs_difference_percent": _percent(gmacs, printed.gmacs),
-        "notes": counted["how"],
-    }
-    return row | _measured(found, printed, row["notes"]) if "speed" in found else row
+    row = replace(
+        row,
+        parameters=size["parameters"],
+        parameters_as_published=counted["parameters"],
+        parameters_difference_percent=_percent(counted["parameters"], printed.parameters * 1e6),
+        evaluations_per_forecast=size["evaluations_per_forecast"],
+        gmacs_per_evaluation=round(size["multiply_adds"]["evaluation"] / 1e9, 4),
+        gmacs_per_forecast=round(size["multiply_adds"]["forecast"] / 1e9, 4),
+        gmacs_as_published=round(gmacs, 4),
+        gmacs_difference_percent=_percent(gmacs, printed.gmacs),
+        notes=counted["how"],
+    )
+    return _measured(row, found, printed) if "speed" in found else row
 
 
-def _measured(found: Any, printed: PublishedComplexity, how: str) -> Row:
-    """The part of a row that is measured, and its notes."""
+def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> ProfileRow:
+    """Add what is measured, and its notes."""
     speed, used, compute = found["speed"], found["memory"], found["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]
-    notes = [how] if how else []
+    notes = [row.notes] if row.notes else []
     if speed["forecast"]["basis"] != "measured":
         notes.append(f"forecasts per second: {speed['forecast']['basis']}")
-    if "training_bytes" not in used:
+    training = used.get("training_bytes")
+    if training is None:
         notes.append("no training step was measured")
     machine = found["machine"]
-    device = machine["processor"] if compute["device"] == "cpu" else compute["device"]
-    return {
-        "evaluations_per_s": _digits(rate),
-        "evaluations_per_s_ratio": _digits(rate / printed.clips_per_s),
-        "forecasts_per_s": _digits(speed["forecast"]["forecasts_per_s"]),
-        "frames_per_s_by_evaluation": _digits(speed["evaluation"]["frames_per_s"]),
-        "frames_per_s_by_forecast": _digits(speed["forecast"]["frames_per_s"]),
-        "batch": speed["batch"],
-        "peak_memory_forecast_mb": round(used["forward_bytes"] / 1e6, 1),
-        "peak_memory_training_step_mb": (
-            round(used["training_bytes"] / 1e6, 1) if "training_bytes" in used else ""
-        ),
-        "device": device,
-        "threads": compute["threads"],
-        "precision": compute["precision"]["used"],
-        "torch": machine["torch"],
-        "host": machine["host"],
-        "other_work_cpus": machine["other_work_cpus"] if machine["busy"] else 0.0,
-        "notes": "; ".join(notes),
-    }
+    return replace(
+        row,
+        evaluations_per_s=_digits(rate),
+        evaluations_per_s_ratio=_digits(rate / printed.clips_per_s),
+        forecasts_per_s=_digits(speed["forecast"]["forecasts_per_s"]),
+        frames_per_s_by_evaluation=_digits(speed["evaluation"]["frames_per_s"]),
+        frames_per_s_by_forecast=_digits(speed["forecast"]["frames_per_s"]),
+        batch=speed["batch"],
+        peak_memory_forecast_mb=round(used["forward_bytes"] / 1e6, 1),
+        peak_memory_training_step_mb=None if training is None else round(training / 1e6, 1),
+        device=machine["processor"] if compute["device"] == "cpu" else compute["device"],
+        threads=compute["threads"],
+        precision=compute["precision"]["used"],
+        torch=machine["torch"],
+        host=machine["host"],
+        other_work_cpus=machine["other_work_cpus"] if machine["busy"] else 0.0,
+        notes="; ".join(notes),
+    )
 
 
 def _percent(ours: float, theirs: float) -> float:
@@ -184,7 +192,7 @@ def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def as_grid(table: list[Row], name: str, *, measured: bool) -> Grid:
+def as_grid(table: list[ProfileRow], name: str, *, measured: bool) -> Grid:
     """The table for people.
 
     Args:
@@ -196,7 +204,7 @@ def as_grid(table: list[Row], name: str, *, measured: bool) -> Grid:
     columns = {**_COUNTED, **(_MEASURED if measured else {})}
     notes = [*(_machines(table) if measured else ())]
     notes += [f"Published speed: {CLIPS_PER_S}"] if measured else []
-    notes += [f"{row['title']}: {row['notes']}." for row in table if row["notes"]]
+    notes += [f"{row.title}: {row.notes}." for row in table if row.notes]
     target = f"snakemake --profile local results/tables/{name}.csv"
     return Grid(
         name=name,
@@ -212,7 +220,7 @@ def as_grid(table: list[Row], name: str, *, measured: bool) -> Grid:
             Section(
                 title="",
                 columns=["model", *columns],
-                rows=[[row["title"], *(cell(row) for cell in columns.values())] for row in table],
+                rows=[[row.title, *(cell(row) for cell in columns.values())] for row in table],
                 numeric=[False, *(True for _ in columns)],
                 notes=notes,
             )
@@ -221,25 +229,25 @@ def as_grid(table: list[Row], name: str, *, measured: bool) -> Grid:
     )
 
 
-def _plain(key: str) -> Callable[[Row], Item]:
-    return lambda row: Item(_text(row[key]))
+def _plain(key: str) -> Callable[[ProfileRow], Item]:
+    return lambda row: Item(_text(getattr(row, key)))
 
 
-_COUNTED: dict[str, Callable[[Row], Item]] = {
+_COUNTED: dict[str, Callable[[ProfileRow], Item]] = {
     "parameters": lambda row: Item(
-        _count(row["parameters"]),
-        aside=f"{row['parameters_published'] / 1e6:g} M{_signed(row, 'parameters')}",
+        _count(row.parameters),
+        aside=f"{row.parameters_published / 1e6:g} M{_signed(row.parameters_difference_percent)}",
     ),
     "evaluations per forecast": _plain("evaluations_per_forecast"),
     "G multiply-adds per evaluation": _plain("gmacs_per_evaluation"),
     "per forecast": lambda row: Item(
-        _text(row["gmacs_per_forecast"]),
-        aside=f"{row['gmacs_published']:g} G{_signed(row, 'gmacs')}",
+        _text(row.gmacs_per_forecast),
+        aside=f"{row.gmacs_published:g} G{_signed(row.gmacs_difference_percent)}",
     ),
 }
-_MEASURED: dict[str, Callable[[Row], Item]] = {
+_MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
     "evaluations/s": lambda row: Item(
-        _text(row["evaluations_per_s"]), aside=f"{row['evaluations_per_s_published']:g}"
+        _text(row.evaluations_per_s), aside=f"{row.evaluations_per_s_published:g}"
     ),
     "forecasts/s": _plain("forecasts_per_s"),
     "frames/s by evaluation": _plain("frames_per_s_by_evaluation"),
@@ -249,13 +257,13 @@ _MEASURED: dict[str, Callable[[Row], Item]] = {
 }
 
 
-def _machines(table: list[Row]) -> Iterator[str]:
+def _machines(table: list[ProfileRow]) -> Iterator[str]:
     """Say where the numbers were measured; usually all of them on one machine."""
     keys = ("host", "device", "threads", "precision", "torch", "batch")
     places: dict[tuple[Any, ...], list[str]] = {}
     for row in table:
-        if row["host"]:
-            places.setdefault(tuple(row[key] for key in keys), []).append(row["title"])
+        if row.host:
+            places.setdefault(tuple(getattr(row, key) for key in keys), []).append(row.title)
     for (host, device, threads, precision, torch, batch), titles in places.items():
         which = "all models" if len(titles) == len(table) else ", ".join(titles)
         yield (
@@ -264,20 +272,19 @@ def _machines(table: list[Row]) -> Iterator[str]:
         )
 
 
-def _disturbed(table: list[Row]) -> list[str]:
+def _disturbed(table: list[ProfileRow]) -> list[str]:
     """Name the models whose measurement something disturbed."""
-    titles = [row["title"] for row in table if row["other_work_cpus"]]
+    titles = [row.title for row in table if row.other_work_cpus]
     return ["all models" if len(titles) == len(table) else ", ".join(titles)] if titles else []
 
 
-def _signed(row: Row, what: str) -> str:
-    difference = row[f"{what}_difference_percent"]
-    return "" if difference == "" else f"; {difference:+.2f} %"
+def _signed(difference: float | None) -> str:
+    return "" if difference is None else f"; {difference:+.2f} %"
 
 
-def _count(value: Any) -> str:
-    return "–" if value == "" else f"{value:,}"
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
 
 
-def _text(value: Any) -> str:
-    return "–" if value == "" else f"{value:,.4g}" if isinstance(value, float) else str(value)
+def _text(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4g}" if isinstance(value, float) else str(value)

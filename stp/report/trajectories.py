@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import Names, StoredCell
-from stp.render.pictures.scene import Mixture, Scene, extent_of
+from stp.render.pictures.scene import Extent, Mixture, Scene, extent_of
 from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
     RULE,
@@ -150,13 +150,13 @@ def _flat(positions: np.ndarray) -> list[int]:
     return whole
 
 
-def _obstacles(obstacles: Obstacles | None, extent: tuple[float, ...]) -> dict[str, Any] | None:
+def _obstacles(obstacles: Obstacles | None, extent: Extent) -> dict[str, Any] | None:
     """Those within an extent: discs, or cells with their width, centimetres."""
     if obstacles is None:
         return None
     from stp.render.pictures.people import cells_within
 
-    position, size = cells_within(obstacles, extent)  # type: ignore[arg-type]
+    position, size = cells_within(obstacles, extent)
     if obstacles.kind == "discs" or not len(position):
         each: Any = np.rint(size * CENTIMETRES).astype(int).tolist()
         return {"kind": "discs", "position": _flat(position), "size": each}

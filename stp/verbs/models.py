@@ -76,7 +76,7 @@ def models(
 
         found = rows(loaded, read(measurements, loaded))
         write(found, table, measured=True)
-        missing = [row["title"] for row in found if not row["host"]]
+        missing = [row.title for row in found if not row.host]
         gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
         say(log, f"wrote {table}, and beside it .md, .tex and .html{gaps}")
         return

@@ -80,18 +80,18 @@ def as_markdown(found):
 
 def test_published_values_stand_beside_ours(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
-    found = {row["model"]: row for row in rows(paper, tmp_path)}
+    found = {row.model: row for row in rows(paper, tmp_path)}
     row = found["mcvd"]
-    assert (row["parameters"], row["parameters_published"]) == (11_000_000, 54_290_000)
-    assert row["parameters_difference_percent"] == round(100 * (54 / 54.29 - 1), 2)
-    assert (row["gmacs_per_evaluation"], row["gmacs_per_forecast"]) == (10.0, 2511.0)
-    assert (row["gmacs_as_published"], row["gmacs_published"]) == (30.0, 29.15)
-    assert row["gmacs_difference_percent"] == round(100 * (30 / 29.15 - 1), 2)
-    assert (row["evaluations_per_s_published"], row["evaluations_per_s_ratio"]) == (261.7, 0.1)
-    assert (row["forecasts_per_s"], row["frames_per_s_by_forecast"]) == (0.1, 1.0)
-    assert (row["peak_memory_forecast_mb"], row["peak_memory_training_step_mb"]) == (300.0, 900.0)
-    assert (row["host"], row["device"], row["precision"]) == ("node7", "A CPU", "float32")
-    assert row["notes"] == "otherwise; forecasts per second: derived"
+    assert (row.parameters, row.parameters_published) == (11_000_000, 54_290_000)
+    assert row.parameters_difference_percent == round(100 * (54 / 54.29 - 1), 2)
+    assert (row.gmacs_per_evaluation, row.gmacs_per_forecast) == (10.0, 2511.0)
+    assert (row.gmacs_as_published, row.gmacs_published) == (30.0, 29.15)
+    assert row.gmacs_difference_percent == round(100 * (30 / 29.15 - 1), 2)
+    assert (row.evaluations_per_s_published, row.evaluations_per_s_ratio) == (261.7, 0.1)
+    assert (row.forecasts_per_s, row.frames_per_s_by_forecast) == (0.1, 1.0)
+    assert (row.peak_memory_forecast_mb, row.peak_memory_training_step_mb) == (300.0, 900.0)
+    assert (row.host, row.device, row.precision) == ("node7", "A CPU", "float32")
+    assert row.notes == "otherwise; forecasts per second: derived"
 
 
 @needs_latex
@@ -105,10 +105,10 @@ def test_it_compiles(paper, tmp_path, measured_too):
 def test_what_was_not_measured_is_named(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
     found = rows(paper, tmp_path)
-    assert [row["model"] for row in found] == list(published(paper)), "all of them, in this order"
+    assert [row.model for row in found] == list(published(paper)), "all of them, in this order"
     row = found[0]
-    assert row["parameters"] == "" and row["parameters_published"] == 12_090_000
-    assert row["notes"] == "not measured: stp profile convlstm moving_mnist"
+    assert row.parameters is None and row.parameters_published == 12_090_000
+    assert row.notes == "not measured: stp profile convlstm moving_mnist"
     assert "- ConvLSTM: not measured" in as_markdown(found)
 
 
@@ -132,8 +132,8 @@ def test_a_table_says_which_machine_it_is_from(paper, tmp_path):
 def test_without_a_training_step_its_memory_is_a_dash(paper, tmp_path):
     write(tmp_path, measured("tau", memory={"forward_bytes": 10**6}))
     found = rows(paper, tmp_path)
-    row = next(row for row in found if row["model"] == "tau")
-    assert row["peak_memory_training_step_mb"] == "" and "no training step" in row["notes"]
+    row = next(row for row in found if row.model == "tau")
+    assert row.peak_memory_training_step_mb is None and "no training step" in row.notes
     assert re.search(r"\| TAU \|.*\| 1 \| – \|$", as_markdown(found), re.MULTILINE)
 
 

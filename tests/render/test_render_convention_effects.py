@@ -1,6 +1,7 @@
 """The effect of conventions: rankings counted by hand, and read from all four formats."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,9 +94,8 @@ def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) ->
 
 def test_untested_winners_are_said_to_be(database: Path) -> None:
     rows, whose = read(database)
-    for row in rows:
-        row["another_wins"] = True
-    notes = grid(rows, whose).sections[1].notes
+    won = [replace(row, another_wins=True) for row in rows]
+    notes = grid(won, whose).sections[1].notes
     assert sum("the two are not tested" in note for note in notes) == 1
 
 

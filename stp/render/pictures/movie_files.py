@@ -100,7 +100,11 @@ def pictures(
 
 def _even(width: float, height: float) -> tuple[float, float]:
     """Inches that make an even number of pixels, as video needs."""
-    return tuple(2 * round(side * drawing.DPI / 2) / drawing.DPI for side in (width, height))  # type: ignore[return-value]
+
+    def even(side: float) -> float:
+        return 2 * round(side * drawing.DPI / 2) / drawing.DPI
+
+    return even(width), even(height)
 
 
 def _gif(frames: list[np.ndarray], path: Path, rate: int) -> None:

@@ -30,7 +30,7 @@ from stp.page.figure_style import (
     styles,
 )
 from stp.render.pictures import movie_files as movie
-from stp.render.pictures.scene import Mixture, Predicted, Scene, extent_of
+from stp.render.pictures.scene import Extent, Mixture, Predicted, Scene, extent_of
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.prepared import Place
 from stp.tracks.tracks import Tracks
@@ -53,7 +53,6 @@ MOST_SHAPES = 1000
 """Cells of a map in .svg and .pdf; more are a picture within the drawing."""
 STEPS_PER_SECOND = 4
 """Of an animation; the time in the scenario is written into it."""
-Extent = tuple[float, float, float, float]
 
 
 def style_of(labels: Sequence[str]) -> dict[str, Style]:

@@ -14,6 +14,9 @@ AROUND = 1.0
 SMALLEST = 5.0
 """Metres that a map has at least, so that people who stand still are no giants."""
 
+Extent = tuple[float, float, float, float]
+"""Left, right, bottom and top, metres."""
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -89,7 +92,7 @@ class Scene:
         return extent_of(np.concatenate([points.reshape(-1, 2) for points in moving]))
 
 
-def extent_of(points: np.ndarray) -> tuple[float, float, float, float]:
+def extent_of(points: np.ndarray) -> Extent:
     """Left, right, bottom and top of points (..., 2) with some room around, metres."""
     low, high = np.nanmin(points, axis=0) - AROUND, np.nanmax(points, axis=0) + AROUND
     short = np.maximum(SMALLEST - (high - low), 0) / 2

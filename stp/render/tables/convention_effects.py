@@ -6,12 +6,11 @@ range or another. Each way ranks the models; here these rankings stand beside ea
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
-
-import duckdb
+from typing import Any, NamedTuple, TypeVar
 
 from stp.collect.opened import opened
 from stp.page.digits import number
@@ -57,7 +56,11 @@ WITH named AS (
     SELECT DISTINCT suite, dimension, trained_on, train_subset, tested_on, subset, setting, tested
     FROM cells
 )
-SELECT e.*, n.tested, coalesce(d.title, e.tested_on) AS dataset,
+SELECT e.suite, e.dimension, e.trained_on, e.train_subset, e.tested_on, e.subset, e.setting,
+    e.metric, e.convention, e.other, e.variable, e.level, e.threshold, e.leads, e.source, e.scale,
+    e.leaky, e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved, e.largest_move,
+    e.another_wins, e.best_model, e.other_best_model,
+    n.tested, coalesce(d.title, e.tested_on) AS dataset,
     coalesce(m.title, e.best_model) AS best, coalesce(o.title, e.other_best_model) AS other_best,
     a.title, a.description, b.description AS other_description,
     a.higher_is_better IS NOT DISTINCT FROM b.higher_is_better AS same_direction
@@ -74,8 +77,8 @@ ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on
     e.leads
 """
 _TESTS = """
-SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, convention, variable,
-    level, threshold, leads, source, leaky, best_of, model, other, better
+SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, variable, level,
+    threshold, leads, source, leaky, best_of, convention, model, other, better
 FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
@@ -83,10 +86,72 @@ _BYTES = """
 SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL
 """
 
+K = TypeVar("K")
+
 FEW_NOTES = 12
 """Cases named below the rows of a metric; all are in the CSV."""
 
-Rows = list[dict[str, Any]]
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """A row of the view ``convention_effects``, with names for people.
+
+    Attributes:
+        tested: what was tested, in words.
+        dataset, best, other_best: titles.
+        title, description: of the convention.
+        other_description: of the other one.
+        same_direction: whether both are better in the same direction.
+        sure: conventions by which one of the two winners is significantly better than the other;
+            None if the two were not tested.
+    """
+
+    suite: str
+    dimension: str
+    trained_on: str
+    train_subset: str
+    tested_on: str
+    subset: str
+    setting: str
+    tested: str
+    metric: str
+    convention: str
+    other: str
+    variable: str | None
+    level: float | None
+    threshold: float | None
+    leads: str | None
+    source: str
+    scale: str
+    leaky: bool
+    best_of: int
+    models: int
+    relative_difference: float | None
+    rank_correlation: float | None
+    moved: int
+    largest_move: int
+    another_wins: bool
+    best_model: str
+    other_best_model: str
+    dataset: str
+    best: str
+    other_best: str
+    title: str | None
+    description: str | None
+    other_description: str | None
+    same_direction: bool
+    sure: tuple[str, ...] | None = None
+
+
+class BytesUsed(NamedTuple):
+    """Whose bytes and which protocol some cells are of."""
+
+    source: str
+    protocol: str
+    comparable: bool
+
+
+Effects = Sequence[Effect]
 
 
 def render_convention_effects(database: Path, out: Path) -> None:
@@ -108,33 +173,34 @@ def render_convention_effects(database: Path, out: Path) -> None:
     )
 
 
-def read(database: Path) -> tuple[Rows, Rows]:
+def read(database: Path) -> tuple[Effects, list[BytesUsed]]:
     """Read all pairs of rankings of two models or more, and whose bytes and protocol they are of.
 
     Raises:
         StpError: there is no store, or it is an older one.
     """
     with opened(database, "a results store with the view convention_effects") as connection:
-        rows = _asked(connection, _SQL)
-        _test(rows, _asked(connection, _TESTS))
-        return rows, _asked(connection, _BYTES)
+        answer = connection.execute(_SQL)
+        names = [column[0] for column in answer.description or []]
+        rows = [Effect(**dict(zip(names, row, strict=True))) for row in answer.fetchall()]
+        tests = connection.execute(_TESTS).fetchall()
+        whose = [BytesUsed(*row) for row in connection.execute(_BYTES).fetchall()]
+        return _tested(rows, tests), whose
 
 
-def _test(rows: Rows, tests: Rows) -> None:
+def _tested(rows: Effects, tests: Iterable[tuple[Any, ...]]) -> Effects:
     """Say of each row how sure its two winners are: which conventions tell them apart."""
-    shared = [name for name in _TESTED if name != "convention"]
-    found = {
-        (*(test[name] for name in _TESTED), frozenset((test["model"], test["other"]))): test
-        for test in tests
-    }
+    found = {(*place, frozenset((model, other))): better for *place, model, other, better in tests}
+    made = []
     for row in rows:
-        row["sure"] = None
-        both = frozenset((row["best_model"], row["other_best_model"]))
-        place = [row[name] for name in shared]
-        ways = [(row["convention"], row["best_model"]), (row["other"], row["other_best_model"])]
-        told = [(name, found.get((*place, name, both)), best) for name, best in ways]
-        if all(test is not None for _, test, _ in told):
-            row["sure"] = [name for name, test, best in told if test and test["better"] == best]
+        both = frozenset((row.best_model, row.other_best_model))
+        place = [getattr(row, name) for name in _TESTED]
+        ways = [(row.convention, row.best_model), (row.other, row.other_best_model)]
+        if all((*place, name, both) in found for name, _ in ways):
+            sure = (name for name, best in ways if found[*place, name, both] == best)
+            row = replace(row, sure=tuple(sure))
+        made.append(row)
+    return made
 
 
 _TESTED = (
@@ -152,22 +218,15 @@ _TESTED = (
     "source",
     "leaky",
     "best_of",
-    "convention",
 )
 
 
-def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> Rows:
-    answer = connection.execute(sql)
-    names = [column[0] for column in answer.description or []]
-    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-
-
-def summary(rows: Rows) -> tuple[list[str], list[tuple[str, ...]]]:
+def summary(rows: Effects) -> tuple[list[str], list[tuple[str, ...]]]:
     """Columns and rows of the summary: a row for each metric."""
     columns = ["metric", "conventions", *_EFFECTS]
     made: list[tuple[str, ...]] = []
-    for metric, its in _grouped(rows, "metric"):
-        ways = {row["convention"] for row in its} | {row["other"] for row in its}
+    for metric, its in _grouped(rows, lambda row: row.metric):
+        ways = {row.convention for row in its} | {row.other for row in its}
         made.append((_title(metric, its), str(len(ways)), *_effects(its)))
     return columns, made
 
@@ -175,17 +234,17 @@ def summary(rows: Rows) -> tuple[list[str], list[tuple[str, ...]]]:
 _EFFECTS = ["rankings", "another wins", "some move", "rank correlation", "values differ by"]
 
 
-def _effects(rows: Rows) -> list[str]:
-    correlations = [r["rank_correlation"] for r in rows if r["rank_correlation"] is not None]
+def _effects(rows: Effects) -> list[str]:
+    correlations = [r.rank_correlation for r in rows if r.rank_correlation is not None]
     differences = [
-        r["relative_difference"]
+        r.relative_difference
         for r in rows
-        if r["relative_difference"] is not None and r["same_direction"]
+        if r.relative_difference is not None and r.same_direction
     ]
     return [
         str(len(rows)),
-        f"{sum(r['another_wins'] for r in rows)} of {len(rows)}",
-        f"{sum(r['moved'] > 0 for r in rows)} of {len(rows)}",
+        f"{sum(r.another_wins for r in rows)} of {len(rows)}",
+        f"{sum(r.moved > 0 for r in rows)} of {len(rows)}",
         _correlation(correlations),
         _difference(median(differences)) if differences else "–",
     ]
@@ -208,18 +267,18 @@ def _difference(relative: float) -> str:
     return f"{100 * relative:.3g} %" if relative < 1 else f"{100 * relative:.0f} %"
 
 
-def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
+def grid(rows: Effects, whose: Sequence[BytesUsed], name: str = NAME) -> Grid:
     """The effect of conventions for people: a row for each metric, then a section for each.
 
     Args:
         rows, whose: as `read` returns them.
     """
-    scales = sorted({row["scale"] for row in rows})
-    texts = [f"{one['source']} bytes, {one['protocol']} protocol" for one in whose]
+    scales = sorted({row.scale for row in rows})
+    texts = [f"{one.source} bytes, {one.protocol} protocol" for one in whose]
     strange = [
         text
         for text, one in zip(texts, whose, strict=True)
-        if not one["comparable"] and one["source"] != "own"
+        if not one.comparable and one.source != "own"
     ]
     return Grid(
         name=name,
@@ -230,8 +289,8 @@ def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
             "every forecast was scored in all of them. This table shows what changes with nothing "
             "but the convention: the values, the ranks of the models, and the winner.",
             f"Of {len(rows)} pairs of rankings, some model moves in "
-            f"{sum(row['moved'] > 0 for row in rows)}, and another model wins in "
-            f"{sum(row['another_wins'] for row in rows)}.",
+            f"{sum(row.moved > 0 for row in rows)}, and another model wins in "
+            f"{sum(row.another_wins for row in rows)}.",
             f"Made of {'; '.join(texts) or 'no scores'}; scale {', '.join(scales) or 'none'}. A "
             "ranking is that of all models of one evaluation (dataset, dimension, subset) in one "
             f"variable or threshold. Each pair of rankings is a line of `{name}.csv`.",
@@ -243,7 +302,7 @@ def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
         ],
         sections=[
             _overview(rows),
-            *(_section(metric, its) for metric, its in _grouped(rows, "metric")),
+            *(_section(metric, its) for metric, its in _grouped(rows, lambda row: row.metric)),
         ],
         legend=[
             "rankings: pairs of rankings, of the same models in the same evaluation and part.",
@@ -262,7 +321,7 @@ def grid(rows: Rows, whose: Rows, name: str = NAME) -> Grid:
     )
 
 
-def _overview(rows: Rows) -> Section:
+def _overview(rows: Effects) -> Section:
     columns, made = summary(rows)
     return Section(
         title="All metrics",
@@ -273,19 +332,19 @@ def _overview(rows: Rows) -> Section:
     )
 
 
-def _section(metric: str, rows: Rows) -> Section:
+def _section(metric: str, rows: Effects) -> Section:
     """A row for each pair of conventions and dataset."""
-    about = {row["convention"]: row["description"] for row in rows}
-    about |= {row["other"]: row["other_description"] for row in rows}
-    several_models = [row["models"] for row in rows]
+    about = {row.convention: row.description for row in rows}
+    about |= {row.other: row.other_description for row in rows}
+    several_models = [row.models for row in rows]
     made: list[list[str | Item]] = []
-    for (one, other), of_pair in _grouped(rows, "convention", "other"):
-        alike = _grouped(of_pair, "dataset", "source", "leaky", "best_of")
+    for (one, other), of_pair in _grouped(rows, lambda row: (row.convention, row.other)):
+        alike = _grouped(of_pair, lambda row: (row.dataset, row.source, row.leaky, row.best_of))
         for (dataset, source, leaky, best_of), its in alike:
             bytes_ = f"{source}, LEAKY SPLIT" if leaky else source
             bytes_ += f", best of {best_of}" if best_of > 1 else ""
             pair = f"{_choice(one)} → {_choice(other)}"
-            most = str(max(row["largest_move"] for row in its))
+            most = str(max(row.largest_move for row in its))
             made.append([pair, dataset, bytes_, *_effects(its), most])
     return Section(
         title=_title(metric, rows),
@@ -300,14 +359,14 @@ def _section(metric: str, rows: Rows) -> Section:
     )
 
 
-def _winners(rows: Rows) -> list[str]:
+def _winners(rows: Effects) -> list[str]:
     """Name where the convention decides who wins."""
-    said: dict[tuple[Any, ...], list[str]] = {}
+    said: dict[tuple[tuple[str, str], str, str, str, str, str], list[str]] = {}
     for row in rows:
-        if row["another_wins"]:
-            case = (row["tested"], row["dimension"].replace("_", " "))
-            key = (case, row["convention"], row["best"], row["other"], row["other_best"])
-            said.setdefault((*key, _sureness(row)), []).append(_part(row))
+        if row.another_wins:
+            case = (row.tested, row.dimension.replace("_", " "))
+            key = (case, row.convention, row.best, row.other, row.other_best, _sureness(row))
+            said.setdefault(key, []).append(_part(row))
     lines = []
     for (case, one, best, other, other_best, sure), parts in said.items():
         named = ", ".join(filter(None, parts))
@@ -321,35 +380,34 @@ def _winners(rows: Rows) -> list[str]:
     return lines
 
 
-def _sureness(row: dict[str, Any]) -> str:
+def _sureness(row: Effect) -> str:
     """Whether the two winners can be told apart from each other."""
-    if row["sure"] is None:
+    if row.sure is None:
         return "the two are not tested"
-    names = [f"`{_choice(name)}`" for name in row["sure"]]
+    names = [f"`{_choice(name)}`" for name in row.sure]
     if len(names) == 2:
         return "both significantly"
     return f"significantly by {names[0] if names else 'neither'} {'only' if names else ''}".rstrip()
 
 
-def _part(row: dict[str, Any]) -> str:
-    named = [row["variable"]] if row["variable"] else []
-    named += [f"level {row['level']:g}"] if row["level"] is not None else []
-    named += [f"threshold {row['threshold']:g}"] if row["threshold"] is not None else []
-    named += [f"lead {row['leads']}"] if row["leads"] is not None else []
+def _part(row: Effect) -> str:
+    named = [row.variable] if row.variable else []
+    named += [f"level {row.level:g}"] if row.level is not None else []
+    named += [f"threshold {row.threshold:g}"] if row.threshold is not None else []
+    named += [f"lead {row.leads}"] if row.leads is not None else []
     return " ".join(named)
 
 
-def _grouped(rows: Rows, *names: str) -> Iterable[tuple[Any, Rows]]:
+def _grouped(rows: Effects, key: Callable[[Effect], K]) -> Iterable[tuple[K, list[Effect]]]:
     """Rows with equal values, in the order in which these come first."""
-    groups: dict[Any, Rows] = {}
+    groups: dict[K, list[Effect]] = {}
     for row in rows:
-        key = tuple(row[name] for name in names)
-        groups.setdefault(key if len(names) > 1 else key[0], []).append(row)
+        groups.setdefault(key(row), []).append(row)
     return groups.items()
 
 
-def _title(metric: str, rows: Rows) -> str:
-    title = next((row["title"] for row in rows if row["title"]), None)
+def _title(metric: str, rows: Effects) -> str:
+    title = next((row.title for row in rows if row.title), None)
     return f"{title} ({metric})" if title else metric
 
 
@@ -362,12 +420,12 @@ def _range(numbers: list[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _csv(rows: Rows) -> str:
+def _csv(rows: Effects) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([_exact(row[column]) for column in COLUMNS])
+        writer.writerow([_exact(getattr(row, column)) for column in COLUMNS])
     return text.getvalue()
 
 
