@@ -93,7 +93,7 @@
     if (where === null || where === "spectrum") return own;
     if (/^\d+$/.test(where)) {
       const row = stp.leadsOf(at).find((one) => stp.part(one) === word);
-      const i = row?.leads?.indexOf(Number(where)) ?? -1;
+      const i = row?.at_leads?.indexOf(Number(where)) ?? -1;
       return i < 0 ? undefined : {...row, value: row.values[i], low: row.low?.[i] ?? null,
         high: row.high?.[i] ?? null, text: `at lead time ${where}`, overall: own};
     }
