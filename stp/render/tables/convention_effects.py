@@ -58,8 +58,8 @@ WITH named AS (
 )
 SELECT e.suite, e.dimension, e.trained_on, e.train_subset, e.tested_on, e.subset, e.setting,
     e.metric, e.convention, e.other, e.variable, e.level, e.threshold, e.leads, e.source, e.scale,
-    e.leaky, e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved, e.largest_move,
-    e.another_wins, e.best_model, e.other_best_model,
+    e.leaky, e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved,
+    e.largest_move, e.another_wins, e.best_model, e.other_best_model,
     n.tested, coalesce(d.title, e.tested_on) AS dataset,
     coalesce(m.title, e.best_model) AS best, coalesce(o.title, e.other_best_model) AS other_best,
     a.title, a.description, b.description AS other_description,
