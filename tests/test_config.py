@@ -49,6 +49,7 @@ def test_every_scale_loads(scale):
         ({"seedz": [1]}, "did you mean seeds?"),
         ({"models": {"convlstm": {"option": {}}}}, "did you mean options?"),
         ({"datasets": {"kth": {"contex": 3}}}, "did you mean context?"),
+        ({"scale": "tables"}, "tables is reserved, as are main, plan"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(changes, message):

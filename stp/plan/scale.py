@@ -2,8 +2,9 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from stp.core.errors import StpError
 from stp.plan.grid import Case, Grid
@@ -57,6 +58,16 @@ class Bootstrap(Strict):
     seed: int = 0
 
 
+RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")
+"""No scale is called so: folders beside those of scales, and schemas that DuckDB has itself."""
+
+
+def _unreserved(name: str) -> str:
+    if name in RESERVED:
+        raise ValueError(f"{name} is reserved, as are {', '.join(RESERVED)}")
+    return name
+
+
 class Scale(Strict):
     """A scale file: which cells, how much of everything, and where.
 
@@ -65,7 +76,7 @@ class Scale(Strict):
         versions: installed packages whose versions count in all fingerprints, such as torch.
     """
 
-    scale: str = Field(pattern="^[a-z0-9-]+$")
+    scale: Annotated[str, Field(pattern="^[a-z0-9-]+$"), AfterValidator(_unreserved)]
     suite: str = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
