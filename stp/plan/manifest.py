@@ -55,7 +55,7 @@ def load_manifest(path: Path) -> Manifest:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise StpError(f"{path}: no such manifest", remedy=remedy) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise StpError(f"{path}: not JSON ({error})", remedy=remedy) from None
     missing = [key for key in NEEDED if key not in manifest]
     for number, cell in enumerate(manifest.get("cells", [])):
