@@ -124,7 +124,7 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
         found_header = {key: content[key] for key in header}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StpError(
             f"the lock file {path} cannot be read ({error})",
             expected="the JSON text written by `stp fetch`",

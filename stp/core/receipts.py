@@ -36,7 +36,7 @@ def read_receipt(folder: Path) -> Json | None:
     for name in (RECEIPT, SEALED):
         try:
             receipt = json.loads((folder / name).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
             continue
         if isinstance(receipt, dict):
             return receipt
@@ -49,7 +49,7 @@ def is_altered(folder: Path) -> bool:
         declared, sealed = ((folder / name).read_bytes() for name in (RECEIPT, SEALED))
         # One that is torn says nothing: its sealed copy is read instead.
         return declared != sealed and json.loads(declared) != json.loads(sealed)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
         return False
 
 
@@ -84,7 +84,7 @@ def require_receipt(folder: Path) -> Json:
             expected="the receipt that ends a finished artefact",
             remedy="run again: the artefact was never finished, or its receipt was deleted",
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StpError(
             f"{path}: damaged ({type(error).__name__}: {error})",
             expected="a JSON receipt with a fingerprint",

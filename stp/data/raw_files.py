@@ -32,7 +32,7 @@ class RawFiles:
             self._entries: dict[str, dict[str, Any]] = json.loads(
                 self.lock.read_text(encoding="utf-8")
             )["files"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise StpError(
                 f"{self.lock}: the lock file of the raw files cannot be read ({error})",
                 expected='a JSON object with "files": {name: {"bytes": n, "sha256": hex}}',

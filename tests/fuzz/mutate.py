@@ -5,6 +5,7 @@ import os
 import random
 import resource
 import select
+import shutil
 import signal
 import time
 import traceback
@@ -81,7 +82,7 @@ def try_many(
     """Read damaged copies of a file in a process of its own, with limits of time and memory.
 
     Args:
-        path: of the whole file; damaged ones lie beside it, under the same name.
+        path: of the whole file; damaged ones lie below its folder, under the same name.
         read: reads a file, and asserts that what it read is possible.
         cases: how many.
         seed: of all cases; case n is the same whatever the number of cases.
@@ -151,17 +152,18 @@ def _be_the_reader(
     resource.setrlimit(resource.RLIMIT_AS, (used + MORE_BYTES, used + MORE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
-    folder = path.parent / "damaged"
-    folder.mkdir(exist_ok=True)
     for number in cases:
         say(next=number)
-        case = folder / path.name
+        # A path of its own: readers keep what they have opened.
+        case = path.parent / str(number) / "damaged" / path.name
+        case.parent.mkdir(parents=True)
         case.write_bytes(damaged(content, random.Random(f"{seed} {number}")))
         began = time.monotonic()
         how, text = _outcome(case, read)
         seconds = time.monotonic() - began
         if how != "wrong" and seconds > SECONDS:
             how, text = "wrong", f"took {seconds:.0f} s"
+        shutil.rmtree(case.parents[1])
         say(next=number + 1, how=how, seconds=seconds, text=f"case {number} ({seed}): {text}")
 
 

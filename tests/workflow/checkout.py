@@ -89,12 +89,13 @@ class Checkout:
         self,
         *options: str,
         config: str = "tests/workflow/tiny.yaml",
-        targets: tuple[str, ...] = (TABLE,),
+        targets: tuple[str, ...] = (),
         **environment: str,
     ) -> subprocess.CompletedProcess[str]:
         """Ask for the table, or for others."""
         return self.run(
-            "snakemake", "--profile", "local", "--configfile", config, *options, "--", *targets,
+            "snakemake", "--profile", "local", "--configfile", config, *options, "--",
+            *(targets or (TABLE,)),
             **environment,
         )  # fmt: skip
 
@@ -104,7 +105,7 @@ class Checkout:
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def planned(self, *options: str, targets: tuple[str, ...] = (TABLE,)) -> Counter[str]:
+    def planned(self, *options: str, targets: tuple[str, ...] = ()) -> Counter[str]:
         """Dry-run; count the planned jobs by what they are, such as ``train convlstm``.
 
         Jobs of a cell carry their model, jobs of a dataset its name.

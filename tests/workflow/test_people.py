@@ -36,11 +36,10 @@ def write_hall(raw: Path) -> None:
 class People(Checkout):
     """A checkout with a hall."""
 
-    def snakemake(self, *options: str, config: str = CONFIG, **environment: str):  # type: ignore[no-untyped-def]
-        return self.run(
-            "snakemake", "--profile", "local", "--configfile", config, *options, "--", TABLE,
-            STP_RAW_MIRROR="", **environment,
-        )  # fmt: skip
+    def snakemake(self, *options: str, config: str = CONFIG, targets=(), **environment: str):  # type: ignore[no-untyped-def]
+        return super().snakemake(
+            *options, config=config, targets=targets or (TABLE,), STP_RAW_MIRROR="", **environment
+        )
 
     def rows(self) -> list[dict[str, str]]:
         with (self.folder / TABLE).open(newline="") as file:

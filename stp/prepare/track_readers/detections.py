@@ -91,7 +91,16 @@ def read(path: Path, columns: Columns, *, metres: float, step: int, dt: float) -
     person = _people(table[columns.person], path)
     if columns.frame is not None:
         return Tracks(numbers[columns.frame].to_numpy(np.float64), person, position, step, dt)
-    return on_one_clock(numbers[columns.time].to_numpy(np.float64), person, position, dt)
+    time = numbers[columns.time].to_numpy(np.float64)
+    seen = pd.Series(time).groupby(person).agg(["min", "max"])
+    steps = float((seen["max"] - seen["min"]).max() / dt)
+    if steps > MOST_STEPS:
+        raise StpError(
+            f"{path}: somebody is seen for {steps:.3g} moments of {dt} s",
+            expected=f"at most {MOST_STEPS:,}",
+            remedy="correct the times, or the unit that the configuration declares",
+        )
+    return on_one_clock(time, person, position, dt)
 
 
 def _people(names: pd.Series, path: Path) -> np.ndarray:
@@ -111,11 +120,8 @@ def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
             return pd.read_parquet(path)
         header = None if _without_header(named) else 0
         table = pd.read_csv(path, header=header, skipinitialspace=True, low_memory=False)
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-    ) as error:  # pandas' and Arrow's errors are ValueErrors
+    # pandas' and most of Arrow's errors are ValueErrors
+    except (OSError, ValueError, OverflowError, NotImplementedError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="detections in a CSV or Parquet file",
@@ -130,6 +136,8 @@ def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
     return table
 
 
+MOST_STEPS = 10_000_000
+"""From the first to the last moment of one person: 11 days at 0.1 s."""
 LONGEST = 2.0
 """Steps that a clock bridges: a pause of more is a gap, which stays."""
 
