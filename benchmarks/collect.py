@@ -300,7 +300,7 @@ def write_artefact_scores(folder: Path, key: dict[str, Any], random: np.random.G
     ]
     pq.write_table(pa.Table.from_pylist(rows, SCORES), folder / "scores.parquet")
     clips = [f"clip{number}" for number in range(SAMPLES)]
-    columns = {convention: random.random((SAMPLES, LEADS)) for convention in CONVENTIONS}
+    columns = {name: {None: random.random((SAMPLES, LEADS))} for name in CONVENTIONS}
     write_samples(folder / "sample_scores.parquet", key, None, clips, clips, columns)
 
 

@@ -158,7 +158,7 @@ def test_a_column_names_its_threshold_as_a_number():
     scale = {"scale": "t", "dimensions": {}, "datasets": {"mine": mine}}
     assert Recipes(config.load(scale)).conventions("mine") == ["csi.mean"]
     scale["datasets"]["mine"]["metrics"] = ["csi.mean@low"]
-    with pytest.raises(StpError, match=r"'csi\.mean@low' is no convention"):
+    with pytest.raises(StpError, match=r"'csi\.mean@low' is nothing"):
         Recipes(config.load(scale)).conventions("mine")
 
 

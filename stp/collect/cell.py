@@ -36,10 +36,11 @@ LEFT JOIN leaderboard l
     ON {" AND ".join(f"l.{key} = o.{key}" for key in CELL_KEYS if key != "seed")}
     AND l.convention = o.convention AND l.variable IS NOT DISTINCT FROM o.variable
     AND l.level IS NOT DISTINCT FROM o.level AND l.threshold IS NOT DISTINCT FROM o.threshold
+    AND l.leads IS NOT DISTINCT FROM o.leads
     AND {" AND ".join(f"l.{name} = o.{name}" for name in ALIKE)}
 WHERE {" AND ".join(f"o.{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS)}
 ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
-    o.threshold NULLS FIRST"""
+    o.threshold NULLS FIRST, o.leads NULLS FIRST"""
 """All overall values of a cell, with the rank of its model (seeds together); values of its key."""
 
 

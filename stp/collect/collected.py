@@ -32,7 +32,7 @@ _SAME_CELL = " AND ".join(
 )
 _KIND = ", ".join(name for name, *_ in SCORE_KINDS.columns if name != "number")
 _SAME_KIND = " AND ".join(f"r.{name} IS NOT DISTINCT FROM k.{name}" for name in _KIND.split(", "))
-_ROW = "convention, variable, level, threshold, lead, statistic"
+_ROW = "convention, variable, level, threshold, leads, lead, statistic"
 _LISTED = ", ".join(f"'{name}'" for name in STATISTICS)
 _INCOMPLETE = "a part of the key is NULL", "a complete key; only seed may be NULL"
 _UNLISTED = "rows of a cell that its manifest does not list"

@@ -26,7 +26,7 @@ from stp.collect.people import cells_of_people, error_files, errors_query, runti
 from stp.collect.settings import key_columns, rows, with_keys
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
-from stp.collect.views import SCORES, View, comment_of
+from stp.collect.views import EVERY_SCORE, View, comment_of
 from stp.collect.views import with_keys as views_with_keys
 from stp.core.disk import below, beside
 from stp.core.errors import StpError
@@ -98,7 +98,7 @@ def build(
         _insert(database, layout.CELLS, _cells(plans))
         fill(database, collected)
         check(database, plans, claimed, collected)
-        distances = _overall(database, f"k.metric = '{METRIC}'")
+        distances = _overall(database, f"k.metric = '{METRIC}' AND k.leads IS NULL")
         matched = matched_distances(plans, distances, cache, report)
         kept = cache and cache.parent
         ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
@@ -110,9 +110,10 @@ def build(
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """The means over all lead times, in the order of the collected rows."""
+    """The means over all lead times, or over those that columns show, in the order of the collected
+    rows."""
     return database.sql(
-        f"{SCORES.sql} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
+        f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stp.plan.manifest import Manifest
+from stp.plan.setting import Part
 
 LEVEL = 0.05
 """A corrected p value below it is significant."""
@@ -23,8 +24,16 @@ class Direction:
     best_at: float | None = None
 
     @classmethod
-    def of(cls, manifest: Manifest, convention: str) -> "Direction":
-        """What the manifest says of a convention."""
+    def of(cls, manifest: Manifest, convention: str, part: Part | None = None) -> "Direction":
+        """What the manifest says of a convention.
+
+        Args:
+            manifest: of the cells.
+            convention: its name.
+            part: what a column shows of it; of standard deviations none is better.
+        """
+        if part is not None and part.statistic != "mean":
+            return cls()
         about = manifest.conventions[convention]
         return cls(about.higher_is_better, about.best_at)
 

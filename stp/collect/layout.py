@@ -32,6 +32,12 @@ BYTES_KNOWN_BY = (
     "published ones match), counts (all published counts of clips and declared sizes match) or "
     "stated (somebody put them there). NULL where nobody says that they are official."
 )
+_LEADS = (
+    "leads",
+    "VARCHAR",
+    "Lead times of a value that a column of a table shows: 44, or 1-7 for a range of them; else "
+    "NULL.",
+)
 _SOURCE = (
     ("source", "VARCHAR", "Origin of the raw bytes: official, sample or synthetic."),
     ("release", "VARCHAR", "Release of the dataset, as named in its configuration."),
@@ -78,7 +84,7 @@ SCORES_COMMENT = (
 )
 SCORE_KINDS = Table(
     "score_kinds",
-    "One row per kind of score that any cell has: convention, variable, level, lead time, "
+    "One row per kind of score that any cell has: convention, variable, level, lead times, "
     "threshold and statistic. A part of view scores: ask that.",
     (
         ("number", "BIGINT", "Number of the kind in this store, from 1; see score_rows."),
@@ -88,11 +94,13 @@ SCORE_KINDS = Table(
         ("level", "DOUBLE", "Pressure level in hPa; NULL if there is none."),
         ("lead", "BIGINT", "Lead time in steps, from 1; NULL for all leads together."),
         ("threshold", "DOUBLE", "Threshold of an event metric; NULL if there is none."),
+        _LEADS,
         (
             "statistic",
             "VARCHAR",
             "mean over samples, or ci95_low, ci95_high: studentised bootstrap over clusters; of "
-            "people also sd, the standard deviation over samples (ddof 0).",
+            "people, and where a column shows it, also sd, the standard deviation over samples "
+            "(ddof 0).",
         ),
     ),
 )
@@ -343,6 +351,7 @@ PUBLISHED = Table(
         *_SETTING_COLUMNS,
         ("variable", "VARCHAR", "Variable; NULL if the paper names none."),
         ("threshold", "DOUBLE", "Threshold; NULL if the paper names none."),
+        ("leads", "VARCHAR", "Lead times, 44 or 1-7; NULL if the paper names none."),
         (
             "run",
             "VARCHAR",
@@ -415,6 +424,8 @@ PAPER_COLUMNS = Table(
         ("metric", "VARCHAR", "Column heading of the paper."),
         ("variable", "VARCHAR", "Variable of the column; NULL if it names none."),
         ("threshold", "DOUBLE", "Threshold of the column; NULL if it names none."),
+        ("leads", "VARCHAR", "Its lead times, 44 or 1-7; NULL for all of them together."),
+        ("statistic", "VARCHAR", "mean, or sd: the standard deviation over samples."),
         ("convention", "VARCHAR", "Exact definition, <metric>.<choice>, as in scores."),
     ),
 )
@@ -428,17 +439,18 @@ _CONVENTION_COLUMNS = (
     ("variable", "VARCHAR", "Physical variable; NULL for all channels together."),
     ("level", "DOUBLE", "Pressure level in hPa; NULL if there is none."),
     ("threshold", "DOUBLE", "Threshold of an event metric; NULL if there is none."),
+    _LEADS,
 )
 _ALIKE_COLUMNS = tuple(column for column in _SOURCE if column[0] in ALIKE)
 
 RANKS = Table(
     "ranks",
     "Ranks, and how sure they are: one row per evaluation, model, variant and convention (all lead "
-    "times together, mean over seeds). The confidence set of a rank comes from table comparisons: "
-    "as many models as are significantly better stand before it, as many as are significantly "
-    "worse behind it; all sets of an evaluation and convention hold at once (Mogstad, Romano, "
-    "Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518). The clips vary, the trained "
-    "models do not: seeds are in view seed_variance.",
+    "times together, or those that a column shows; mean over seeds). The confidence set of a rank "
+    "comes from table comparisons: as many models as are significantly better stand before it, as "
+    "many as are significantly worse behind it; all sets of an evaluation and convention hold at "
+    "once (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91, 476-518). The "
+    "clips vary, the trained models do not: seeds are in view seed_variance.",
     (
         *_EVALUATION_COLUMNS,
         ("model", "VARCHAR", "Model."),
@@ -547,7 +559,9 @@ PERSON_ERRORS = Table(
 
 SAMPLE_SCORES_COMMENT = (
     "One row per cell, test sample and variable; one list of values over lead times per "
-    "convention. A view of the parquet files in the store, which must stay where they are."
+    "convention (its components, such as hits at a threshold, are columns of their own), NULL in "
+    "rows of variables that it has no values of. A view of the parquet files in the store, which "
+    "must stay where they are."
 )
 SAMPLE_COLUMNS = {
     **{name: comment for name, _, comment in KEY_COLUMNS},

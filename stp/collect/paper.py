@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from stp.plan.manifest import Manifest, variable_of
-from stp.plan.setting import split_threshold
+from stp.plan.setting import read_shown
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
@@ -13,12 +13,14 @@ def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
         for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column, shown in columns.items():
                 variable = variable_of(column)
-                convention, threshold = split_threshold(shown)
+                convention, part = read_shown(shown)
                 yield {
                     "dimension": plan.dimension,
                     "dataset": dataset,
                     "metric": column.removeprefix(f"{variable} "),
                     "variable": variable,
-                    "threshold": threshold,
+                    "threshold": part.threshold,
+                    "leads": part.leads,
+                    "statistic": part.statistic,
                     "convention": convention,
                 }

@@ -10,6 +10,9 @@ from stp.collect.settings import Value, value_of, values_of
 from stp.core.errors import StpError
 from stp.plan.manifest import Cell, Manifest
 
+LEADS = "leads"
+"""A column that a file may have besides: the lead times of a number, ``44`` or ``1-7``."""
+
 COLUMNS = (
     *("table", "dimension", "model", "trained_on", "tested_on", "subset"),
     *("variable", "threshold", "run", "metric", "value", "raw", "note"),
@@ -29,7 +32,7 @@ class PublishedValue:
         dimension: of the evaluation.
         subset: part of the test dataset; test for its test split.
         setting: keys that the paper states; others are as the dataset has them.
-        variable, threshold: what the number is of; None where it is of all.
+        variable, threshold, leads: what the number is of; None where it is of all.
         run: which of several numbers it is that nothing else tells apart; empty for a result.
         metric: heading of the column.
         raw: the number as printed.
@@ -45,6 +48,7 @@ class PublishedValue:
     setting: Mapping[str, Value]
     variable: str | None
     threshold: float | None
+    leads: str | None
     run: str
     metric: str
     value: float
@@ -70,7 +74,7 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         names = reader.fieldnames or []
-        keys = [name for name in names if name not in COLUMNS]
+        keys = [name for name in names if name not in (*COLUMNS, LEADS)]
         if set(COLUMNS) - set(names) or not all(re.fullmatch("[a-z_]+", key) for key in keys):
             raise StpError(
                 f"{path}: columns {', '.join(names)}",
@@ -101,6 +105,7 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
         setting={key: value_of(row[key]) for key in keys if row[key]},
         variable=row["variable"] or None,
         threshold=float(row["threshold"]) if row["threshold"] else None,
+        leads=row.get(LEADS) or None,
         run=row["run"],
         metric=row["metric"],
         value=float(row["value"]),

@@ -9,7 +9,7 @@ from stp.options.score import CELL_KEYS
 from stp.plan.cell_key import CellKey
 
 _COLUMNS = (
-    *("metric", "convention", "variable", "level", "threshold", "lead", "statistic"),
+    *("metric", "convention", "variable", "level", "threshold", "lead", "leads", "statistic"),
     *("value", "n", "reason", "scores_fingerprint"),
 )
 
@@ -20,7 +20,8 @@ class ScoreRow:
 
     Attributes:
         key: of its cell.
-        lead: from 1; None over all lead times.
+        lead: from 1; None over all lead times, or over some.
+        leads: the lead times, ``44`` or ``1-7``; None over all of them.
         value: None has a reason.
         n: samples behind the value, or clusters behind an end of its interval.
         scores_fingerprint: of the artefact that has it.
@@ -33,6 +34,7 @@ class ScoreRow:
     level: float | None
     threshold: float | None
     lead: int | None
+    leads: str | None
     statistic: str
     value: float | None
     n: int | None

@@ -16,11 +16,13 @@ from stp.core.errors import StpError
 from stp.core.receipts import again, check_file, require_receipt
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of
+from stp.plan.setting import Part
 from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(
     [
         *SCORES,
+        pa.field("leads", pa.string()),
         pa.field("source", pa.string()),
         pa.field("release", pa.string()),
         pa.field("bytes_known_by", pa.string()),
@@ -34,9 +36,10 @@ COLLECTED = pa.schema(
         pa.field("scores_fingerprint", pa.string()),
     ]
 )
-"""Schema of the collected rows of one dimension."""
+"""Schema of the collected rows of one dimension: those of the scores, and those that columns of
+tables show besides, of ``leads`` such as ``44`` or ``1-7`` (see `stp.collect.shown`)."""
 
-_ROW = ("convention", "variable", "level", "threshold", "lead", "statistic")
+_ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statistic")
 """What identifies a row within a cell; also the order of the rows."""
 
 
@@ -108,9 +111,11 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         scores = _read_scores(folder, receipt, cell)
         _check_conventions(plan, scores, folder, scored)
         scored |= set(scores["convention"].unique().to_pylist())
+        scores = _with_shown(plan, cell, scores, receipt)
         found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
     _demand_columns(plan, cell, scored)
-    absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), SCORES)
+    schema = SCORES.append(COLLECTED.field("leads"))
+    absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), schema)
     fingerprint = found[0]["scores_fingerprint"][0].as_py() if len(found[0]) else None
     rows = pa.concat_tables([*found, _about(absent, "scores_fingerprint", fingerprint)])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
@@ -118,6 +123,26 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         rows = _about(rows, name, getattr(cell, name))
     rows = _about(rows, "scale", plan.scale)
     return rows.select(COLLECTED.names).combine_chunks()
+
+
+def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: dict[str, Any]) -> pa.Table:
+    """The rows of a score artefact, and those of lead times or statistics that columns show."""
+    every = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+    wanted = [
+        (convention, part)
+        for convention, part in every
+        if part.leads is not None or part.statistic != "mean"
+    ]
+    scores = _about(scores, "leads", None)
+    scored = set(scores["convention"].unique().to_pylist())
+    wanted = sorted(((c, p) for c, p in wanted if c in scored), key=repr)
+    if not wanted:
+        return scores
+    # Metrics are imported here: most tables need none.
+    from stp.collect.shown import shown_rows
+
+    made = shown_rows(cell, scores, wanted, receipt["recipe"].get("bootstrap", {}))
+    return pa.concat_tables([scores, pa.Table.from_pylist(made, scores.schema)])
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
@@ -212,20 +237,21 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
                 expected=expected,
                 remedy=again(folder),
             )
-    counts = rows.group_by(list(_ROW)).aggregate([([], "count_all")])
+    names = [name for name in _ROW if name in rows.column_names]
+    counts = rows.group_by(names).aggregate([([], "count_all")])
     if len(counts) < len(rows):
         seen: set[tuple[Any, ...]] = set()
-        for number, row in enumerate(zip(*(rows[name].to_pylist() for name in _ROW), strict=True)):
+        for number, row in enumerate(zip(*(rows[name].to_pylist() for name in names), strict=True)):
             if row in seen:
                 told = ", ".join(
                     f"{name} {value}"
-                    for name, value in zip(_ROW, row, strict=True)
+                    for name, value in zip(names, row, strict=True)
                     if value is not None
                 )
                 raise StpError(
                     f"{path}, row {number + 1}: {len(rows) - len(counts)} rows appear twice, "
                     f"this is the first ({told})",
-                    expected=f"one row for each {', '.join(_ROW)}",
+                    expected=f"one row for each {', '.join(names)}",
                     remedy=again(folder),
                 )
             seen.add(row)
@@ -263,15 +289,15 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
     """Make a NULL row for each table column whose convention is unavailable."""
-    wanted = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
+    wanted: set[tuple[str, Part]] = {
+        place for table in plan.tables for place in parts_of(plan, table, cell).values()
+    }
     return [
         {
             **vars(cell.key),
             "metric": convention.split(".")[0],
             "convention": convention,
-            "variable": part if isinstance(part, str) else None,
-            "threshold": part if isinstance(part, float) else None,
-            "statistic": "mean",
+            **part._asdict(),
             "reason": plan.unavailable[convention],
         }
         for convention, part in wanted

@@ -22,9 +22,11 @@ import pyarrow.parquet as pq
 from stp.collect.direction import LEVEL, Direction
 from stp.core.errors import StpError
 from stp.core.receipts import again
-from stp.metrics.metric import Metric, Series, every_component, first_component, needs_data
-from stp.plan.manifest import Cell, Part
-from stp.score.aggregate import values
+from stp.metrics.metric import Metric, every_component, first_component, needs_data
+from stp.plan.manifest import Cell
+from stp.plan.setting import Part, lead_range
+from stp.score.aggregate import Leads, values
+from stp.score.blocks import Blocks, few, summed
 from stp.score.conventions import find
 from stp.score.jackknife import (
     FEWEST_CLUSTERS,
@@ -42,6 +44,7 @@ POWER = 0.8
 
 NO_SUMS = "no sums over clusters of clips"
 """Why a value cannot be tested: a distance between sets, or the store is not at hand."""
+NO_TEST_OF_SD = "a standard deviation has neither interval nor test"
 
 
 class Asked(NamedTuple):
@@ -50,23 +53,31 @@ class Asked(NamedTuple):
     Attributes:
         cells: one for each seed.
         convention: its definition.
-        part: what it is restricted to: a variable, a threshold, None: all together; or exactly
-            the series that is meant.
-        value: over all lead times, the mean over seeds.
+        part: what it is restricted to.
+        value: the mean over seeds.
+        level: of the series.
+        exactly: whether it is the series of just this variable, level and threshold; if not, the
+            only series stands for a part that names none.
     """
 
     cells: tuple[Cell, ...]
     convention: str
-    part: Part | Series
+    part: Part
     value: float
+    level: float | None = None
+    exactly: bool = False
+
+    @property
+    def place(self) -> "Place":
+        return Place(self.convention, self.part, self.level, self.exactly)
 
 
 class LeftOut(NamedTuple):
     """A value, and what it is without each of the clusters.
 
     Attributes:
-        clusters: names of the G clusters, and their numbers of samples; only values of equal ones
-            may be compared.
+        clusters: names of the G clusters, their numbers of samples, and what the forecasts lack of
+            the value; only values of equal ones may be compared.
         value: of all of them.
         values: without each of them, float64 (G,), finite.
     """
@@ -76,31 +87,64 @@ class LeftOut(NamedTuple):
     values: np.ndarray
 
 
-_Place = tuple[str, Part | Series]
-"""A convention, and what a value of it is restricted to."""
+class Place(NamedTuple):
+    """A convention, and what a value of it is restricted to; see `Asked`."""
+
+    convention: str
+    part: Part
+    level: float | None = None
+    exactly: bool = False
 
 
 class _Held(NamedTuple):
     """What a file says of a convention.
 
     Attributes:
-        clusters: their names and numbers of samples.
-        counts: these numbers, (clusters,).
-        sums: float64 (clusters, K, T).
+        names: of the clusters.
+        counts: their numbers of samples, (clusters,).
+        sums: float64 (clusters, K, T').
+        there: which of them the forecasts have, bool (K, T').
+        blocks: where the clusters lie in time, if they are blocks of it.
+        leads: number of lead times T; the last sums belong to lead time T.
+        lacks: what is not in the sums.
     """
 
-    clusters: tuple[Any, ...]
+    names: tuple[str, ...]
     counts: np.ndarray
     sums: np.ndarray
+    there: np.ndarray
+    blocks: Blocks | None
+    leads: int
+    lacks: str
+
+    def merged(self, lead: int) -> "_Held":
+        """With clusters that are longer than a lead time, without those that have no samples."""
+        if self.blocks is None:
+            return self
+        groups = self.blocks.merged(lead)
+        counts, sums = summed(self.counts, groups), summed(self.sums, groups)
+        in_time = np.argsort(self.blocks.start, kind="stable")
+        members = [in_time[groups[in_time] == number] for number in range(len(counts))]
+        names = [
+            " to ".join(dict.fromkeys((self.names[its[0]], self.names[its[-1]]))) for its in members
+        ]
+        held = np.flatnonzero(counts)
+        return self._replace(
+            names=tuple(names[number] for number in held), counts=counts[held], sums=sums[held]
+        )
 
 
-class _Sums(NamedTuple):
+class Sums(NamedTuple):
     """Sums over clusters, as far as a value needs them.
 
     Attributes:
-        clusters, counts, sums: as in `_Held`.
+        clusters: as in `LeftOut`.
+        counts: numbers of samples, (clusters,).
+        sums: float64 (clusters, K, T').
         metric: how means (..., K, T) become values.
         series: which of its series the value is.
+        leads: which lead times the value is of.
+        longer: the lead time that clusters are longer than; None where they are no blocks of time.
     """
 
     clusters: tuple[Any, ...]
@@ -108,10 +152,12 @@ class _Sums(NamedTuple):
     sums: np.ndarray
     metric: Metric
     series: int
+    leads: Leads
+    longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Means (..., K, T) to the values over all lead times of all series, (..., S)."""
-        made = values(self.metric, means)
+        """Means (..., K, T) to the values over its lead times of all series, (..., S)."""
+        made = values(self.metric, means, self.leads)
         return np.asarray((made[..., None, :] if made.ndim < means.ndim else made)[..., 0])
 
 
@@ -125,14 +171,14 @@ def left_out(asked: Sequence[Asked]) -> list[LeftOut | str]:
         StpError: a file of sums is damaged.
     """
     # In the order asked: sums in another order are rounded in another way.
-    places: dict[str, tuple[Cell, dict[_Place, None]]] = {}
+    places: dict[str, tuple[Cell, dict[Place, None]]] = {}
     for value in asked:
         for cell in value.cells:
             wanted = places.setdefault(str(cell.scores), (cell, {}))[1]
-            wanted[value.convention, value.part] = None
+            wanted[value.place] = None
     # By cell: of some conventions, sums take far more memory than values. NumPy lets threads run.
     with ThreadPoolExecutor(THREADS) as threads:
-        answers = threads.map(lambda one: _without_each(_read(*one)), places.values())
+        answers = threads.map(lambda one: without_each(read_sums(*one)), places.values())
         found = dict(zip(places, answers, strict=True))
     return [_answer(value, found) for value in asked]
 
@@ -207,11 +253,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in corrected]
 
 
-def _answer(asked: Asked, found: dict[str, dict[_Place, LeftOut | str]]) -> LeftOut | str:
+def _answer(asked: Asked, found: dict[str, dict[Place, LeftOut | str]]) -> LeftOut | str:
     """Join the seeds of a value."""
     seeds = []
     for cell in asked.cells:
-        one = found[str(cell.scores)][asked.convention, asked.part]
+        one = found[str(cell.scores)][asked.place]
         if isinstance(one, str):
             return one
         seeds.append(one)
@@ -223,23 +269,24 @@ def _answer(asked: Asked, found: dict[str, dict[_Place, LeftOut | str]]) -> Left
     return LeftOut(seeds[0].clusters, made, np.mean([seed.values for seed in seeds], axis=0))
 
 
-def _without_each(found: dict[_Place, _Sums | str]) -> dict[_Place, LeftOut | str]:
+def without_each(found: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
     """Values of a cell, and what they are without each of the clusters."""
-    made: dict[_Place, LeftOut | str] = {}
+    made: dict[Place, LeftOut | str] = {}
     # Parts of a convention may be made of the same sums.
-    known: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    known: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}
     for place, one in found.items():
         if isinstance(one, str):
             made[place] = one
             continue
         clusters = len(one.counts)
         if clusters < FEWEST_CLUSTERS:
-            made[place] = f"only {clusters} clusters ({FEWEST_CLUSTERS} needed)"
+            made[place] = few(clusters, FEWEST_CLUSTERS, one.longer)
             continue
-        if id(one.sums) not in known:
+        same = id(one.sums), str(one.leads)
+        if same not in known:
             whole = one.finished(one.sums.sum(axis=0) / one.counts.sum())
-            known[id(one.sums)] = whole, one.finished(left_out_means(one.sums, one.counts))
-        whole, each = (values[..., one.series] for values in known[id(one.sums)])
+            known[same] = whole, one.finished(left_out_means(one.sums, one.counts))
+        whole, each = (values[..., one.series] for values in known[same])
         lost = int((~np.isfinite(each)).sum())
         made[place] = (
             f"no value without any one of {lost} of {clusters} clusters"
@@ -249,32 +296,59 @@ def _without_each(found: dict[_Place, _Sums | str]) -> dict[_Place, LeftOut | st
     return made
 
 
-def _read(cell: Cell, wanted: Iterable[_Place]) -> dict[_Place, _Sums | str]:
-    """Read the sums of a cell, from the artefact that has them."""
-    found: dict[_Place, _Sums | str] = {}
-    asked: dict[str, list[Part | Series]] = {}
-    for convention, part in wanted:
-        asked.setdefault(convention, []).append(part)
+def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
+    """Read the sums of a cell, from the artefact that has them; or say why there are none.
+
+    Raises:
+        StpError: a file is damaged.
+    """
+    found: dict[Place, Sums | str] = {}
+    asked: dict[str, list[Place]] = {}
+    for place in wanted:
+        asked.setdefault(place.convention, []).append(place)
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
         folder = cell.folder(kind)
         if folder is None or not (folder / "cluster_sums.parquet").is_file():
             continue
         sums = _table(folder, "cluster_sums.parquet", sorted(asked))
-        series = _overall(_table(folder, "scores.parquet", sorted(asked)))
+        rows = _table(folder, "scores.parquet", sorted(asked))
+        series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
             metric = _metric(convention, kind)
-            of_it = sums.filter(pc.equal(sums["convention"], convention))
-            names, counts = of_it["cluster"].to_pylist(), of_it["n"].to_numpy()
-            flat = of_it["sums"].combine_chunks().flatten().to_numpy()
-            held = _Held(
-                (tuple(names), tuple(counts.tolist())),
-                counts,
-                flat.reshape(len(names), int(of_it["components"][0].as_py()), -1),
+            held = _held(
+                sums.filter(pc.equal(sums["convention"], convention)),
+                pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
-            for part in asked[convention]:
-                rows = series.get(convention, [])
-                found[convention, part] = _of_part(metric, held, rows, part)
-    return {(name, part): found.get((name, part), NO_SUMS) for name, part in wanted}
+            merged: dict[int, _Held] = {}
+            for place in asked[convention]:
+                found[place] = _of_place(metric, held, merged, series.get(convention, []), place)
+    return {place: found.get(place, NO_SUMS) for place in wanted}
+
+
+def _held(rows: pa.Table, leads: int | None) -> _Held:
+    """What the rows of a convention say.
+
+    Args:
+        rows: of ``cluster_sums.parquet``.
+        leads: number of lead times; that of the sums unless known.
+    """
+    flat = rows["sums"].combine_chunks().flatten()
+    shape = len(rows), int(rows["components"][0].as_py()), -1
+    sums = flat.to_numpy(zero_copy_only=False).reshape(shape)
+    names = tuple(rows["cluster"].to_pylist())
+    blocks = None
+    if rows["start"].null_count == 0:
+        starts, lengths = rows["start"].to_numpy(), rows["length"].to_numpy()
+        blocks = Blocks(names, starts, lengths, int(rows["step"][0].as_py()))
+    return _Held(
+        names,
+        rows["n"].to_numpy(),
+        sums,
+        flat.is_valid().to_numpy(zero_copy_only=False).reshape(shape)[0],
+        blocks,
+        leads or sums.shape[-1],
+        rows["lacks"][0].as_py() or "",
+    )
 
 
 def _overall(rows: pa.Table) -> dict[str, list[dict[str, Any]]]:
@@ -312,29 +386,78 @@ def _table(folder: Path, name: str, conventions: list[str]) -> pa.Table:
         ) from None
 
 
-def _of_part(
-    metric: Metric, held: _Held, overall: list[dict[str, Any]], part: Part | Series
-) -> _Sums | str:
-    """Keep what the value needs: of most metrics, one number for each cluster."""
-    series = [i for i, row in enumerate(overall) if _is_part(row, part)]
-    if len(overall) == 1 and (part is None or isinstance(part, str)):
-        series = [0]
-    if len(series) != 1:
+def series_of(overall: list[dict[str, Any]], place: Place) -> int | None:
+    """Number of the series that stands for a place; as in `stp.render.tables.rows`.
+
+    Args:
+        overall: a row for each series, over all lead times.
+        place: what is asked for.
+    """
+    variable, threshold = place.part.variable, place.part.threshold
+    wanted = (variable, place.level, threshold)
+    found = [
+        i
+        for i, row in enumerate(overall)
+        if (row["variable"], row["level"], row["threshold"]) == wanted
+    ]
+    if not place.exactly and len(overall) == 1 and threshold is None:
+        return 0
+    return found[0] if len(found) == 1 else None
+
+
+def _of_place(
+    metric: Metric,
+    whole: _Held,
+    merged: dict[int, _Held],
+    overall: list[dict[str, Any]],
+    place: Place,
+) -> Sums | str:
+    """Keep what the value needs: of most metrics, one number for each cluster.
+
+    Args:
+        metric: the convention.
+        whole: its sums.
+        merged: the same over longer clusters, by lead time; filled here.
+        overall: a row for each series.
+        place: of the value.
+    """
+    number = series_of(overall, place)
+    if number is None:
         return NO_SUMS
-    sums, number = held.sums, series[0]
+    if place.part.statistic != "mean":
+        return NO_TEST_OF_SD
+    leads = place.part.leads
+    wanted = lead_range(leads) if leads else range(1, whole.leads + 1)
+    if wanted[-1] > whole.leads:
+        return f"there are only {whole.leads} lead times"
+    if wanted[-1] not in merged:
+        merged[wanted[-1]] = whole.merged(wanted[-1])
+    held = merged[wanted[-1]]
+    first = whole.leads - held.sums.shape[-1] + 1  # a running mean has no value at the first ones
+    # Of which lead times there is something, in the components of this series.
+    parts = (
+        held.there.reshape(len(overall), -1, held.there.shape[-1])[number]
+        if (len(held.there) % len(overall) == 0)
+        else held.there
+    )
+    there = [lead - first for lead in wanted if lead >= first and parts[:, lead - first].all()]
+    if not there:
+        what = overall[number]["variable"]
+        lacking = "lead times " + leads if leads and parts.any() else what or "value"
+        return f"the forecasts have no {lacking}"
+    here: Leads = np.array(there)
+    if there == list(range(there[0], there[-1] + 1)):
+        here = slice(there[0], there[-1] + 1)
+    lacks = held.lacks
+    if len(there) < len([lead for lead in wanted if lead >= first]):
+        lacks = f"{lacks}; lead times {[lead + first for lead in there]} alone"
+    sums = held.sums
     if metric.leads == "pool":
-        sums = sums.mean(axis=-1, keepdims=True)
+        sums, here = sums[..., here].mean(axis=-1, keepdims=True), slice(None)
     elif metric.finish is first_component or metric.finish is every_component:
         chosen = number if metric.finish is every_component else 0
-        sums = sums[:, chosen : chosen + 1].mean(axis=-1, keepdims=True)
-        metric, number = metric._replace(finish=first_component), 0
-    return _Sums(held.clusters, held.counts, sums, metric, number)
-
-
-def _is_part(row: dict[str, Any], part: Part | Series) -> bool:
-    """Is this the row of a series that stands for the part? As in `stp.render.tables.rows`."""
-    if isinstance(part, Series):
-        return all(row[name] == value for name, value in part._asdict().items())
-    if isinstance(part, float):
-        return bool(row["threshold"] == part and row["variable"] is None and row["level"] is None)
-    return bool(row["variable"] == part and row["threshold"] is None and row["level"] is None)
+        sums = sums[:, chosen : chosen + 1][..., here].mean(axis=-1, keepdims=True)
+        metric, number, here = metric._replace(finish=first_component), 0, slice(None)
+    clusters = held.names, tuple(held.counts.tolist()), lacks
+    longer = None if whole.blocks is None else wanted[-1]
+    return Sums(clusters, held.counts, sums, metric, number, here, longer)

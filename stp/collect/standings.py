@@ -26,17 +26,18 @@ from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, parts_of
+from stp.plan.setting import Part
 
 if TYPE_CHECKING:
     from stp.collect.significance import LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
-PLACE = ("convention", "variable", "level", "threshold")
+PLACE = ("convention", "variable", "level", "threshold", "leads")
 
 NO_DIRECTION = "neither value is better than the other"
 ALONE = "there is no other model to rank it with"
-OTHER_CLUSTERS = "they were scored on different clusters of clips"
+OTHER_CLUSTERS = "they were scored on different clusters of clips, or lead times"
 
 _TYPES = {"VARCHAR": pa.string(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
 _TYPES["BOOLEAN"] = pa.bool_()
@@ -202,7 +203,16 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             for convention, part in parts_of(plan, table, first).values()
             if convention in plan.unavailable
         ]
-        known = json.dumps([plan.code, about, made_of, directions, gaps], sort_keys=True)
+        shown = {
+            (convention, *part[:-1])
+            for table in plan.tables
+            for convention, part in parts_of(plan, table, first).values()
+            if part.leads
+        }
+        known = json.dumps(
+            [plan.code, about, made_of, directions, gaps, sorted(shown, key=repr)],
+            sort_keys=True,
+        )
         key = hashlib.sha256(known.encode()).hexdigest()
         yield _Evaluation(plan, about, cells, key)
 
@@ -224,11 +234,12 @@ class Group(NamedTuple):
     variable: str | None
     level: float | None
     threshold: float | None
+    leads: str | None
     clips: int | None = None
 
 
 def _overall_rows(scores: pa.Table) -> Rows:
-    """The mean over all lead times, by cell."""
+    """The means over all lead times, and over those that columns show, by cell."""
     by_cell: Rows = {}
     for row in score_rows(scores):
         if row.lead is None and row.statistic == "mean":
@@ -274,14 +285,15 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
     """All that may be compared with each other, models by name."""
     # Metrics are imported here: a store of which all is known needs none.
     from stp.collect.significance import Asked, left_out
-    from stp.metrics.metric import Series
 
     found: dict[Group, dict[tuple[str, str], list[tuple[Cell, ScoreRow]]]] = {}
     sizes: dict[tuple[Group, tuple[str, str]], int] = {}
     for cell in evaluation.cells:
         model = (cell.key.model, cell.key.variant)
         for row in rows.get(cell.key, []):
-            place = Group(row.metric, row.convention, row.variable, row.level, row.threshold)
+            place = Group(
+                row.metric, row.convention, row.variable, row.level, row.threshold, row.leads
+            )
             found.setdefault(place, {}).setdefault(model, []).append((cell, row))
             if row.metric in SET_DISTANCES and row.value is not None and row.n is not None:
                 sizes[place, model] = min(row.n, sizes.get((place, model), row.n))
@@ -291,8 +303,11 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
             values = [row.value for _, row in seeds if row.value is not None]
             if len(values) == len(seeds):
                 cells = tuple(cell for cell, _ in seeds)
-                part = Series(place.variable, place.level, place.threshold)
-                asked[place, model] = Asked(cells, place.convention, part, float(np.mean(values)))
+                part = Part(place.variable, place.threshold, place.leads)
+                value = float(np.mean(values))
+                asked[place, model] = Asked(
+                    cells, place.convention, part, value, place.level, exactly=True
+                )
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
     answers: dict[Group, Contestants] = {}
     for place, models in found.items():

@@ -32,7 +32,8 @@ _WHOSE = "source, scale, protocol, comparable"
 SQL = f"""
 WITH values AS (
     SELECT
-        'value' AS kind, {", ".join(CELL_KEYS)}, {_PART}, NULL::BIGINT AS lead, value, {_WHOSE},
+        'value' AS kind, {", ".join(CELL_KEYS)}, {_PART}, NULL::BIGINT AS lead, leads, value,
+        {_WHOSE},
         [scores_fingerprint] AS scores, NULL AS remark
     FROM overall
     UNION ALL BY NAME
@@ -43,7 +44,7 @@ WITH values AS (
     UNION ALL BY NAME
     SELECT
         'mean over seeds' AS kind, {", ".join(f"l.{key}" for key in _CASE)},
-        {_PART.replace("NULL AS metric, ", "")}, l.value, l.source, l.scale,
+        {_PART.replace("NULL AS metric, ", "")}, l.leads, l.value, l.source, l.scale,
         l.comparable, c.protocol, c.scores,
         'of ' || l.seeds || ' seeds' AS remark
     FROM leaderboard l JOIN (
@@ -56,8 +57,8 @@ WITH values AS (
     UNION ALL BY NAME
     SELECT
         'difference' AS kind, {", ".join(f"d.{key}" for key in _CASE)},
-        d.convention, d.metric, d.difference AS value, true AS comparable, c.source, c.scale,
-        c.protocol, c.scores,
+        d.convention, d.metric, d.leads, d.difference AS value, true AS comparable, c.source,
+        c.scale, c.protocol, c.scores,
         'ours ' || d.value || ' - published ' || d.published AS remark
     FROM deltas d JOIN (
         SELECT
@@ -71,7 +72,8 @@ WITH values AS (
         'published' AS kind, dimension, coalesce(model, printed_model) AS model,
         coalesce(trained_on, printed_trained_on) AS trained_on,
         coalesce(tested_on, printed_tested_on) AS tested_on, subset,
-        concat_ws(',', {_STATED}) AS setting, metric, variable, threshold, value, [] AS scores,
+        concat_ws(',', {_STATED}) AS setting, metric, variable, threshold, leads, value,
+        [] AS scores,
         concat_ws('; ', 'table ' || "table" || ', ' || printed_model || ' on '
             || printed_tested_on || rtrim(' ' || run) || ': ' || raw, nullif(note, '')) AS remark
     FROM published
@@ -82,7 +84,7 @@ WHERE value BETWEEN ? AND ? AND (kind <> 'published' OR abs(value - ?) < 1e-9)
     AND (?::VARCHAR IS NULL OR tested_on = ?)
 ORDER BY
     list_position({list(KINDS)}, kind), {", ".join(CELL_KEYS)}, convention, metric, variable, level,
-    threshold, lead"""
+    threshold, leads, lead"""
 
 
 def places(number: str) -> int:

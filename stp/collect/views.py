@@ -27,6 +27,7 @@ class View(NamedTuple):
 _KEYS = ", ".join(CELL_KEYS)
 _CASE = ", ".join(EVALUATION)
 _PART = "convention, variable, level, threshold"
+_PLACE = f"{_PART}, leads"
 _ALIKE = ", ".join(layout.ALIKE)
 Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
@@ -40,11 +41,21 @@ _STATED = {
 }
 
 
-def _stated(where: str, more: str = "") -> str:
+EVERY_SCORE = f"""
+SELECT
+    {", ".join(f"c.{name}" for name in CELL_KEYS)},
+    k.metric, k.convention, k.variable, k.level, k.lead, k.threshold, k.leads, k.statistic,
+    s.value, s.n, s.reason,
+    {", ".join(f"c.{name}" for name in layout.ABOUT)}, s.scores_fingerprint
+FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind"""
+"""All rows, also those of lead times that columns of tables show."""
+
+
+def _stated(scores: str, where: str, more: str) -> str:
     """A row for each value, with its interval beside it."""
     return f"""
 SELECT
-    {_KEYS}, metric, {_PART}{more},
+    {_KEYS}, metric, {_PART}, {more},
     max(value) FILTER (WHERE statistic = 'mean') AS value,
     max(value) FILTER (WHERE statistic = 'ci95_low') AS ci95_low,
     max(value) FILTER (WHERE statistic = 'ci95_high') AS ci95_high,
@@ -54,7 +65,7 @@ SELECT
         max(reason) FILTER (WHERE statistic = 'mean'), max(reason)
     ) AS reason,
     {", ".join(layout.ABOUT)}, scores_fingerprint
-FROM scores
+FROM {scores}
 WHERE lead IS {where}
 GROUP BY ALL"""
 
@@ -62,32 +73,27 @@ GROUP BY ALL"""
 SCORES = View(
     "scores",
     layout.SCORES_COMMENT,
-    f"""
-SELECT
-    {", ".join(f"c.{name}" for name in CELL_KEYS)},
-    k.metric, k.convention, k.variable, k.level, k.lead, k.threshold, k.statistic,
-    s.value, s.n, s.reason,
-    {", ".join(f"c.{name}" for name in layout.ABOUT)}, s.scores_fingerprint
-FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind""",
+    f"{EVERY_SCORE.replace('k.leads, ', '')}\nWHERE k.leads IS NULL",
     {
         name: comment
         for table in (layout.SCORE_KINDS, layout.SCORE_ROWS)
         for name, _, comment in table.columns
-        if name not in ("number", "cell", "kind")
+        if name not in ("number", "cell", "kind", "leads")
     },
 )
 
 OVERALL = View(
     "overall",
-    "One row per cell, convention, variable, level and threshold: all lead times together.",
-    _stated("NULL"),
+    "One row per cell, convention, variable, level and threshold: all lead times together (leads "
+    "is NULL), and those that columns of tables show.",
+    _stated(f"({EVERY_SCORE})", "NULL", "leads"),
     _STATED,
 )
 
 BY_LEAD = View(
     "by_lead",
     "One row per cell, convention, variable, level, threshold and lead time.",
-    _stated("NOT NULL", ", lead"),
+    _stated("scores", "NOT NULL", "lead"),
     _STATED,
 )
 
@@ -95,7 +101,7 @@ _SAME_PLACE = " AND ".join(
     f"k.{name} IS NOT DISTINCT FROM r.{name}"
     for name in (
         *(*EVALUATION, *layout.ALIKE, "model", "variant"),
-        *("convention", "variable", "level", "threshold"),
+        *("convention", "variable", "level", "threshold", "leads"),
     )
 )
 
@@ -108,7 +114,7 @@ LEADERBOARD = View(
     f"""
 WITH runs AS (
     SELECT
-        {_CASE}, model, variant, metric, {_PART}, {_ALIKE},
+        {_CASE}, model, variant, metric, {_PLACE}, {_ALIKE},
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value,
         CASE WHEN count(value) = count(*) THEN stddev_samp(value ORDER BY seed) END AS seed_sd,
         count(seed) AS seeds, min(n) AS n, min(reason) AS reason,
@@ -128,7 +134,7 @@ SELECT
 FROM runs r LEFT JOIN ranks k ON {_SAME_PLACE}
 WINDOW alike AS (
     PARTITION BY {", ".join(f"r.{name}" for name in (*EVALUATION, *layout.ALIKE))},
-        r.convention, r.variable, r.level, r.threshold,
+        r.convention, r.variable, r.level, r.threshold, r.leads,
         CASE WHEN r.metric IN {SET_DISTANCES} THEN r.n END
 )""",
     {
@@ -150,7 +156,7 @@ SEED_VARIANCE = View(
     f"""
 WITH runs AS (
     SELECT
-        {_CASE}, model, variant, metric, {_PART}, {_ALIKE},
+        {_CASE}, model, variant, metric, {_PLACE}, {_ALIKE},
         count(DISTINCT seed) AS seeds,
         avg(value ORDER BY seed) AS mean, stddev_samp(value ORDER BY seed) AS sd,
         min(value) AS min, max(value) AS max,
@@ -221,13 +227,14 @@ shown AS (
     SELECT
         o.* EXCLUDE (metric, variable, threshold), c.metric, c.variable, c.threshold,
         count(*) OVER (
-            PARTITION BY {_KEYS_OF_O}, o.convention, c.metric, c.variable
+            PARTITION BY {_KEYS_OF_O}, o.convention, c.metric, c.variable, c.leads
         ) AS alike
     FROM overall o
     JOIN paper_columns c
         ON c.dimension = o.dimension AND c.dataset = o.tested_on AND c.convention = o.convention
         AND (c.variable IS NULL OR c.variable = o.variable)
         AND (c.threshold IS NULL OR c.threshold = o.threshold)
+        AND c.leads IS NOT DISTINCT FROM o.leads AND c.statistic = 'mean'
     QUALIFY alike = 1 OR (
         o.level IS NULL
         AND o.threshold IS NOT DISTINCT FROM c.threshold
@@ -237,7 +244,7 @@ shown AS (
 ours AS (
     -- Seeds together; a seed without a value leaves the whole without.
     SELECT
-        {_RUNS}, metric, variable, threshold, min(convention) AS convention, min(n) AS n,
+        {_RUNS}, metric, variable, threshold, leads, min(convention) AS convention, min(n) AS n,
         CASE WHEN count(value) = count(*) THEN avg(value ORDER BY seed) END AS value
     FROM shown
     GROUP BY ALL
@@ -247,14 +254,14 @@ printed AS (
     -- Where several numbers are printed of one place, none is shown rather than the wrong one.
     SELECT
         dimension, model, trained_on, tested_on, subset, {", ".join(named)}, variable, threshold,
-        metric, min(value) AS published, nullif(min(note), '') AS remark
+        leads, metric, min(value) AS published, nullif(min(note), '') AS remark
     FROM published
     GROUP BY ALL HAVING count(*) = 1
 )
 SELECT
     {", ".join(f"o.{name}" for name in (*EVALUATION, "model", "variant"))}, w.tested,
     concat_ws(' ', o.variable, o.metric) AS metric, o.convention, o.variable, o.threshold,
-    o.value, p.published,
+    o.leads, o.value, p.published,
     CASE WHEN w.comparable AND p.remark IS NULL THEN o.value - p.published END AS difference,
     CASE WHEN NOT w.comparable THEN 'not comparable: ' || w.bytes ELSE p.remark END AS why_none,
     o.n, w.bytes, w.bytes_known_by
@@ -267,6 +274,7 @@ JOIN printed p
         AND p.tested_on = o.tested_on AND p.subset = o.subset AND p.metric = o.metric
         AND p.variable IS NOT DISTINCT FROM o.variable
         AND p.threshold IS NOT DISTINCT FROM o.threshold
+        AND p.leads IS NOT DISTINCT FROM o.leads
         AND {alike}"""
 
 
@@ -281,6 +289,7 @@ DELTAS = View(
         "metric": "Column heading of the paper, behind a variable where it names one.",
         "variable": "Variable of the column; NULL if it names none.",
         "threshold": "Threshold of the column; NULL if it names none.",
+        "leads": "Lead times of the column; NULL if it names none.",
         "value": "Our value, the mean over seeds.",
         "published": "The printed value.",
         "difference": "Ours minus printed: only where ours is comparable, see there, and the "
@@ -490,11 +499,11 @@ WHERE r.how IN ('failed', 'killed', 'out of memory', 'time limit')""",
 CONVENTION_EFFECTS = View(
     "convention_effects",
     "How much of a ranking is convention: one row per evaluation and pair of conventions of one "
-    "metric (of the same variable and threshold), over the models that both rank.",
+    "metric (of the same variable, threshold and lead times), over the models that both rank.",
     f"""
 SELECT
     {", ".join(f"a.{key}" for key in EVALUATION)}, a.metric,
-    a.convention, b.convention AS other, a.variable, a.level, a.threshold,
+    a.convention, b.convention AS other, a.variable, a.level, a.threshold, a.leads,
     {", ".join(f"a.{name}" for name in layout.ALIKE)}, count(*) AS models,
     corr(a.rank, b.rank ORDER BY a.model, a.variant) AS rank_correlation,
     max(abs(a.rank - b.rank)) AS largest_move,
@@ -508,7 +517,7 @@ JOIN leaderboard b
     AND a.model = b.model AND a.variant = b.variant
     AND {" AND ".join(f"a.{key} = b.{key}" for key in EVALUATION)}
     AND a.variable IS NOT DISTINCT FROM b.variable AND a.level IS NOT DISTINCT FROM b.level
-    AND a.threshold IS NOT DISTINCT FROM b.threshold
+    AND a.threshold IS NOT DISTINCT FROM b.threshold AND a.leads IS NOT DISTINCT FROM b.leads
     AND {" AND ".join(f"a.{name} = b.{name}" for name in layout.ALIKE)}
 WHERE a.rank IS NOT NULL AND b.rank IS NOT NULL
 GROUP BY ALL""",

@@ -1,5 +1,6 @@
 """Prepared data as the later stages see it: a split is a list of clips that can be read."""
 
+import copy
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ class Prepared:
         shape: (C, H, W) of one frame.
         context: number of context frames.
         horizon: number of lead times to predict.
+        channels: numbers of the channels on disk; all, unless it is a part (`only`).
 
     Raises:
         StpError: something is missing, damaged or contradicts itself.
@@ -46,6 +48,7 @@ class Prepared:
                 expected="shape, context and horizon",
                 remedy=REMEDY,
             ) from error
+        self.channels = np.arange(self.shape[0])
         self.frames = MappedRows(store / "frames")
         if self.frames.shape[1:] != self.shape:
             raise StpError(
@@ -72,6 +75,29 @@ class Prepared:
         if split not in known:
             raise StpError(f"{self.folder}: there is no split {split!r}", expected=", ".join(known))
         return Clips(self, split, interval)
+
+    def only(self, channels: np.ndarray) -> "Prepared":
+        """What is known of these data, for some of their channels.
+
+        The frames on disk stay those of all channels.
+
+        Args:
+            channels: their numbers, from 0.
+        """
+        part = copy.copy(self)
+        part.channels = self.channels[channels]
+        part.shape = (len(channels), *self.shape[1:])
+        part.attrs = dict(self.attrs)
+        if names := self.attrs.get("variables"):
+            part.attrs["variables"] = [names[c] for c in channels]
+        if found := self.attrs.get("normalisation"):
+            part.attrs["normalisation"] = {
+                key: [value[c] for c in channels]
+                if isinstance(value, list) and len(value) == self.shape[0]
+                else value
+                for key, value in found.items()
+            }
+        return part
 
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
@@ -150,18 +176,24 @@ class Clips:
         return self._count if self.virtual else len(self.index)
 
     def read(
-        self, rows: Sequence[int] | np.ndarray, *, length: int | None = None, epoch: int = 0
+        self,
+        rows: Sequence[int] | np.ndarray,
+        *,
+        length: int | None = None,
+        first: int = 0,
+        epoch: int = 0,
     ) -> np.ndarray:
         """Read clips.
 
         Args:
             rows: B clip numbers, 0..len-1, in any order.
             length: number of frames T; by default context + horizon.
+            first: of these frames, the number of the first one that is read.
             epoch: chooses other clips in each epoch where they are rendered on demand, and other
                 windows where those are random; without influence otherwise.
 
         Returns:
-            float32 (B, T, C, H, W) in the dataset's units.
+            float32 (B, T - first, C, H, W) in the dataset's units.
 
         Raises:
             IndexError: there is no such clip.
@@ -173,6 +205,7 @@ class Clips:
             render = importlib.import_module(f"stp.data.{self._renderer}").render
             source = self._source.read(0, len(self._source))
             frames = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
+            frames = frames[:, first:]
             return self._in_units(frames, np.empty(frames.shape, np.float32))
         if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
             raise StpError(
@@ -181,11 +214,12 @@ class Clips:
                 expected=f"at most {shortest} frames",
                 remedy="shorten the horizon, or prepare longer windows (option span)",
             )
-        clips = np.empty((len(numbers), n_frames, *self.prepared.shape), np.float32)
+        clips = np.empty((len(numbers), n_frames - first, *self.prepared.shape), np.float32)
         strides = self._strides[numbers]
         starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
+        starts += strides * first
         for clip, start, stride in zip(clips, starts, strides, strict=True):
-            stop = start + (n_frames - 1) * stride + 1
+            stop = start + (n_frames - first - 1) * stride + 1
             self._in_units(self.prepared.frames.read(int(start), int(stop))[::stride], clip)
         return clips
 

@@ -35,7 +35,7 @@ _TEXT, _FLOAT, _WHOLE, _TRUTH = pa.string(), pa.float64(), pa.int64(), pa.bool_(
 COLUMNS = {
     **{key: _WHOLE if key == "seed" else _TEXT for key in CELL_KEYS},
     **{"metric": _TEXT, "convention": _TEXT, "variable": _TEXT, "level": _FLOAT},
-    **{"threshold": _FLOAT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
+    **{"threshold": _FLOAT, "leads": _TEXT, "lead": _WHOLE, "value": _FLOAT, "ci95_low": _FLOAT},
     **{"ci95_high": _FLOAT, "n": _WHOLE, "clusters": _WHOLE, "reason": _TEXT},
     **{"source": _TEXT, "release": _TEXT, "bytes_known_by": _TEXT, "lacking": _TEXT},
     **{"scale": _TEXT, "protocol": _TEXT},
@@ -43,7 +43,10 @@ COLUMNS = {
     **{"best_of": _WHOLE, "scores_fingerprint": _TEXT},
 }
 """Columns of scores.parquet, in their order."""
-_PLACE = (*CELL_KEYS, "convention", "variable", "level", "threshold", "lead", "source", "scale")
+_PLACE = (
+    *(*CELL_KEYS, "convention", "variable", "level", "threshold", "leads", "lead"),
+    *("source", "scale"),
+)
 _REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
 
 

@@ -19,7 +19,7 @@ _CASE = tuple(key for key in CELL_KEYS if key not in ("model", "seed"))
 
 SCORES = f"""
 SELECT
-    {_KEYS}, metric, convention, variable, level, threshold, lead,
+    {_KEYS}, metric, convention, variable, level, threshold, leads, lead,
     value, ci95_low, ci95_high, n, clusters, {sql_without_paths("reason")} AS reason,
     {", ".join(ABOUT)}, scores_fingerprint
 FROM (FROM overall UNION ALL BY NAME FROM by_lead)
@@ -38,7 +38,7 @@ WITH titles AS (
 ),
 ends AS (
     SELECT
-        {", ".join(_CASE)}, convention, variable, level, threshold, source, scale,
+        {", ".join(_CASE)}, convention, variable, level, threshold, leads, source, scale,
         avg(ci95_low) AS low, avg(ci95_high) AS high
     FROM overall WHERE model = $1 GROUP BY ALL
 )
@@ -53,14 +53,15 @@ JOIN paper_columns p
     ON p.dimension = l.dimension AND p.dataset = l.tested_on AND p.convention = l.convention
     AND (p.variable IS NULL OR p.variable = l.variable)
     AND p.threshold IS NOT DISTINCT FROM l.threshold
+    AND p.leads IS NOT DISTINCT FROM l.leads AND p.statistic = 'mean'
 LEFT JOIN ends o
     ON {_ON_CASE} AND l.convention = o.convention AND l.source = o.source AND l.scale = o.scale
     AND l.variable IS NOT DISTINCT FROM o.variable AND l.level IS NOT DISTINCT FROM o.level
-    AND l.threshold IS NOT DISTINCT FROM o.threshold
+    AND l.threshold IS NOT DISTINCT FROM o.threshold AND l.leads IS NOT DISTINCT FROM o.leads
 LEFT JOIN ranks r
     ON {_ON_CASE.replace("o.", "r.")} AND l.model = r.model AND l.convention = r.convention
     AND l.variable IS NOT DISTINCT FROM r.variable AND l.level IS NOT DISTINCT FROM r.level
-    AND l.threshold IS NOT DISTINCT FROM r.threshold
+    AND l.threshold IS NOT DISTINCT FROM r.threshold AND l.leads IS NOT DISTINCT FROM r.leads
     AND {" AND ".join(f"l.{name} = r.{name}" for name in ALIKE)}
 LEFT JOIN dimensions m ON m.suite = l.suite AND m.dimension = l.dimension
 LEFT JOIN deltas d

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.human_study.answers import Answers
 from stp.human_study.key import Key, Source
 from stp.human_study.shares import Share, share
 from stp.plan.manifest import Manifest
+from stp.score.tables import read_samples
 
 PER_CLIP = {
     "LPIPS": "lpips.alex",
@@ -149,27 +149,23 @@ def _samples(
     if about is None or about.higher_is_better is None:
         return None, f"{convention} is not computed at this scale"
     for folder in cell.folders(("scores", "perceptual")):
-        table = _read(folder / "sample_scores.parquet", convention)
-        if table is not None:
+        found = _read(folder, convention)
+        if found is not None:
             sign = 1.0 if about.higher_is_better else -1.0
-            leads = table[convention].to_pylist()
-            clips = table["clip"].to_pylist()
-            return {c: sign * float(np.mean(v)) for c, v in zip(clips, leads, strict=True)}, ""
+            return {c: sign * float(np.mean(v)) for c, v in zip(*found, strict=True)}, ""
     reason = manifest.unavailable.get(convention)
     return None, reason or f"no scores of single clips in {convention}"
 
 
-def _read(path: Path, convention: str) -> Any:
-    """The clips and their values; None if the file has no such column."""
+def _read(folder: Path, convention: str) -> Any:
+    """The clips and their values; None if there are none."""
     try:
-        if convention not in pq.read_schema(path).names:
-            return None
-        return pq.read_table(path, columns=["clip", convention], page_checksum_verification=True)
+        return read_samples(folder, convention)
     except FileNotFoundError:
         return None
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException, KeyError) as error:
         raise StpError(
-            f"{path}: {error}",
+            f"{folder / 'sample_scores.parquet'}: {error}",
             expected="scores of single clips",
             remedy="delete this folder and score the cell again",
         ) from error

@@ -41,6 +41,7 @@ class Climatology:
         if hours is None:
             raise LookupError("the prepared data have no coordinate time (hours since 1970)")
         self._means = MappedRows(store / kind)
+        self._channels = data.channels
         found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
         self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
         self._stamps = hours.astype("datetime64[h]")
@@ -63,7 +64,7 @@ class Climatology:
     def read(self, frame: int) -> np.ndarray:
         """The mean of the day of a frame, float32 (C, H, W)."""
         row = self._row[self.day(frame)]
-        return self._means.read(row, row + 1)[0]
+        return np.asarray(self._means.read(row, row + 1)[0][self._channels])
 
 
 def anomaly_products(
@@ -126,14 +127,14 @@ def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Me
             return bound._replace(reason=str(error.args[0]))
 
         def statistics(
-            predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray
+            predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
         ) -> np.ndarray:
             def mean(n: int, t: int) -> np.ndarray:
-                return climatology.read(int(compared.frames[numbers[n], t]))
+                return climatology.read(int(compared.frames[numbers[n], leads[t]]))
 
             products = anomaly_products(predicted, observed, mean, weights, centred=centred)
-            samples, leads = predicted.shape[:2]
-            return products.reshape(samples, -1, leads) if pooled else correlation(products)
+            shape = (len(products), -1, products.shape[-1])
+            return products.reshape(shape) if pooled else correlation(products)
 
         return bound._replace(statistics=statistics)
 

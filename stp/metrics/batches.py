@@ -25,7 +25,7 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
         short = samples - (batches - 1) * size
 
         def statistics(
-            predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray
+            predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
         ) -> np.ndarray:
             in_batch = np.where(numbers // size == batches - 1, short, size)
             weights = samples / (batches * in_batch)

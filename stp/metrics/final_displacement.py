@@ -15,9 +15,11 @@ def _last(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 by_scenario = displacement.by_scenario._replace(
-    statistics=_last(displacement.by_scenario.statistics)
+    statistics=_last(displacement.by_scenario.statistics), independent_leads=False
 )
 """Mean over people, then over scenarios (Atlas, section III)."""
 
-by_person = displacement.by_person._replace(statistics=_last(displacement.by_person.statistics))
+by_person = displacement.by_person._replace(
+    statistics=_last(displacement.by_person.statistics), independent_leads=False
+)
 """Mean over all people of all scenarios."""

@@ -39,6 +39,7 @@ def variables_of(data: Prepared) -> tuple[str, ...]:
     levels = coordinate(data, "level")
     if levels is None:
         return tuple(names)
+    levels = levels[data.channels]
     return tuple(
         name.removesuffix(f"_{level:g}") + f"{level:g}" if np.isfinite(level) else name
         for name, level in zip(names, levels, strict=True)
@@ -54,9 +55,8 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
         parts: names of the components of one channel, if there are several.
     """
     variables = variables_of(compared.data)
-    components = tuple(f"{v}.{part}" for v in variables for part in parts) or variables
     bound = metric._replace(
-        components=components, series=tuple(Series(variable=v) for v in variables)
+        components=parts or ("value",), series=tuple(Series(variable=v) for v in variables)
     )
     if weights_of(compared.data) is None:
         return bound._replace(reason="the prepared data have no coordinate lat (degrees north)")

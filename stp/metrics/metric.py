@@ -48,7 +48,8 @@ class Metric(NamedTuple):
             lead time T.
         finish: means over samples (..., K, T') to values (..., T'), or (..., S, T') where there
             are several series; NaN or infinite where there is no value.
-        components: names of the K statistics.
+        components: names of the K statistics; where series are variables, of those of each
+            variable.
         leads: the value for all lead times is the mean of the values per lead time ("mean"), or
             ``finish`` of the statistics averaged over lead times ("pool").
         no_value: why a value may be infinite or undefined although nothing is wrong with the data.
@@ -56,7 +57,10 @@ class Metric(NamedTuple):
             series lie together, in the order of the series.
         on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data:
             with other statistics, series, or a ``reason``.
-        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,).
+        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
+            times, from 0, int64 (T,).
+        independent_leads: the statistics of a lead time need the frames of no other one, and T' is
+            T: lead times may be computed in blocks, and some may be absent.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
         reason: why these data have no value at all; empty if they have.
@@ -70,9 +74,29 @@ class Metric(NamedTuple):
     series: tuple[Series, ...] = (Series(),)
     on_data: Callable[[Any, Any], "Metric"] | None = None
     numbered: bool = False
+    independent_leads: bool = True
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""
+
+    @property
+    def is_by_variable(self) -> bool:
+        """Whether series are variables, one for each channel."""
+        return self.series[0].variable is not None
+
+    def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
+        """Deal out statistics (N, K, T') to variables, (N, components, T') each.
+
+        Returns:
+            All of them under None, unless series are variables.
+        """
+        if not self.is_by_variable:
+            return {None: statistics}
+        parts = len(self.components)
+        return {
+            series.variable: statistics[:, s * parts : (s + 1) * parts]
+            for s, series in enumerate(self.series)
+        }
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:

@@ -81,16 +81,20 @@ def _root(means: np.ndarray) -> np.ndarray:
 _MOMENTS = ("p", "o", "pp", "oo", "po")
 _CONSTANT = "the predicted or the observed index does not vary"
 
-correlation = Metric(_moments, finish=_correlation, components=_MOMENTS, no_value=_CONSTANT)
+correlation = Metric(
+    _moments,
+    finish=_correlation,
+    components=_MOMENTS,
+    no_value=_CONSTANT,
+    independent_leads=False,  # means of three months
+)
 """C-Nino3.4-M: correlation over samples for each lead time, then the mean over lead times."""
 
-correlation_weighted = Metric(
-    _moments, finish=_weighted_correlation, components=_MOMENTS, no_value=_CONSTANT
-)
+correlation_weighted = correlation._replace(finish=_weighted_correlation)
 """C-Nino3.4-WM: sum of weight times correlation, divided by the number of lead times (not by the
 sum of weights): 12 lead times with perfect forecasts give 3.41, not 1. The value of one lead time
 is its weight times its correlation."""
 
-rmse = Metric(_squared_error, finish=_root)
+rmse = Metric(_squared_error, finish=_root, independent_leads=False)
 """RMSE over samples of the index for each lead time, then the mean over lead times; in the
 dataset's units."""

@@ -55,6 +55,7 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 final_gaussian = Metric(
     _final_gaussian,
     ensemble=True,
+    independent_leads=False,
     no_value=f"fewer than {FEWEST} samples of each prediction have no covariance",
 )
 """One Gaussian of all samples of the last position: all that Atlas' released code has of NLP."""
@@ -109,8 +110,10 @@ def _on_density(metric: Metric, compared: Any, kind: str) -> Metric:
         return metric._replace(reason=f"these predictions have no {kind}")
     known = np.maximum(found, LEAST) if kind == "grid" else found
 
-    def statistics(_: np.ndarray, __: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        return _over_people(-np.moveaxis(known[numbers], 1, 2))
+    def statistics(
+        _: np.ndarray, __: np.ndarray, numbers: np.ndarray, leads: np.ndarray
+    ) -> np.ndarray:
+        return _over_people(-np.moveaxis(known[numbers], 1, 2)[:, leads])
 
     return metric._replace(statistics=statistics)
 

@@ -21,5 +21,5 @@ def _trajectory(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 pointwise = Metric(_pointwise, ensemble=True)
 """The best sample of each person at each step, which may be another one at the next (Atlas)."""
 
-trajectory = Metric(_trajectory, ensemble=True)
+trajectory = Metric(_trajectory, ensemble=True, independent_leads=False)
 """The sample of each person that is best over all steps (Social GAN, TrajNet++)."""

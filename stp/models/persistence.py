@@ -1,5 +1,7 @@
 """Persistence: the future looks like the last frame."""
 
+from collections.abc import Iterator
+
 from torch import Tensor, nn
 
 
@@ -18,3 +20,8 @@ class Model(nn.Module):
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
         return frames[:, -1:].repeat(1, horizon, 1, 1, 1)
+
+    def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
+        """The same, one lead time after the other."""
+        for _ in range(horizon):
+            yield frames[:, -1:]

@@ -6,6 +6,7 @@ falls from 1 % in the first block to the configured 0.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -131,10 +132,16 @@ class SimVP(nn.Module):
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
-        known = frames
-        while known.shape[1] < self.context + horizon:
-            known = torch.cat([known, self._block(known[:, -self.context :])], dim=1)
-        return known[:, self.context : self.context + horizon]
+        return torch.cat(list(self.parts(frames, horizon)), dim=1)
+
+    def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
+        """The same in parts of the horizon that the model was trained for."""
+        known, made = frames, 0
+        while made < horizon:
+            block = self._block(known[:, -self.context :])
+            yield block[:, : horizon - made]
+            known = torch.cat([known, block], dim=1)[:, -self.context :]
+            made += block.shape[1]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared error of the forecast.

@@ -13,7 +13,7 @@ from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 from stp.plan.raw_bytes import judged
-from stp.plan.setting import ROBUSTNESS, people_case, setting_of, split_threshold
+from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
 
 WHOSE = (
     *("source", "release", "bytes_known_by", "lacking", "protocol", "official_paper_protocol"),
@@ -21,9 +21,6 @@ WHOSE = (
 )
 """What every cell says of its bytes, and of how many forecasts the best is scored."""
 _SCHEMA = TypeAdapter(Manifest)
-
-Part = str | float | None
-"""A variable, a threshold, or None: all together."""
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -140,16 +137,18 @@ def part_of(column: str, shown: str) -> Part:
 
     Args:
         column: heading; ``t2m WRMSE`` names a variable.
-        shown: what the manifest says it shows; ``csi.mean@16`` names a threshold.
+        shown: what the manifest says it shows; ``csi.mean@16`` names a threshold,
+            ``wrmse.pooled@lead=44`` a lead time.
     """
-    threshold = split_threshold(shown)[1]
-    return variable_of(column) if threshold is None else threshold
+    part = read_shown(shown).part
+    # An event's heading names no variable: thresholds have none.
+    return part if part.threshold is not None else part._replace(variable=variable_of(column))
 
 
 def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str, Part]]:
     """Return paper column -> convention and part, for a cell; see `columns_of`."""
     return {
-        column: (split_threshold(shown)[0], part_of(column, shown))
+        column: (read_shown(shown).convention, part_of(column, shown))
         for column, shown in shown_of(manifest, table, cell).items()
     }
 
@@ -161,7 +160,7 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
         StpError: there is no such table.
     """
     shown = shown_of(manifest, table, cell)
-    return {column: split_threshold(name)[0] for column, name in shown.items()}
+    return {column: read_shown(name).convention for column, name in shown.items()}
 
 
 def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:

@@ -16,7 +16,7 @@ from stp.plan.dataset import Dataset
 from stp.plan.metric import Metric
 from stp.plan.model import Submission, Variant, Weights
 from stp.plan.scale import Case
-from stp.plan.setting import setting_name, setting_of, split_threshold
+from stp.plan.setting import EXPECTED_SHOWN, read_shown, setting_name, setting_of
 from stp.plan.strict import Json, check_known, merge
 
 
@@ -300,7 +300,7 @@ class Recipes:
         return self._conventions[dataset, samples > 1]
 
     def columns(self, dataset: str) -> dict[str, str]:
-        """Column of a dataset's table -> convention, or convention@threshold.
+        """Column of a dataset's table -> what it shows, see `stp.plan.setting.read_shown`.
 
         On your own data they are called alike.
         """
@@ -392,14 +392,14 @@ def _shape(dataset: Dataset) -> Json:
 
 
 def _convention(shown: str, where: str) -> str:
-    """The convention that a column shows, maybe at one threshold."""
+    """The convention that a column shows, maybe at one threshold or lead time."""
     try:
-        return split_threshold(shown)[0]
+        return read_shown(shown).convention
     except ValueError:
         raise StpError(
-            f"{where}: {shown!r} is no convention",
-            expected="<metric>.<choice>, or <metric>.<choice>@<threshold> such as csi.mean@16",
-            remedy="write the threshold as a number",
+            f"{where}: {shown!r} is nothing that a column may show",
+            expected=EXPECTED_SHOWN,
+            remedy="write it so",
         ) from None
 
 

@@ -115,7 +115,7 @@ def check(kind: type[S], value: Any, where: str) -> S:
             ) from None
         raise StpError(
             f"{where}: {name or 'the whole file'} is {problem.get('input')!r}",
-            expected=problem["msg"],
+            expected=problem["msg"].removeprefix("Value error, "),
             remedy="change the value",
         ) from None
 

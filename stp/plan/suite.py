@@ -3,23 +3,33 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from stp.core.errors import StpError, nearest
+from stp.plan.setting import read_shown
 from stp.plan.strict import CONFIG_FOLDER, NAME, Strict, check, read_yaml
+
+
+def _readable(shown: str) -> str:
+    read_shown(shown)
+    return shown
+
+
+ShownText = Annotated[str, AfterValidator(_readable)]
+"""What a column shows; see `stp.plan.setting.read_shown`."""
 
 
 class ReproducedColumn(Strict):
     """What a column of a reproduction table is.
 
     Attributes:
-        convention: or ``<convention>@<threshold>``.
+        convention: what it shows, see `stp.plan.setting.read_shown`.
         factor: that our value is multiplied by, to be in the units of the column.
         unit: of the column, in words, where they are not those of the convention.
         doubt: why it is not certain; such a column gets no difference.
     """
 
-    convention: str
+    convention: ShownText
     factor: float = 1.0
     unit: str = ""
     doubt: str = ""
@@ -106,7 +116,8 @@ class Suite(Strict):
             made: files of SQL in config/suites/<name>/.
         tables: further tables that the suite has, whatever its dimensions, by name.
         dimensions: in the order in which reports show them.
-        columns: group of datasets -> column -> convention, or ``<convention>@<threshold>``.
+        columns: group of datasets -> column -> what it shows: ``<convention>``, perhaps at a
+            threshold or at lead times, see `stp.plan.setting.read_shown`.
         also: group -> further conventions that are scored.
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
@@ -125,12 +136,12 @@ class Suite(Strict):
     views: tuple[str, ...] = ()
     tables: dict[str, FurtherTable] = {}
     dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
-    columns: dict[str, dict[str, str]]
+    columns: dict[str, dict[str, ShownText]]
     also: dict[str, tuple[str, ...]] = {}
     ensembles: dict[str, tuple[str, ...]] = {}
     datasets: dict[str, str]
     reproduction: dict[str, Reproduction] = {}
-    sampled: dict[str, dict[str, str]] = {}
+    sampled: dict[str, dict[str, ShownText]] = {}
     absent: dict[str, str] = {}
     deviations: tuple[Deviation, ...] = ()
 

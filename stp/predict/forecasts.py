@@ -25,7 +25,9 @@ class Forecasts:
     """A model, and the clips that it forecasts.
 
     Forecasts are made in one go for all lead times (a model decides itself how to go on after the
-    horizon it was trained for), from frames normalised with the constants of the training data.
+    horizon it was trained for), from frames normalised with the constants of the training data. A
+    model with a method ``parts`` can also make them in parts of consecutive lead times, which take
+    less memory.
 
     Args:
         recipe: as `stp.predict.run` describes it.
@@ -39,6 +41,7 @@ class Forecasts:
         batch_size: clips that are forecast at a time.
         shape: of all forecasts, (N, M, T, C, H, W).
         normalisation: that of the training data.
+        has_parts: whether forecasts may be made in parts, see `parts_of`.
 
     Raises:
         StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of
@@ -55,6 +58,7 @@ class Forecasts:
         self.members, self.batch_size = options.samples, options.batch_size
         _check(recipe, data, self.clips)
         self.model, self.normalisation = _model(recipe, data, trained)
+        self.has_parts = hasattr(self.model, "parts")
         self._is_sampled = bool(getattr(self.model, "is_sampled", False))
         if self.members > 1 and not self._is_sampled:
             raise StpError(
@@ -81,7 +85,9 @@ class Forecasts:
         Raises:
             StpError: they are not finite.
         """
-        found = self._forecast(rows)
+        return self._finite(self._forecast(rows), rows)
+
+    def _finite(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
         if not np.isfinite(found).all():
             name = self.clips.index["clip"].iloc[rows[0]]
             raise StpError(
@@ -94,6 +100,37 @@ class Forecasts:
 
     @torch.inference_mode()
     def _forecast(self, rows: np.ndarray) -> np.ndarray:
+        frames, extra = self._given(rows)
+        found = np.empty((len(rows), *self.shape[1:]), np.float32)
+        for member in range(self.members):
+            with self.compute.autocast():
+                forecast = self.model(frames, self.recipe["lead_times"], **extra[member])
+            found[:, member] = self._in_units(forecast)
+        return found
+
+    def parts_of(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """The forecasts of `of` in parts of consecutive lead times, float32 (B, M, t, C, H, W).
+
+        Nothing keeps the parts, so forecasts of any length need the memory of one. Only where
+        ``has_parts``.
+
+        Raises:
+            StpError: they are not finite.
+        """
+        with torch.inference_mode():
+            frames, extra = self._given(rows)
+            leads = self.recipe["lead_times"]
+            parts: Any = self.model.parts
+            members = [parts(frames, leads, **own) for own in extra]
+        made = 0
+        while made < leads:
+            with torch.inference_mode(), self.compute.autocast():
+                found = np.stack([self._in_units(next(member)) for member in members], axis=1)
+            made += found.shape[2]
+            yield self._finite(found, rows)
+
+    def _given(self, rows: np.ndarray) -> tuple[torch.Tensor, list[dict[str, Any]]]:
+        """Normalised context of a batch, and what else the model is given, by member."""
         device, recipe = self.compute.device, self.recipe
         context = self.clips.read(rows, length=recipe["context"])
         frames = self.normalisation.apply(torch.from_numpy(context).to(device))
@@ -101,14 +138,11 @@ class Forecasts:
         if getattr(self.model, "needs_phase", False):
             extra["phase"] = torch.from_numpy(self.clips.phases(rows)).to(device)
             extra["interval"] = recipe.get("interval", 1)
-        found = np.empty((len(rows), *self.shape[1:]), np.float32)
-        for member in range(self.members):
-            if self._is_sampled:
-                extra["member"] = member
-            with self.compute.autocast():
-                forecast = self.model(frames, recipe["lead_times"], **extra)
-            found[:, member] = self.normalisation.undo(forecast.float()).cpu().numpy()
-        return found
+        members = range(self.members)
+        return frames, [extra | ({"member": m} if self._is_sampled else {}) for m in members]
+
+    def _in_units(self, forecast: torch.Tensor) -> np.ndarray:
+        return np.asarray(self.normalisation.undo(forecast.float()).cpu().numpy())
 
     def describe(self) -> dict[str, Any]:
         """For the receipt: device, precision, samples, lead times, normalisation."""

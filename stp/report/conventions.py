@@ -10,6 +10,7 @@ from stp.report.columns import columnar
 EFFECTS = """
 SELECT
     e.dimension, c.tested, e.metric, e.convention, e.other, e.variable, e.level, e.threshold,
+    e.leads,
     e.source, e.models, e.rank_correlation, e.largest_move, e.moved, e.best_model,
     e.other_best_model, e.another_wins, e.relative_difference
 FROM convention_effects e
@@ -20,7 +21,7 @@ JOIN (
 ) c USING (dimension, suite, trained_on, train_subset, tested_on, subset, setting)
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.variable, e.level,
-    e.threshold, e.source, e.scale, e.leaky, e.best_of"""
+    e.threshold, e.leads, e.source, e.scale, e.leaky, e.best_of"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:

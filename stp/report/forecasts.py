@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect.stored import stored_cell, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.plan.manifest import WHOSE
+from stp.plan.manifest import WHOSE, variable_of
 from stp.plan.manifest_types import StoredCell
-from stp.plan.setting import setting_of
+from stp.plan.setting import read_shown, setting_of
 from stp.render.pictures.cases import TestedCase
 from stp.render.pictures.drawing import duration
 from stp.render.pictures.forecasts import Case, SampleForecasts, Variable
@@ -29,6 +28,7 @@ from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
 from stp.report.columns import plain
 from stp.report.picture_sheets import GOOD, LOOKS, Look
+from stp.score.tables import read_samples
 from stp.tracks.prepared import TRACKS
 
 SAMPLES = len(RULES)
@@ -299,59 +299,59 @@ def _maps(evaluations: list[dict[str, Any]]) -> dict[str, str]:
 
 def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dict[str, Any]]:
     """Scores of samples: metrics, and their values over lead times by model and metric."""
-    files = [_files(cell) for cell in case.cells.values()]
-    known = set().union(*files)
-    metrics = []
-    for heading, convention in evaluation.columns.items():
-        variable, _, metric = heading.rpartition(" ")
-        column = f"{convention}.{variable}" if variable else convention
-        if column in known:
-            about = {"title": metric, "convention": convention, "variable": variable}
-            metrics.append({**about, "column": column})
-    if not metrics:
+    wanted: dict[tuple[str, str], str] = {}  # columns of other lead times show the same values
+    for heading, what in evaluation.columns.items():
+        variable = variable_of(heading) or ""
+        metric = heading.removeprefix(f"{variable} ")
+        wanted.setdefault((read_shown(what).convention, variable), metric)
+    cells = list(case.cells.values())
+    found = {key: _leads_of(cells, *key, samples) for key in wanted}
+    if not any(found.values()):
         # Where a table has nothing of single samples: the error that they were ordered by.
-        found = [column for column in CRITERIA if column in known][:1]
-        about = {"variable": ""}
-        metrics = [{"title": c, "convention": c, "column": c, **about} for c in found]
-    by_model = [
-        [_leads(of.get(metric["column"]), metric["column"], samples) for metric in metrics]
-        for of in files
+        wanted = {(criterion, ""): criterion for criterion in CRITERIA}
+        found = {key: _leads_of(cells, *key, samples) for key in wanted}
+        found = dict([(key, leads) for key, leads in found.items() if leads][:1])
+    metrics = [
+        {"title": wanted[key], "convention": key[0], "variable": key[1]}
+        for key, leads in found.items()
+        if leads
     ]
+    by_metric = [leads for leads in found.values() if leads]
     return [
-        {"metrics": metrics, "scores": [[leads[i] for leads in of] for of in by_model]}
+        {
+            "metrics": metrics,
+            "scores": [[leads[c][i] for leads in by_metric] for c in range(len(cells))],
+        }
         for i in range(len(samples))
     ]
 
 
-def _files(cell: StoredCell) -> dict[str, Path]:
-    """Where the columns of single samples are."""
-    found: dict[str, Path] = {}
+def _leads_of(
+    cells: list[StoredCell], convention: str, variable: str, samples: list[int]
+) -> list[list[list[Any] | None]]:
+    """Values of samples over lead times, by cell; None where there are none, [] if nowhere."""
+    found = [_leads(cell, convention, variable, samples) for cell in cells]
+    return found if any(one is not None for of_cell in found for one in of_cell) else []
+
+
+def _leads(
+    cell: StoredCell, convention: str, variable: str, samples: list[int]
+) -> list[list[Any] | None]:
     for folder in cell.folders(("scores", "perceptual")):
-        if (path := folder / "sample_scores.parquet").is_file():
-            found |= dict.fromkeys(_parquet(pq.read_schema, path).names, path)
-    return found
-
-
-def _leads(path: Path | None, column: str, samples: list[int]) -> list[list[Any] | None]:
-    """Values of samples over lead times; None where there are none."""
-    if path is None:
-        return [None] * len(samples)
-    values = _parquet(
-        pq.read_table, path, columns=[column], partitioning=None, page_checksum_verification=True
-    )[column]
-    found = [values[i].as_py() if i < len(values) else None for i in samples]
-    return [None if one is None else [plain(value) for value in one] for one in found]
-
-
-def _parquet(read: Any, path: Path, **options: Any) -> Any:
-    try:
-        return read(path, **options)
-    except (OSError, pa.ArrowException) as error:
-        raise StpError(
-            f"{path}: {error}",
-            expected="the scores of each sample",
-            remedy="run the table command again: it scores what is missing",
-        ) from error
+        if not (path := folder / "sample_scores.parquet").is_file():
+            continue
+        try:
+            found = read_samples(folder, convention, variable or None)
+        except (OSError, pa.ArrowException, KeyError) as error:
+            raise StpError(
+                f"{path}: {error}",
+                expected="the scores of each sample",
+                remedy="run the table command again: it scores what is missing",
+            ) from error
+        if found is not None:
+            values = [found[1][i] if i < len(found[1]) else None for i in samples]
+            return [None if one is None else [plain(value) for value in one] for one in values]
+    return [None] * len(samples)
 
 
 # Sheets that fit

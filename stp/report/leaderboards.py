@@ -53,7 +53,7 @@ against_winner AS (
 printed AS (
     SELECT
         {", ".join(f"d.{name}" for name in (*EVALUATION, *_MODEL))},
-        d.convention, d.variable, d.threshold, d.value,
+        d.convention, d.variable, d.threshold, d.leads, d.value,
         min(d.published) AS published, min(d.difference) AS difference
     FROM deltas d
     GROUP BY ALL
@@ -68,9 +68,10 @@ LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}
 LEFT JOIN interval_of i ON {_same("l", "i", (*_PLACE, *_MODEL))}
 LEFT JOIN against_winner a ON {_same("l", "a", (*_PLACE, *_MODEL))}
 LEFT JOIN printed p
-ON {_same("p", "l", (*EVALUATION, *_MODEL, "convention", "variable", "threshold", "value"))}
-    AND l.level IS NULL
-ORDER BY l.convention, l.variable, l.level, l.threshold, l.rank NULLS LAST, l.model, l.variant"""
+ON {_same("p", "l", (*EVALUATION, *_MODEL, "convention", "variable", "threshold", "leads"))}
+    AND p.value IS NOT DISTINCT FROM l.value AND l.level IS NULL
+ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS LAST, l.model,
+    l.variant"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:

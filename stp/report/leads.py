@@ -22,10 +22,11 @@ def _leads(which: str) -> str:
     return f"""
 WITH {NUMBERED},
 all_leads AS (
-    SELECT * FROM by_lead UNION ALL BY NAME SELECT * FROM overall
+    SELECT * FROM by_lead UNION ALL BY NAME
+    SELECT * EXCLUDE (leads) FROM overall WHERE leads IS NULL
 )
 SELECT
-    n.cell, {PART}, list(lead ORDER BY lead) {at} AS leads,
+    n.cell, {PART}, list(lead ORDER BY lead) {at} AS at_leads,
     list(value ORDER BY lead) {at} AS values,
     CASE WHEN count(ci95_low) {at} > 0 THEN list(ci95_low ORDER BY lead) {at} END AS low,
     CASE WHEN count(ci95_high) {at} > 0 THEN list(ci95_high ORDER BY lead) {at} END AS high,
@@ -48,7 +49,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
 
     Returns:
         ``lines``: one row per cell and part of a convention; ``values``, ``low`` and ``high`` are
-        lists, NULL where there are none and ``reason`` says why; ``leads`` is the first lead
+        lists, NULL where there are none and ``reason`` says why; ``at_leads`` is the first lead
         time of consecutive ones, else a list. ``complete``:
         whether all conventions are in, or those of the tables of results only. ``steps``: seconds
         of one lead time by number of the cell, where the data say so.
@@ -60,7 +61,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     lines = columnar(database, _leads("true" if complete else IN_TABLES))
     for name in ("values", "low", "high"):
         lines["columns"][name] = [_short(values) for values in lines["columns"][name]]
-    lines["columns"]["leads"] = [_first(leads) for leads in lines["columns"]["leads"]]
+    lines["columns"]["at_leads"] = [_first(leads) for leads in lines["columns"]["at_leads"]]
     return {"lines": lines, "complete": complete, "steps": _steps(database)}
 
 

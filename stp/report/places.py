@@ -1,7 +1,7 @@
 """Numbers for what repeats in every row: cells, evaluations, and parts of a score.
 
-An evaluation is what models are ranked together on; a part is a convention of a variable, a level
-and a threshold.
+An evaluation is what models are ranked together on; a part is a convention of a variable, a level,
+a threshold and lead times.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from stp.report.columns import Columnar, asked, by_columns
 
 ALIKE = (*EVALUATION, *layout.ALIKE)
 """Models are ranked among those that share these; see the view leaderboard."""
-PART = ("convention", "variable", "level", "threshold")
+PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:

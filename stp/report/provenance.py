@@ -16,7 +16,7 @@ from stp.report.places import PART, Numbers, cells
 
 VALUES = f"""
 SELECT {", ".join(CELL_KEYS)}, {", ".join(PART)}, value, ci95_low, ci95_high, n, clusters, reason
-FROM overall ORDER BY convention, variable, level, threshold"""
+FROM overall ORDER BY convention, variable, level, threshold, leads"""
 
 ARTEFACTS = """
 SELECT

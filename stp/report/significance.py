@@ -35,13 +35,14 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         "complete": complete,
         "comparisons": _short(
             database,
-            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, model, variant, other, other_variant, "
+            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, leads, model, variant, other, "
+            "other_variant, "
             "difference, ci95_low, ci95_high, p, p_corrected, better, detectable, clusters, reason "
             f"FROM comparisons s WHERE {which} ORDER BY rowid",
         ),
         "ranks": _short(
             database,
-            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, model, variant, rank, rank_low, "
+            f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, leads, model, variant, rank, rank_low, "
             "rank_high, models, clusters, reason "
             f"FROM ranks s WHERE {which} ORDER BY rowid",
         ),

@@ -25,7 +25,7 @@ SELECT
     list(n.cell ORDER BY n.cell) AS cells
 FROM numbered n
 JOIN overall s ON {SAME_CELL} AND s.convention = '{SPECTRA}' AND s.value IS NOT NULL
-    AND s.variable IS NULL
+    AND s.variable IS NULL AND s.leads IS NULL
 GROUP BY ALL ORDER BY min(n.cell)"""
 
 

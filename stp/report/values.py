@@ -10,7 +10,8 @@ from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
 
 VALUES = f"""
 WITH {NUMBERED}
-SELECT n.cell, {PART}, s.value, ci95_low AS low, ci95_high AS high, s.n, s.clusters, s.reason
+SELECT
+    n.cell, {PART}, s.leads, s.value, ci95_low AS low, ci95_high AS high, s.n, s.clusters, s.reason
 FROM overall s JOIN numbered n ON {SAME_CELL}
 WHERE {IN_TABLES}
 ORDER BY ALL"""

@@ -1,5 +1,10 @@
 """One pass over predictions and truth: block by block, and what is kept of each.
 
+A block is some samples at all lead times or, where a single sample is too large and the lead times
+of all conventions are independent, at some. In memory are at most ``threads + 2`` blocks, each of
+``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together, if that
+is more), with what was observed and what conventions make of both.
+
 Kept are sums over the samples of each cluster, where statistics are no numbers, and, of most
 conventions, the statistics of each sample. A sum goes from sample to sample, so it depends neither
 on the blocks nor on how many of them are computed at the same time.
@@ -7,7 +12,7 @@ on the blocks nor on how many of them are computed at the same time.
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -23,6 +28,23 @@ from stp.score.predictions import Samples
 BLOCK_BYTES = 1 << 24
 """Size of the predicted frames of a block."""
 
+Found = dict[str, np.ndarray]
+"""Statistics by convention."""
+
+
+class Block(NamedTuple):
+    """Samples at lead times that are read and compared together.
+
+    Attributes:
+        samples: their numbers, (n,).
+        leads: which of the lead times that there are.
+        is_last: whether no further lead times of these samples follow.
+    """
+
+    samples: np.ndarray
+    leads: slice
+    is_last: bool
+
 
 class Accumulated(NamedTuple):
     """What is known of one convention after the pass.
@@ -30,7 +52,8 @@ class Accumulated(NamedTuple):
     Attributes:
         sums: over the samples of each cluster, float64 (clusters, K, T').
         flaws: of the statistics of all samples.
-        samples: the statistics, float64 (N, K, T'); None if they are not kept.
+        samples: the statistics, float64 (N, K, T'); None if they are not kept. What forecasts lack
+            is NaN.
     """
 
     sums: np.ndarray
@@ -52,7 +75,7 @@ def accumulate(
     What was found is saved from time to time, and an interrupted pass goes on from there.
 
     Args:
-        job: for its state folder, progress and runtime (``block_samples``,
+        job: for its state folder, progress and runtime (``block_samples``, ``block_leads``,
             ``checkpoint_every_s``).
         predictions: predicted and observed frames; they are read by one thread, in order.
         metrics: conventions by name, as they are for these data.
@@ -68,23 +91,33 @@ def accumulate(
         return {}
     total = predictions.shape[0]
     clips = [str(clip) for clip in predictions.index["clip"]]
-    sample_bytes = 4 * math.prod(predictions.shape[1:])
-    block = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // sample_bytes)
+    apart = all(members.independent_leads(metric) for metric in metrics.values())
+    block_samples, block_leads = _sizes(job, predictions, apart)
     kept = {name: _Kept(metric, count) for name, metric in metrics.items()}
     saved = Checkpoint(job.state, job.recipe, job.runtime.get("checkpoint_every_s", 60))
     for part in saved.parts():
         for name, its in kept.items():
             its.restore(name, part)
 
-    def statistics(
-        numbers: np.ndarray, predicted: np.ndarray, observed: np.ndarray
-    ) -> dict[str, np.ndarray]:
+    def statistics(block: Block, predicted: np.ndarray, observed: np.ndarray) -> Found:
+        steps = predictions.there.leads[block.leads]
         return {
-            name: members.statistics(name, metric, predicted, observed, numbers)
+            name: members.statistics(name, metric, predicted, observed, block.samples, steps)
             for name, metric in metrics.items()
         }
 
-    def take(numbers: np.ndarray, found: dict[str, np.ndarray]) -> None:
+    parts: list[Found] = []
+
+    def take(block: Block, part: Found) -> None:
+        parts.append(part)
+        if not block.is_last:
+            return
+        numbers = block.samples
+        found = {
+            name: _placed([of_leads[name] for of_leads in parts], metric, predictions)
+            for name, metric in metrics.items()
+        }
+        parts.clear()
         for name, its in kept.items():
             its.add(found[name], clusters[numbers])
         after = int(numbers[-1]) + 1
@@ -95,12 +128,13 @@ def accumulate(
         if stop:
             raise Interrupted(f"the scores of {after} of {total} samples are saved")
 
-    waiting: deque[tuple[np.ndarray, Future[dict[str, np.ndarray]]]] = deque()
+    waiting: deque[tuple[Block, Future[Found]]] = deque()
+    leads = len(predictions.there.leads)
     with ThreadPoolExecutor(threads) as pool:
-        for start in range(saved.next, total, block):
-            numbers = np.arange(start, min(start + block, total))
-            frames = predictions.read(start, start + len(numbers))
-            waiting.append((numbers, pool.submit(statistics, numbers, *frames)))
+        for block in _blocks(saved.next, total, leads, block_samples, block_leads):
+            first, last = int(block.samples[0]), int(block.samples[-1])
+            frames = predictions.read(first, last + 1, block.leads)
+            waiting.append((block, pool.submit(statistics, block, *frames)))
             while len(waiting) > threads:
                 done, future = waiting.popleft()
                 take(done, future.result())
@@ -108,6 +142,57 @@ def accumulate(
             done, future = waiting.popleft()
             take(done, future.result())
     return {name: its.finished(clips) for name, its in kept.items()}
+
+
+def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
+    """How many samples and lead times a block has.
+
+    Args:
+        job: its runtime may say it.
+        predictions: to be read.
+        apart: whether lead times may be computed apart.
+    """
+    leads = len(predictions.there.leads)
+    lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
+    samples = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // (lead_bytes * leads))
+    wanted = job.runtime.get("block_leads")
+    if not apart or (wanted is None and lead_bytes * leads <= BLOCK_BYTES):
+        return samples, leads
+    samples = max(1, samples // predictions.together) * predictions.together
+    return samples, min(leads, wanted or max(1, BLOCK_BYTES // (lead_bytes * samples)))
+
+
+def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) -> Iterator[Block]:
+    """All blocks from a sample on: of the same samples, lead times follow each other."""
+    for first in range(start, total, samples):
+        numbers = np.arange(first, min(first + samples, total))
+        for lead in range(0, leads, at_a_time):
+            stop = min(lead + at_a_time, leads)
+            yield Block(numbers, slice(lead, stop), stop == leads)
+
+
+def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -> np.ndarray:
+    """Statistics of all components and lead times from those of blocks; NaN where there are none.
+
+    Args:
+        parts: (n, K_there, t) each, of all lead times that there are, in order.
+        metric: as it is for all variables of the data.
+        predictions: know what there is.
+    """
+    found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+    there = predictions.there
+    steps = there.leads if metric.independent_leads else np.arange(found.shape[-1])
+    leads = predictions.leads if metric.independent_leads else found.shape[-1]
+    components = np.arange(found.shape[1])
+    count = len(components)
+    if metric.is_by_variable:
+        count = len(metric.series) * len(metric.components)
+        components = np.arange(count).reshape(len(metric.series), -1)[there.channels].reshape(-1)
+    if found.shape[1:] == (count, leads):
+        return found
+    whole = np.full((len(found), count, leads), np.nan)
+    whole[:, components[:, None], steps] = found
+    return whole
 
 
 class _Kept:

@@ -8,7 +8,11 @@ import numpy as np
 from stp.metrics.metric import Metric, first_component
 from stp.options.score import Bootstrap
 from stp.score import bootstrap
+from stp.score.blocks import Blocks, few, summed
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+
+Leads = slice | np.ndarray
+"""Numbers of lead times along the last axis of statistics."""
 
 
 class Row(NamedTuple):
@@ -30,10 +34,27 @@ class Spread(NamedTuple):
     Attributes:
         lost: how many of the values without one of the clusters do not exist, int (S, 1 + T').
         ends: of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
+        clusters: how many there are, int (1 + T'); with too few nothing else is known.
     """
 
     lost: np.ndarray
     ends: np.ndarray
+    clusters: np.ndarray
+
+
+class There(NamedTuple):
+    """What forecasts have; all of it unless said.
+
+    Attributes:
+        leads: numbers of lead times, from 0.
+        series: numbers of series, of conventions whose series are variables.
+    """
+
+    leads: frozenset[int] | None = None
+    series: frozenset[int] | None = None
+
+
+ALL_THERE = There()
 
 
 class Flaws(NamedTuple):
@@ -71,8 +92,13 @@ def cluster_sums(statistics: np.ndarray, clusters: np.ndarray, count: int) -> np
     return sums
 
 
-def values(metric: Metric, means: np.ndarray) -> np.ndarray:
+def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.ndarray:
     """Means over samples (..., K, T) to values: the overall one, then one per lead time.
+
+    Args:
+        metric: the convention.
+        means: over samples.
+        leads: lead times that the overall value is of, each with the same weight.
 
     Returns:
         (..., 1 + T), or (..., S, 1 + T) where the convention has several series.
@@ -80,14 +106,29 @@ def values(metric: Metric, means: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         per_lead = metric.finish(means)
         if metric.leads == "pool":
-            overall = metric.finish(means.mean(axis=-1, keepdims=True))
+            overall = metric.finish(means[..., leads].mean(axis=-1, keepdims=True))
         else:
-            overall = per_lead.mean(axis=-1, keepdims=True)
+            overall = per_lead[..., leads].mean(axis=-1, keepdims=True)
     return np.concatenate([overall, per_lead], axis=-1)
 
 
+def there_of(there: There, leads: int, count: int) -> Leads:
+    """Those of the last ``count`` of ``leads`` lead times that forecasts have."""
+    if there.leads is None:
+        return slice(None)
+    first = leads - count
+    return np.array([t for t in range(count) if t + first in there.leads], np.int64)
+
+
 def spreads(
-    metrics: Sequence[Metric], sums: Sequence[np.ndarray], counts: np.ndarray, options: Bootstrap
+    metrics: Sequence[Metric],
+    sums: Sequence[np.ndarray],
+    counts: np.ndarray,
+    options: Bootstrap,
+    *,
+    leads: int | None = None,
+    blocks: Blocks | None = None,
+    there: There = ALL_THERE,
 ) -> list[Spread]:
     """Intervals of all values of several conventions, from the same resamples.
 
@@ -96,12 +137,94 @@ def spreads(
         sums: over the clusters, (G, K, T') each.
         counts: number of samples of each cluster, (G,).
         options: how many resamples.
+        leads: number of lead times T; the largest T' unless given.
+        blocks: where the clusters lie in time, if they are blocks of it; those of a value at a lead
+            time are longer than it, those of the overall value longer than the last one.
+        there: what forecasts have.
     """
-    overall, left_out = [], []
+    leads = max(part.shape[-1] for part in sums) if leads is None else leads
+    # Position in a row of values -> lead time: 0 is the overall one.
+    needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
+    alike: dict[bytes, list[int]] = {}
+    for lead, groups in needs.items():
+        alike.setdefault(b"" if groups is None else groups.tobytes(), []).append(lead)
+    found: list[Spread] | None = None
+    for some in alike.values():
+        groups = needs[some[0]]
+        merged = _merged(sums, counts, groups)
+        its = _spreads(metrics, *merged, options, leads, there, some)
+        found = its if found is None else [_either(a, b) for a, b in zip(found, its, strict=True)]
+    return found or []
+
+
+def _merged(
+    sums: Sequence[np.ndarray], counts: np.ndarray, groups: np.ndarray | None
+) -> tuple[Sequence[np.ndarray], np.ndarray]:
+    """Sums and counts of merged clusters that have samples."""
+    if groups is None:
+        return sums, counts
+    count = summed(counts, groups)
+    return [summed(part, groups)[count > 0] for part in sums], count[count > 0]
+
+
+def _either(one: Spread, other: Spread) -> Spread:
+    """Join spreads of different lead times, whose clusters are 0 where they know nothing."""
+    here = other.clusters > 0
+    return Spread(*(np.where(here, b, a) for a, b in zip(one, other, strict=True)))
+
+
+def _spreads(
+    metrics: Sequence[Metric],
+    sums: Sequence[np.ndarray],
+    counts: np.ndarray,
+    options: Bootstrap,
+    leads: int,
+    there: There,
+    at: Sequence[int],
+) -> list[Spread]:
+    """Spreads of the values at some lead times; the overall value belongs to the last one."""
+    result, chosen, overall, left_out = [], [], [], []
     for metric, part in zip(metrics, sums, strict=True):
-        means, without = part.sum(axis=0) / counts.sum(), left_out_means(part, counts)
-        overall.append(_by_series(values(metric, means), means))
-        left_out.append(_by_series(values(metric, without), without))
+        means, over = part.sum(axis=0) / counts.sum(), there_of(there, leads, part.shape[-1])
+        first = leads - part.shape[-1]
+        here = [t - first for t in sorted(at) if t > first]
+        here = [0, *here] if leads in at else here
+        whole = _by_series(values(metric, means, over), means)
+        shape = whole.shape
+        clusters = np.zeros(shape[-1], np.int64)
+        clusters[here] = len(counts)
+        result.append(Spread(np.zeros(shape, np.int64), np.full((2, *shape), np.nan), clusters))
+        chosen.append(here)
+        overall.append(whole[..., here])
+        if len(counts) >= FEWEST_CLUSTERS:
+            without = left_out_means(part, counts)
+            left_out.append(_by_series(values(metric, without, over), without)[..., here])
+    if len(counts) >= FEWEST_CLUSTERS:
+        made = intervals(overall, left_out, counts, options)
+        for spread, here, (lost, ends) in zip(result, chosen, made, strict=True):
+            spread.lost[..., here] = lost
+            spread.ends[..., here] = ends
+    return result
+
+
+def intervals(
+    overall: Sequence[np.ndarray],
+    left_out: Sequence[np.ndarray],
+    counts: np.ndarray,
+    options: Bootstrap,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Intervals of several arrays of values, from the same resamples.
+
+    Args:
+        overall: values of all clusters, (S, V) each.
+        left_out: the same without each of the clusters, (G, S, V) each.
+        counts: number of samples of each cluster, (G,).
+        options: how many resamples.
+
+    Returns:
+        how many of the values without one of the clusters do not exist, int (S, V), and lower and
+        upper ends, (2, S, V), NaN where there are none.
+    """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(
         np.concatenate([part.reshape(-1) for part in overall]),
@@ -112,7 +235,7 @@ def spreads(
     )
     of_each = np.split(ends, np.cumsum([part.size for part in overall])[:-1], axis=1)
     return [
-        Spread((~np.isfinite(without)).sum(axis=0), both.reshape(2, *value.shape))
+        ((~np.isfinite(without)).sum(axis=0), both.reshape(2, *value.shape))
         for value, without, both in zip(overall, left_out, of_each, strict=True)
     ]
 
@@ -121,10 +244,11 @@ def rows(
     metric: Metric,
     flaws: Flaws,
     means: np.ndarray,
-    spread: Spread | None,
+    spread: Spread,
     *,
-    clusters: int,
     leads: int,
+    there: There = ALL_THERE,
+    in_blocks: bool = False,
 ) -> list[Row]:
     """All rows of one convention.
 
@@ -132,17 +256,23 @@ def rows(
         metric: the convention.
         flaws: of the statistics of all samples.
         means: over samples, (K, T').
-        spread: of its values; None if there are too few clusters.
-        clusters: how many clusters there are.
+        spread: of its values.
         leads: number of lead times T; the last statistic belongs to lead time T.
+        there: what forecasts have.
+        in_blocks: whether clusters are blocks that are longer than lead times.
 
     Returns:
         Mean and both ends of the 95 % interval, for all lead times (lead None) and for each, of
         each series.
     """
-    found = _by_series(values(metric, means), means)
+    over = there_of(there, leads, means.shape[-1])
+    found = _by_series(values(metric, means, over), means)
     result = []
     for s, series in enumerate(metric.series):
+        if metric.is_by_variable and there.series is not None and s not in there.series:
+            lacks = f"the forecasts have no {series.variable}"
+            result.append(Row(None, "mean", None, len(flaws.clips), lacks, **series._asdict()))
+            continue
         components = _components_of(s, len(metric.series), flaws.nan.shape[1])
         its_rows = _series_rows(
             metric,
@@ -152,9 +282,10 @@ def rows(
                 flaws.clips,
             ),
             found[s],
-            None if spread is None else Spread(spread.lost[s], spread.ends[:, s]),
-            clusters=clusters,
-            first=leads - means.shape[-1] + 1,
+            Spread(spread.lost[s], spread.ends[:, s], spread.clusters),
+            leads=leads,
+            over=over,
+            in_blocks=in_blocks,
         )
         result += [row._replace(**series._asdict()) for row in its_rows]
     return result
@@ -207,24 +338,32 @@ def _series_rows(
     metric: Metric,
     flaws: Flaws,
     found: np.ndarray,
-    spread: Spread | None,
+    spread: Spread,
     *,
-    clusters: int,
-    first: int,
+    leads: int,
+    over: Leads,
+    in_blocks: bool,
 ) -> list[Row]:
     """Rows of one series: values (1 + T',), their spread (1 + T') and flaws (N, T')."""
     samples = len(flaws.clips)
+    first = leads - len(found) + 2
     result = []
     for i, value in enumerate(found.tolist()):
-        here = slice(None) if i == 0 else slice(i - 1, i)
+        here = over if i == 0 else slice(i - 1, i)
         lead = None if i == 0 else first + i - 1
+        clusters = int(spread.clusters[i])
+        if isinstance(over, np.ndarray) and i > 0 and i - 1 not in over:
+            lacks = f"the forecasts have no lead time {lead}"
+            result.append(Row(lead, "mean", None, samples, lacks))
+            continue
         at_lead = Flaws(flaws.nan[:, here], flaws.infinite[:, here], flaws.clips)
         reason = _why_missing(metric, value, at_lead)
         result.append(Row(lead, "mean", None if reason else value, samples, reason))
         ends: Any = (None, None)
-        if reason is None and spread is None:
-            reason = f"only {clusters} clusters ({FEWEST_CLUSTERS} needed)"
-        elif reason is None and spread is not None:
+        if reason is None and clusters < FEWEST_CLUSTERS:
+            longer = (lead or leads) if in_blocks else None
+            reason = few(clusters, FEWEST_CLUSTERS, longer)
+        elif reason is None:
             if spread.lost[i]:
                 reason = f"no value without any one of {spread.lost[i]} of {clusters} clusters"
                 reason += f" ({metric.no_value})" if metric.no_value else ""

@@ -34,7 +34,7 @@ def intervals(
         consists of equal ones.
     """
     # Blocks of columns bound the memory; each sees the same resamples.
-    block = max(1, CHUNK // len(counts))
+    block = max(1, CHUNK // max(len(counts), resamples))
     made = [
         _intervals(value[i : i + block], left_out[:, i : i + block], counts, resamples, seed)
         for i in range(0, len(value), block)

@@ -67,6 +67,11 @@ class Members:
             return metric._replace(reason="single samples have no value: there is no best member")
         return metric
 
+    def independent_leads(self, metric: Metric) -> bool:
+        """Whether the statistics of a lead time need no other one."""
+        of_best = self.statistic == "best_of_members" and not metric.ensemble
+        return metric.independent_leads and not of_best
+
     def single(self, predicted: np.ndarray) -> np.ndarray:
         """The forecast of each sample that stands for all where sets of clips are compared.
 
@@ -90,6 +95,7 @@ class Members:
         predicted: np.ndarray,
         observed: np.ndarray,
         numbers: np.ndarray,
+        leads: np.ndarray,
     ) -> np.ndarray:
         """Statistics of some samples.
 
@@ -99,6 +105,7 @@ class Members:
             predicted: (n, M, T, C, H, W).
             observed: (n, T, C, H, W).
             numbers: of the samples.
+            leads: numbers of the lead times, from 0.
 
         Returns:
             float64 (n, K, T').
@@ -106,7 +113,7 @@ class Members:
 
         def of(frames: np.ndarray) -> np.ndarray:
             if metric.numbered:
-                return metric.statistics(frames, observed, numbers)
+                return metric.statistics(frames, observed, numbers, leads)
             return metric.statistics(frames, observed)
 
         if metric.ensemble:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.options.score import ScoreOptions
+from stp.score.predictions import There
 from stp.score.run import score
 from stp.tracks import densities, errors, prepared
 from stp.tracks.scenarios import Scenarios
@@ -56,10 +57,15 @@ class PeopleSamples:
         names = [f"frame {int(start)}" for start in scenarios.start]
         episodes = [f"episode {number}" for number in scenarios.episode]
         self.index = pd.DataFrame({"clip": names, "cluster": episodes})
+        self.blocks = None
+        self.together = 1
+        self.there = There(np.arange(self.leads), np.arange(self.shape[3]))
 
-    def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    def read(
+        self, start: int, stop: int, leads: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
-        return self._drawn[start:stop], self._truth[start:stop]
+        return self._drawn[start:stop, :, leads], self._truth[start:stop, leads]
 
     def frames(self) -> np.ndarray:
         """Numbers of the true positions, (S, T): there are none but those of each scenario."""

@@ -1,7 +1,17 @@
-"""Forecasts of a split beside what happened; those on disk are checked against the data first."""
+"""Forecasts of a split beside what happened; those on disk are checked against the data first.
+
+Forecasts may lack samples, lead times or variables of the data, and say which they have:
+
+- ``index.parquet`` lists the clips that were predicted; where these are not all of the split, the
+  attribute ``complete`` of the Zarr group is false;
+- the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` says how
+  many there should be;
+- the attribute ``variables`` names the channels of the array.
+"""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,6 +19,21 @@ import pandas as pd
 from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
+from stp.score.blocks import Blocks
+
+ALL = slice(None)
+
+
+class There(NamedTuple):
+    """What forecasts have: numbers from 0, ascending.
+
+    Attributes:
+        leads: of lead times, int64 (T_there,).
+        channels: of channels of the data, int64 (C_there,).
+    """
+
+    leads: np.ndarray
+    channels: np.ndarray
 
 
 class Samples(ABC):
@@ -16,40 +41,76 @@ class Samples(ABC):
 
     Args:
         clips: of the split.
-        shape: of all forecasts, (N, M, T, C, H, W).
+        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
+        rows: numbers of the clips that have forecasts; all unless given.
+        leads: number of lead times that there should be; as many as there are unless given.
+        there: which lead times and channels forecasts have; all unless given.
 
     Attributes:
-        index: the split's rows, in the order of the samples.
-        shape: of all forecasts.
+        index: the rows of the clips that have forecasts, in the order of the samples.
+        blocks: where the clusters of the whole split lie in time, if they are blocks of time.
+        shape: of all forecasts that there are.
         members: forecasts of each sample, 1 unless the model draws several.
-        leads: number of lead times T.
+        leads: number of lead times T that there should be.
+        there: which lead times and channels forecasts have.
         context: number of context frames.
+        together: samples that are best read together where only some lead times are.
     """
 
-    def __init__(self, clips: Clips, shape: tuple[int, ...]) -> None:
+    together = 1
+
+    def __init__(
+        self,
+        clips: Clips,
+        shape: tuple[int, ...],
+        *,
+        rows: np.ndarray | None = None,
+        leads: int | None = None,
+        there: There | None = None,
+    ) -> None:
         self._clips = clips
-        self.index = clips.index
+        self._rows = np.arange(shape[0]) if rows is None else rows
+        self.index = clips.index.iloc[self._rows].reset_index(drop=True)
+        self.blocks = Blocks.of(clips.index, clips.prepared.folder)
         self.shape = shape
-        self.members, self.leads = shape[1:3]
+        self.members = shape[1]
+        self.leads = shape[2] if leads is None else leads
+        self.there = there or There(np.arange(shape[2]), np.arange(shape[3]))
         self.context: int = clips.prepared.context
 
     @abstractmethod
-    def forecasts(self, start: int, stop: int) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W)."""
+    def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W).
 
-    def read(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Frames of samples start..stop-1.
+        Args:
+            start, stop: numbers of samples.
+            leads: which of the lead times that there are; all unless given.
+        """
+
+    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
+        """Frames of samples start..stop-1, of the channels that forecasts have.
+
+        Args:
+            start, stop: numbers of samples.
+            leads: which of the lead times that there are; all unless given. No frames of others
+                are read.
 
         Returns:
-            Predicted, float32 (n, M, T, C, H, W), and observed, float32 (n, T, C, H, W).
+            Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
+            (n, t, C_there, H, W).
         """
-        length = self.context + self.leads
-        observed = self._clips.read(range(start, stop), length=length)[:, self.context :]
-        return self.forecasts(start, stop), observed
+        steps = self.there.leads[leads]
+        first, last = self.context + steps[0], self.context + steps[-1]
+        observed = self._clips.read(self._rows[start:stop], length=int(last) + 1, first=int(first))
+        if len(steps) < observed.shape[1]:
+            observed = observed[:, steps - steps[0]]
+        if len(self.there.channels) < observed.shape[2]:
+            observed = np.ascontiguousarray(observed[:, :, self.there.channels])
+        return self.forecasts(start, stop, leads), observed
 
     def read_context(self, start: int, stop: int) -> np.ndarray:
         """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
-        return self._clips.read(range(start, stop), length=self.context)
+        return self._clips.read(self._rows[start:stop], length=self.context)
 
     def frames(self) -> np.ndarray:
         """Number of each observed frame in the prepared frames, int64 (N, T)."""
@@ -82,10 +143,12 @@ class Predictions(Samples):
             )
         self._frames = MappedRows(store / "predictions")
         shape = self._frames.shape
-        if len(shape) not in (5, 6) or shape[-3:] != data.shape:
+        leads, there = _there(store, attributes, shape, data)
+        expected = (len(there.channels), *data.shape[1:])
+        if len(shape) not in (5, 6) or shape[-3:] != expected:
             raise StpError(
                 f"{store}: predictions have shape {shape}",
-                expected=f"(samples, lead times, {', '.join(map(str, data.shape))}), as the data, "
+                expected=f"(samples, lead times, {', '.join(map(str, expected))}), as the data, "
                 "or (samples, members, lead times, ...)",
                 remedy="predict with a model that was trained on frames of this shape",
             )
@@ -97,38 +160,101 @@ class Predictions(Samples):
             )
         members = shape[1] if len(shape) == 6 else 1
         clips = data.clips(split, interval=interval)
-        super().__init__(clips, (shape[0], members, *shape[-4:]))
-        self._check_index(Path(folder) / "index.parquet", split)
+        shape = (shape[0], members, *shape[-4:])
+        rows = _rows(
+            Path(folder) / "index.parquet",
+            clips.index["clip"].tolist(),
+            shape[0],
+            split,
+            complete=attributes.get("complete", True),
+        )
+        super().__init__(clips, shape, rows=rows, leads=leads, there=there)
 
-    def forecasts(self, start: int, stop: int) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W)."""
-        predicted = np.asarray(self._frames.read(start, stop), np.float32)
-        return predicted.reshape(-1, *self.shape[1:])
+    def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
+        stored = self._frames.read(start, stop)
+        predicted = stored.reshape(-1, *self.shape[1:])[:, :, leads]
+        return np.ascontiguousarray(predicted, np.float32)
 
-    def _check_index(self, path: Path, split: str) -> None:
-        try:
-            found = pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)[
-                "clip"
-            ].tolist()
-        except (OSError, ValueError, KeyError) as error:
+
+def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: bool) -> np.ndarray:
+    """Numbers of the clips that were predicted, as the index beside the predictions lists them.
+
+    Args:
+        path: of the index.
+        wanted: the clips of the split.
+        samples: how many were predicted.
+        split: its name.
+        complete: whether all clips have to be there.
+    """
+    try:
+        found = pd.read_parquet(path, columns=["clip"], page_checksum_verification=True)[
+            "clip"
+        ].tolist()
+    except (OSError, ValueError, KeyError) as error:
+        raise StpError(
+            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
+            expected="a Parquet table with the index row of each sample",
+            remedy=REMEDY,
+        ) from error
+    again = "predict this split of this dataset again"
+    if len(found) != samples or (complete and samples != len(wanted)):
+        raise StpError(
+            f"{path}: {len(found)} rows for {samples} predicted samples",
+            expected=f"{len(wanted)} of both, the clips of the split {split!r}",
+            remedy=again,
+        )
+    if not found:
+        raise StpError(f"{path}: no samples", expected=f"clips in the split {split!r}")
+    if complete:
+        rows = np.arange(samples)
+    else:
+        number = {clip: i for i, clip in enumerate(wanted)}
+        rows = np.array([number.get(clip, -1) for clip in found])
+        if (rows < 0).any() or (np.diff(rows) < 1).any():
+            sample = int(np.argmax((rows < 0) | (np.diff(rows, prepend=-2) < 1)))
             raise StpError(
-                f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-                expected="a Parquet table with the index row of each sample",
-                remedy=REMEDY,
-            ) from error
-        wanted = self.index["clip"].tolist()
-        if not len(found) == self.shape[0] == len(wanted):
-            raise StpError(
-                f"{path}: {len(found)} rows for {self.shape[0]} predicted samples",
-                expected=f"{len(wanted)} of both, the clips of the split {split!r}",
-                remedy="predict this split of this dataset again",
+                f"{path}: sample {sample} is clip {found[sample]!r}",
+                expected=f"clips of the split {split!r}, each once, in its order",
+                remedy=again,
             )
-        for sample, (clip, right) in enumerate(zip(found, wanted, strict=True)):
-            if clip != right:
-                raise StpError(
-                    f"{path}: sample {sample} is clip {clip!r}",
-                    expected=f"{right!r}: the clips of the split {split!r}, in order",
-                    remedy="predict this split of this dataset again",
-                )
-        if not wanted:
-            raise StpError(f"{path}: no samples", expected=f"clips in the split {split!r}")
+    for sample, (clip, row) in enumerate(zip(found, rows, strict=True)):
+        if clip != wanted[row]:
+            raise StpError(
+                f"{path}: sample {sample} is clip {clip!r}",
+                expected=f"{wanted[row]!r}: the clips of the split {split!r}, in order",
+                remedy=again,
+            )
+    return rows
+
+
+def _there(
+    store: Path, attributes: dict[str, Any], shape: tuple[int, ...], data: Prepared
+) -> tuple[int, There]:
+    """How many lead times there should be, and what the attributes say that there is."""
+    names = data.attrs.get("variables") or []
+    held = attributes.get("variables") or names
+    leads = attributes.get("leads") or list(range(1, shape[-4] + 1))
+    horizon = attributes.get("lead_times", leads[-1])
+    strange = sorted(set(held) - set(names))
+    if strange or len(set(held)) < len(held):
+        raise StpError(
+            f"{store}: variables are {', '.join(map(str, held))}",
+            expected=f"some of {', '.join(names)}, each once",
+            remedy="name the variables as the prepared data do",
+        )
+    channels = np.array([names.index(name) for name in held]) if names else np.arange(data.shape[0])
+    if (np.diff(channels) < 1).any():
+        raise StpError(
+            f"{store}: variables are {', '.join(held)}",
+            expected=f"the order of the data: {', '.join(name for name in names if name in held)}",
+            remedy="write the channels in this order",
+        )
+    steps = np.array(leads, np.int64)
+    if len(steps) != shape[-4] or (np.diff(steps, prepend=0) < 1).any() or steps[-1] > horizon:
+        raise StpError(
+            f"{store}: lead times {leads} of {horizon}, and an array of {shape[-4]}",
+            expected="leads: those of the array, ascending from 1, at most lead_times",
+            remedy=REMEDY,
+        )
+    return int(horizon), There(steps - 1, channels)

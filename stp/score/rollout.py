@@ -6,8 +6,9 @@ stored predictions to the last bit.
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import Samples
+from stp.score.predictions import ALL, Samples
 from stp.score.run import score
 
 KEPT = "kept"
@@ -36,7 +37,7 @@ def run(job: Job) -> dict[str, Any]:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
             perhaps ``keep``, how many samples are stored (none unless given). Inputs are ``data``
             and, unless there is nothing to fit, ``model``. Runtime: ``device``,
-            ``block_samples``, ``checkpoint_every_s``.
+            ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
         What `stp.score.run` returns, device, precision, and how many samples were kept.
@@ -67,6 +68,33 @@ def spread(samples: int, most: int) -> np.ndarray:
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
+class _Part(NamedTuple):
+    """Forecasts of a batch that are being made.
+
+    Attributes:
+        sample: the first one.
+        lead: first lead time of the frames, from 0.
+        parts: makes those that follow.
+        frames: float32 (B, M, t, C, H, W).
+    """
+
+    sample: int
+    lead: int
+    parts: Iterator[np.ndarray]
+    frames: np.ndarray
+
+    @property
+    def length(self) -> int:
+        """How many lead times the frames have."""
+        return self.frames.shape[2] if self.frames.ndim > 1 else 0
+
+    def later(self, lead: int) -> "_Part":
+        """Without the frames before a lead time, as far as they were made."""
+        gone = min(max(0, lead - self.lead), self.length)
+        frames = self.frames[:, :, gone:].copy() if gone else self.frames
+        return self._replace(lead=self.lead + gone, frames=frames)
+
+
 class Rollout(Samples):
     """Forecasts of a split that are made when they are read.
 
@@ -79,21 +107,44 @@ class Rollout(Samples):
     def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
         super().__init__(forecasts.clips, forecasts.shape)
         self.kept = kept
+        self.together = forecasts.batch_size if forecasts.has_parts else 1
         self._source, self._aside = forecasts, aside
         self._first, self._batch = 0, np.empty((0, *self.shape[1:]), np.float32)
+        self._part: _Part | None = None
 
-    def forecasts(self, start: int, stop: int) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, T, C, H, W).
+    def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
 
-        They are made in whole batches, counted from the first sample, whatever is asked for.
+        They are made in whole batches, counted from the first sample, whatever is asked for. A
+        batch is in memory at all its lead times, unless a whole batch is asked for at some and its
+        model makes parts: then it is in memory at these.
         """
+        batch = min(start + self._source.batch_size, len(self._source))
+        whole = len(range(self.shape[2])[leads]) == self.shape[2]
+        if not whole and self._source.has_parts and start % self.together == 0 and stop == batch:
+            return self._in_parts(np.arange(start, stop), leads)
         parts = []
         while start < stop:
             self._make(start)
             end = min(stop, self._first + len(self._batch))
-            parts.append(self._batch[start - self._first : end - self._first])
+            parts.append(self._batch[start - self._first : end - self._first, :, leads])
             start = end
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _in_parts(self, rows: np.ndarray, leads: slice) -> np.ndarray:
+        """A batch at some lead times; those before them are made, and forgotten."""
+        wanted = range(self.shape[2])[leads]
+        part = self._part
+        if part is None or part.sample != rows[0] or wanted.start < part.lead:
+            part = _Part(int(rows[0]), 0, self._source.parts_of(rows), np.empty(0, np.float32))
+        while part.lead + part.length < wanted.stop:
+            new = next(part.parts)
+            for number in np.intersect1d(rows, self.kept).tolist():
+                self._put_aside_part(number, part.lead + part.length, new[number - rows[0]])
+            frames = np.concatenate([part.frames, new], axis=2) if part.length else new
+            part = part._replace(frames=frames).later(wanted.start)
+        self._part = part = part.later(wanted.start)
+        return part.frames[:, :, : len(wanted)]
 
     def store(self, out: Path) -> None:
         """Write the kept forecasts and their part of the index."""
@@ -125,6 +176,19 @@ class Rollout(Samples):
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path(number))
+
+    def _put_aside_part(self, number: int, lead: int, forecast: np.ndarray) -> None:
+        """The same of a forecast that is made in parts, (M, t, C, H, W) from a lead time on."""
+        self._aside.mkdir(parents=True, exist_ok=True)
+        beside = self._aside / f"{number}.part"
+        mode: Literal["w+", "r+"] = "r+" if lead else "w+"
+        file = np.lib.format.open_memmap(
+            beside, mode, dtype=np.float32, shape=self.shape[1:] if mode == "w+" else None
+        )
+        file[:, lead : lead + forecast.shape[1]] = forecast
+        file.flush()
+        if lead + forecast.shape[1] == self.shape[2]:
+            beside.replace(self._path(number))
 
     def _path(self, number: int) -> Path:
         return self._aside / f"{number}.npy"

@@ -1,5 +1,6 @@
 """The three Parquet files of a score artefact."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 
 from stp.options.score import CELL_KEYS
 from stp.score.aggregate import Row
+from stp.score.blocks import Blocks
 
 _CELL = [(key, pa.int64() if key == "seed" else pa.string()) for key in CELL_KEYS]
 
@@ -41,7 +43,16 @@ SAMPLES = pa.schema(
     ]
 )
 """``sample_scores.parquet``: these and, for each convention, a list over lead times in a column of
-its name (``<convention>.<component>`` where there are several components)."""
+its name. There is a row per sample and variable: first those of all channels together (``variable``
+is NULL, or the name of the only channel), then those of each variable, which has its level in its
+name. A convention fills the rows that its values are about and is NULL in the others, so the number
+of columns depends neither on the number of variables nor on that of lead times. Where a convention
+needs several numbers of a sample, such as hits and misses at each threshold, they are columns
+``<convention>.<component>``; the definition of the convention says how many."""
+
+BySample = Mapping[str | None, np.ndarray]
+"""Values of the samples by variable (None: all together), float64 (N, T') each; what is masked is
+written as NULL."""
 
 CLUSTERS = pa.schema(
     [
@@ -50,10 +61,17 @@ CLUSTERS = pa.schema(
         ("n", pa.int64()),
         ("components", pa.int64()),
         ("sums", pa.list_(pa.float64())),
+        ("start", pa.int64()),
+        ("length", pa.int64()),
+        ("step", pa.int64()),
+        ("lacks", pa.string()),
     ]
 )
 """``cluster_sums.parquet``: sums over the samples of a cluster, K rows of T' lead times one after
-the other. Sums of the same cluster may be added; ``finish(sum / n)`` gives every value."""
+the other; NULL where the forecasts lack a lead time or variable. Sums of the same cluster may be
+added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
+`stp.score.blocks`) have their first frame, their length and the frames of a lead time, also those
+without samples. ``lacks`` says of a convention that pools variables which of them are not in it."""
 
 
 def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -> None:
@@ -73,34 +91,109 @@ def write_scores(path: Path, cell: dict[str, Any], rows: dict[str, list[Row]]) -
 
 def write_samples(
     path: Path,
-    cell: dict[str, Any],
+    cell: Mapping[str, Any],
     variable: str | None,
-    clips: list[str],
-    clusters: list[str],
-    columns: dict[str, np.ndarray],
+    clips: Sequence[str],
+    clusters: Sequence[str],
+    columns: Mapping[str, BySample],
 ) -> None:
-    """Write ``sample_scores.parquet``; ``columns`` are float64 (N, T') each."""
+    """Write ``sample_scores.parquet``, one variable after the other.
+
+    Args:
+        path: of the file.
+        cell: keys of the cell.
+        variable: of the rows of all channels together: None, or the name of the only channel.
+        clips: names of the N samples.
+        clusters: theirs.
+        columns: values by column and variable.
+    """
     n = len(clips)
-    about: dict[str, Any] = {**cell, "variable": variable}
-    filled: dict[str, Any] = {"sample": range(n), "clip": clips, "cluster": clusters}
-    arrays = [
-        pa.array(filled[field.name], field.type)
-        if field.name in filled
-        else pa.repeat(pa.scalar(about[field.name], field.type), n)
-        for field in SAMPLES
-    ]
-    lists = [_lists(values) for values in columns.values()]
-    pq.write_table(
-        pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]),
-        path,
-        write_page_checksum=True,
-    )
+    named = dict.fromkeys(name for column in columns.values() for name in column)
+    variables = list(dict.fromkeys([variable, *named]))
+    blocks = []
+    for name in variables:
+        about: dict[str, Any] = {**cell, "variable": name}
+        filled: dict[str, Any] = {"sample": range(n), "clip": clips, "cluster": clusters}
+        arrays = [
+            pa.array(filled[field.name], field.type)
+            if field.name in filled
+            else pa.repeat(pa.scalar(about[field.name], field.type), n)
+            for field in SAMPLES
+        ]
+        lists = [
+            _lists(column[name]) if name in column else pa.nulls(n, _LISTS)
+            for column in columns.values()
+        ]
+        blocks.append(pa.Table.from_arrays(arrays + lists, [*SAMPLES.names, *columns]))
+    pq.write_table(pa.concat_tables(blocks), path, write_page_checksum=True)
+
+
+def read_samples(
+    folder: Path, column: str, variable: str | None = None
+) -> tuple[list[str], list[list[float] | None]] | None:
+    """Read one column of ``sample_scores.parquet``.
+
+    Args:
+        folder: of the score artefact.
+        column: its name.
+        variable: whose values; None: those of all channels together.
+
+    Returns:
+        the names of the clips, in the order of the samples, and the values of each over lead times;
+        None if there are no such values.
+
+    Raises:
+        OSError, pa.ArrowException, KeyError: the file is missing or damaged.
+    """
+    path = Path(folder) / "sample_scores.parquet"
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        if column not in file.schema_arrow.names:
+            return None
+        table = file.read(columns=["clip", "variable", column])
+    of_each = table["variable"].to_pylist()
+    wanted = of_each[0] if variable is None and of_each else variable
+    chosen = table.filter(pa.array([name == wanted for name in of_each], pa.bool_()))
+    values = chosen[column]
+    if values.null_count == len(values):
+        return None
+    return chosen["clip"].to_pylist(), values.to_pylist()
 
 
 def write_clusters(
-    path: Path, names: list[str], counts: np.ndarray, sums: dict[str, np.ndarray]
+    path: Path,
+    names: Sequence[str],
+    counts: np.ndarray,
+    sums: Mapping[str, np.ndarray],
+    *,
+    blocks: Blocks | None = None,
+    there: Mapping[str, np.ndarray] | None = None,
+    lacks: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``cluster_sums.parquet``; ``sums`` are float64 (clusters, K, T') each."""
+    """Write ``cluster_sums.parquet``.
+
+    Args:
+        path: of the file.
+        names: of the clusters.
+        counts: number of samples of each.
+        sums: by convention, float64 (clusters, K, T') each.
+        blocks: where the clusters lie in time, if they are blocks of it.
+        there: which sums the forecasts have, by convention, bool (K, T') each; all unless given.
+        lacks: what conventions that pool variables lack.
+    """
+    places = [
+        pa.nulls(len(names), pa.int64()) if values is None else pa.array(values, pa.int64())
+        for values in (
+            (None, None, None)
+            if blocks is None
+            else (blocks.start, blocks.length, np.full(len(names), blocks.step))
+        )
+    ]
+
+    def masked(convention: str, values: np.ndarray) -> np.ndarray:
+        if there is None:
+            return values
+        return np.ma.masked_array(values, np.broadcast_to(~there[convention], values.shape))
+
     tables = [
         pa.Table.from_arrays(
             [
@@ -108,7 +201,9 @@ def write_clusters(
                 pa.array(names, pa.string()),
                 pa.array(counts, pa.int64()),
                 pa.repeat(pa.scalar(values.shape[1], pa.int64()), len(names)),
-                _lists(values.reshape(len(names), -1)),
+                _lists(masked(convention, values).reshape(len(names), -1)),
+                *places,
+                pa.repeat(pa.scalar((lacks or {}).get(convention), pa.string()), len(names)),
             ],
             schema=CLUSTERS,
         )
@@ -119,7 +214,11 @@ def write_clusters(
     )
 
 
+_LISTS = pa.list_(pa.float64())
+
+
 def _lists(values: np.ndarray) -> pa.ListArray:
-    """float64 (rows, T) to a column of lists."""
+    """float64 (rows, T) to a column of lists; NULL where it is masked."""
     offsets = np.arange(len(values) + 1, dtype=np.int32) * np.int32(values.shape[1])
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.reshape(-1)))
+    flat = pa.array(np.ma.getdata(values).reshape(-1), mask=np.ma.getmaskarray(values).reshape(-1))
+    return pa.ListArray.from_arrays(pa.array(offsets), flat)

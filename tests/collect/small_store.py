@@ -49,7 +49,7 @@ def write_receipt(folder: Path, stage: str, **more: Any) -> None:
             "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         }
         for path in sorted(folder.iterdir())
-        if path.name != "artefact.json"
+        if path.is_file() and path.name != "artefact.json"
     }
     receipt = {
         "stage": stage,

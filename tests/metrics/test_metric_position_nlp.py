@@ -67,7 +67,7 @@ class Data:
 def test_densities_are_looked_up():
     compared = Comparison(Data(), np.zeros((1, 2)), 1)  # type: ignore[arg-type]
     metric = on_data(position_nlp.grid, compared)
-    found = metric.statistics(np.empty(0), np.empty(0), np.array([0]))
+    found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
     np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])
     absent = on_data(position_nlp.mixture, compared)
     assert absent.reason == "these predictions have no mixture"

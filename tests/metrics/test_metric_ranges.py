@@ -127,7 +127,7 @@ def test_batches_count_alike_however_short_the_last_one_is() -> None:
     plain = rmse.per_frame.statistics(predicted, observed).mean(axis=-1)[:, 0]
     expected = np.mean([plain[:3].mean(), plain[3:6].mean(), plain[6]])
     parts = [
-        metric.statistics(predicted[at], observed[at], np.arange(7)[at])
+        metric.statistics(predicted[at], observed[at], np.arange(7)[at], np.arange(2))
         for at in (slice(0, 2), slice(2, 7))
     ]
     assert np.concatenate(parts).mean() == pytest.approx(expected, rel=1e-12)

@@ -214,3 +214,54 @@ def test_scores_do_not_depend_on_threads(both: Both, tmp_path, threads: int):
     runtime = {"score_threads": threads, "block_samples": 1}
     score(Job(recipe, inputs, job.out, tmp_path / "state-of-threads", runtime))
     assert_same(stored, job.out)
+
+
+SIMVP = {
+    "model": "simvpv2",
+    "horizon": 1,  # goes on after each lead time
+    "options": {"hid_s": 4, "hid_t": 8, "n_s": 2, "n_t": 2},
+}
+
+
+@pytest.mark.parametrize("what", [PLAIN, CONVLSTM, SIMVP])
+@pytest.mark.parametrize("leads", [1, 2])
+def test_blocks_of_lead_times_have_no_influence(both: Both, tmp_path, what, leads: int):
+    stored, job = both(what)
+    roll_out(replace(job, runtime={**job.runtime, "block_leads": leads}))
+    assert_same(stored, job.out)
+    kept = xr.open_zarr(job.out / "predictions.zarr", consolidated=False)
+    predicted = xr.open_zarr(tmp_path / "predicted" / "predictions.zarr", consolidated=False)
+    xr.testing.assert_identical(kept, predicted.isel(sample=[0, 2, 4]))
+
+
+def test_a_model_that_makes_parts_is_never_asked_for_all(both: Both, monkeypatch):
+    stored, job = both(SIMVP)
+    made: list[tuple[int, ...]] = []
+    parts_of = Forecasts.parts_of
+
+    def counted(self: Forecasts, rows: np.ndarray):
+        for part in parts_of(self, rows):
+            made.append((int(rows[0]), part.shape[2]))
+            yield part
+
+    def refused(self: Forecasts, rows: np.ndarray) -> np.ndarray:
+        raise AssertionError("all lead times at once")
+
+    monkeypatch.setattr(Forecasts, "parts_of", counted)
+    monkeypatch.setattr(Forecasts, "of", refused)
+    roll_out(replace(job, runtime={**job.runtime, "block_leads": 1, "block_samples": 1}))
+    # Batches of 3 samples, one lead time after the other; each is made once.
+    assert made == [(first, 1) for first in (0, 3, 6) for _ in range(3)]
+    assert_same(stored, job.out)
+
+
+def test_a_killed_rollout_in_parts_goes_on_to_the_same_bits(both: Both, tmp_path):
+    stored, job = both(SIMVP)
+    job = replace(job, runtime={**job.runtime, "block_leads": 2, "checkpoint_every_s": 0})
+    with pytest.raises(Killed):
+        roll_out(again(job, "first", report=killed_at(3)))
+    roll_out(job)
+    assert_same(stored, job.out)
+    kept = xr.open_zarr(job.out / "predictions.zarr", consolidated=False)
+    predicted = xr.open_zarr(tmp_path / "predicted" / "predictions.zarr", consolidated=False)
+    xr.testing.assert_identical(kept, predicted.isel(sample=[0, 2, 4]))

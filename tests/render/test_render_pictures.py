@@ -78,6 +78,7 @@ class PictureStore:
         )
         scores.mkdir(parents=True)
         table = {"clip": [f"clip-{i}" for i in range(SAMPLES)]}
+        table["variable"] = pa.nulls(SAMPLES, pa.string())
         lists = pa.array([[error - 1, error, error + 1] for error in errors])
         pq.write_table(pa.table({**table, column: lists}), scores / "sample_scores.parquet")
         frames = self.rng.normal(0.5, scale, (SAMPLES, members or 1, LEADS, *self.shape))

@@ -12,11 +12,18 @@ from stp.core.errors import StpError
 from stp.render.pictures.sample_choice import choose, errors_of
 
 
-def write(folder: Path, errors: np.ndarray, column: str = "mse.pixel_mean", **more: Any) -> Path:
+def write(
+    folder: Path,
+    errors: np.ndarray,
+    column: str = "mse.pixel_mean",
+    variable: str | None = None,
+    **more: Any,
+) -> Path:
     """Write sample scores; errors are (samples, leads)."""
     folder.mkdir(parents=True)
     clips = [f"clip-{i}" for i in range(len(errors))]
-    columns = {"clip": clips, column: pa.array(errors.tolist()), **more}
+    variables = pa.array([variable] * len(clips), pa.string())
+    columns = {"clip": clips, "variable": variables, column: pa.array(errors.tolist()), **more}
     pq.write_table(pa.table(columns), folder / "sample_scores.parquet")
     return folder
 
@@ -62,8 +69,16 @@ def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) 
     two = write(tmp_path / "b", np.array([[4.0], [6.0]]), "rmse.per_frame")
     name, errors = errors_of([one, two], [])
     assert name == "rmse.per_frame" and errors.tolist() == [2.5, 4.0]
-    weather = write(tmp_path / "c", np.array([[1.0], [2.0]]), "wrmse.per_frame.t2m")
-    assert errors_of([weather], ["t_2m", "t2m"])[0] == "wrmse.per_frame.t2m"
+    both = pq.read_table(
+        write(tmp_path / "none", np.zeros((2, 1)), "crps.fair") / "sample_scores.parquet"
+    )
+    weather = write(tmp_path / "c", np.array([[1.0], [2.0]]), "wrmse.per_frame", "t2m")
+    rows = [both, pq.read_table(weather / "sample_scores.parquet")]
+    pq.write_table(
+        pa.concat_tables(rows, promote_options="default"), weather / "sample_scores.parquet"
+    )
+    name, errors = errors_of([weather], ["t_2m", "t2m"])
+    assert name == "wrmse.per_frame of t2m" and errors.tolist() == [1.0, 2.0]
     assert errors_of([weather], ["z500"])[0] is None
     middle = choose([weather], "median", np.arange(2), ["z500"])
     assert middle.sample == 0 and "no errors of single samples" in middle.why

@@ -10,7 +10,6 @@ from stp.score import bootstrap
 from stp.score.aggregate import Flaws, Row, cluster_sums, rows, spreads
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import (
-    FEWEST_CLUSTERS,
     degrees_of_freedom,
     left_out_means,
     standard_error,
@@ -38,13 +37,12 @@ def score(
     sums = cluster_sums(statistics, clusters, count)
     counts = np.bincount(clusters)
     options = Bootstrap(resamples, seed)
-    spread = spreads([metric], [sums], counts, options)[0] if count >= FEWEST_CLUSTERS else None
+    spread = spreads([metric], [sums], counts, options)[0]
     return rows(
         metric,
         Flaws.of(statistics, [f"clip{n}" for n in range(len(statistics))]),
         sums.sum(axis=0) / counts.sum(),
         spread,
-        clusters=count,
         leads=statistics.shape[-1],
     )
 

@@ -109,7 +109,8 @@ def test_schemas_are_typed_even_where_all_is_null(video: Scored) -> None:
     assert types[names.index("variable")] == pa.string()
     assert pa.types.is_list(types[-1])
     names, types = fields(out / "cluster_sums.parquet")
-    assert names == ["convention", "cluster", "n", "components", "sums"]
+    places = ["start", "length", "step", "lacks"]
+    assert names == ["convention", "cluster", "n", "components", "sums", *places]
     assert types[2:4] == [pa.int64(), pa.int64()]
 
 

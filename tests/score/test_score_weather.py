@@ -110,8 +110,19 @@ def test_rows_samples_and_sums_name_the_variables(weather: Scored) -> None:
     keys = ["convention", "variable", "lead", "statistic"]
     assert not table.duplicated(keys).any()
     assert len(table) == (2 + 2 + 1) * 3 * 3
-    names = pq.read_schema(out / "sample_scores.parquet").names
-    assert {"wrmse.per_frame.t2m", "wrmse.per_frame.z500", "acc.pooled.z500.po"} <= set(names)
+    samples = pq.read_table(out / "sample_scores.parquet").to_pandas()
+    own = ["wrmse.per_frame", *(f"acc.pooled.{part}" for part in ("po", "pp", "oo"))]
+    assert list(samples.columns[-5:]) == [*own, "mse.pixel_mean"]
+    assert samples.variable.fillna("all").tolist() == ["all"] * 12 + ["t2m"] * 12 + ["z500"] * 12
+    assert samples["sample"].tolist() == list(range(12)) * 3
+    together = samples.variable.isna()
+    assert (samples["mse.pixel_mean"].notna() == together).all()
+    for name in own:
+        assert (samples[name].isna() == together).all()
+    by_hand = np.sqrt(expected(weather, climate=True)["ee"])
+    for c, name in enumerate(("t2m", "z500")):
+        its = samples[samples.variable == name]["wrmse.per_frame"]
+        np.testing.assert_allclose(np.stack(its.to_list()), by_hand[..., c], rtol=1e-6)
     sums = pq.read_table(out / "cluster_sums.parquet").to_pandas().set_index("convention")
     assert set(sums.loc["acc.pooled"].components) == {6}
     assert len(sums.loc["acc.pooled"].sums.iloc[0]) == 6 * 2

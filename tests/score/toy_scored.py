@@ -1,11 +1,13 @@
 """A tiny data set and its predictions on disk, as prepare and predict write them."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import zarr
 
 from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -34,8 +36,8 @@ class Scored:
     predicted: np.ndarray
 
     def run(self, *conventions: str, out: str = "out", **changes: Any) -> Path:
-        """Score; ``changes`` are recipe keys, or ``block_samples`` of the runtime."""
-        runtime = {"block_samples": changes.pop("block_samples", None)}
+        """Score; ``changes`` are recipe keys, or sizes of blocks of the runtime."""
+        runtime = {key: changes.pop(key, None) for key in ("block_samples", "block_leads")}
         recipe = {
             "cell": CELL,
             "conventions": list(conventions),
@@ -69,8 +71,12 @@ def write_scored(
     clusters: list[str] | None = None,
     units: str = "1",
     variables: list[str] | None = None,
+    **columns: Any,
 ) -> Scored:
-    """Write clips (N, T_in + T, C, H, W) as data, predictions (N, T, C, H, W) beside them."""
+    """Write clips (N, T_in + T, C, H, W) as data, predictions (N, T, C, H, W) beside them.
+
+    ``columns`` are further ones of the index.
+    """
     samples, length = clips.shape[:2]
     leads = predicted.shape[1]
     video = clips.dtype == np.uint8
@@ -99,6 +105,7 @@ def write_scored(
             "length": np.int32(length),
             "cluster": clusters or [f"video{n:03}" for n in range(samples)],
             "phase": np.int32(0),
+            **columns,
         }
     )
     index.to_parquet(root / "data" / "index.parquet")
@@ -107,6 +114,36 @@ def write_scored(
     index.to_parquet(root / "predictions" / "index.parquet")
     observed = clips[:, length - leads :].astype(np.float64) * scale
     return Scored(root, observed, predicted)
+
+
+def keep(
+    scored: Scored,
+    *,
+    samples: list[int] | None = None,
+    leads: list[int] | None = None,
+    variables: list[str] | None = None,
+) -> Scored:
+    """Keep a part of the predictions, which say so; ``leads`` are lead times from 1."""
+    store = scored.root / "predictions"
+    index = pd.read_parquet(store / "index.parquet")
+    attributes: dict[str, Any] = {"units": "physical", "lead_times": scored.predicted.shape[1]}
+    predicted = scored.predicted
+    if samples is not None:
+        predicted, index = predicted[samples], index.iloc[samples]
+        attributes["complete"] = False
+    if leads is not None:
+        predicted = predicted[:, [lead - 1 for lead in leads]]
+        attributes["leads"] = leads
+    if variables is not None:
+        data = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r")
+        known = list(data.attrs["variables"])  # type: ignore[arg-type, call-overload]
+        predicted = predicted[:, :, [known.index(name) for name in variables]]
+        attributes["variables"] = variables
+    shutil.rmtree(store)
+    group = create_group(folder(store) / "predictions.zarr", attributes)
+    write(group, "predictions", np.ascontiguousarray(predicted), "sample", "lead")
+    index.to_parquet(store / "index.parquet")
+    return scored
 
 
 def folder(path: Path) -> Path:

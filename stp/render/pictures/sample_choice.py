@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
+from stp.score.tables import read_samples
 
 RULES = ("median", "hardest", "easiest")
 CRITERIA = ("mse.pixel_mean", "wrmse.per_frame", "rmse.per_frame", "mae.pixel_mean")
@@ -95,44 +95,42 @@ def errors_of(folders: Sequence[Path], variables: Sequence[str]) -> tuple[str | 
     """The error of each sample.
 
     Returns:
-        the column of sample_scores.parquet (None if no error was scored) and float64 (samples,):
-        the mean over lead times and models.
+        the convention, with its variable if it is of one (None if no error was scored), and
+        float64 (samples,): the mean over lead times and models.
 
     Raises:
         StpError: a file is missing or damaged, or models were tested on different samples.
     """
-    names = [_columns(folder) for folder in folders]
-    wanted = [name for c in CRITERIA for name in (c, *(f"{c}.{v}" for v in variables))]
-    common = [name for name in wanted if all(name in columns for columns in names)]
-    if not common:
-        return None, np.empty(0)
-    tables = [_read(folder, common[0]) for folder in folders]
-    errors = []
-    for folder, table in zip(folders, tables, strict=True):
-        if not table["clip"].equals(tables[0]["clip"]):
-            raise StpError(
-                f"{folder}: other samples than in {folders[0]}",
-                expected="models that were tested on the same clips",
-                remedy="run the table command again",
-            )
-        errors.append([np.mean(leads) for leads in table[common[0]].to_pylist()])
-    return common[0], np.mean(errors, axis=0)
+    for criterion in CRITERIA:
+        for variable in (None, *variables):
+            found = [_read(folder, criterion, variable) for folder in folders]
+            tables = [table for table in found if table is not None]
+            if len(tables) < len(folders):
+                continue
+            for folder, (clips, _) in zip(folders, tables, strict=True):
+                if clips != tables[0][0]:
+                    raise StpError(
+                        f"{folder}: other samples than in {folders[0]}",
+                        expected="models that were tested on the same clips",
+                        remedy="run the table command again",
+                    )
+            errors = [[np.mean(_leads(of)) for of in values] for _, values in tables]
+            name = criterion if variable is None else f"{criterion} of {variable}"
+            return name, np.mean(errors, axis=0)
+    return None, np.empty(0)
 
 
-def _columns(folder: Path) -> list[str]:
+def _leads(values: list[float] | None) -> list[float]:
+    """The values that there are; NaN where there is none."""
+    return [value for value in values or () if value is not None] or [np.nan]
+
+
+def _read(
+    folder: Path, column: str, variable: str | None
+) -> tuple[list[str], list[list[float] | None]] | None:
     try:
-        return list(pq.read_schema(folder / "sample_scores.parquet").names)
-    except (OSError, pa.ArrowException) as error:
-        raise _unreadable(folder, error) from error
-
-
-def _read(folder: Path, column: str) -> pa.Table:
-    try:
-        path = folder / "sample_scores.parquet"
-        return pq.read_table(
-            path, columns=["clip", column], partitioning=None, page_checksum_verification=True
-        )
-    except (OSError, pa.ArrowException) as error:
+        return read_samples(folder, column, variable)
+    except (OSError, pa.ArrowException, KeyError) as error:
         raise _unreadable(folder, error) from error
 
 

@@ -214,7 +214,10 @@ def interval(low: float | None, high: float | None) -> str:
 def _part(row: Json) -> str:
     level = "" if row["level"] is None else f" {row['level']:g} hPa"
     threshold = [] if row["threshold"] is None else [f"at {row['threshold']:g}"]
-    return ", ".join([*([f"{row['variable']}{level}"] if row["variable"] else []), *threshold])
+    leads = [] if row["leads"] is None else [f"lead {row['leads']}"]
+    return ", ".join(
+        [*([f"{row['variable']}{level}"] if row["variable"] else []), *threshold, *leads]
+    )
 
 
 def _reasons(scores: Sequence[Json]) -> Iterable[str]:

@@ -35,6 +35,7 @@ COLUMNS = (
     "variable",
     "level",
     "threshold",
+    "leads",
     "source",
     "scale",
     "leaky",
@@ -56,9 +57,9 @@ WITH named AS (
     FROM cells
 )
 SELECT e.suite, e.dimension, e.trained_on, e.train_subset, e.tested_on, e.subset, e.setting,
-    e.metric, e.convention, e.other, e.variable, e.level, e.threshold, e.source, e.scale, e.leaky,
-    e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved, e.largest_move,
-    e.another_wins, e.best_model, e.other_best_model,
+    e.metric, e.convention, e.other, e.variable, e.level, e.threshold, e.leads, e.source, e.scale,
+    e.leaky, e.best_of, e.models, e.relative_difference, e.rank_correlation, e.moved,
+    e.largest_move, e.another_wins, e.best_model, e.other_best_model,
     n.tested, coalesce(d.title, e.tested_on) AS dataset,
     coalesce(m.title, e.best_model) AS best, coalesce(o.title, e.other_best_model) AS other_best,
     a.title, a.description, b.description AS other_description,
@@ -72,11 +73,12 @@ LEFT JOIN conventions a ON a.convention = e.convention
 LEFT JOIN conventions b ON b.convention = e.other
 WHERE e.models > 1
 ORDER BY e.metric, e.convention, e.other, e.tested_on, e.dimension, e.trained_on, e.train_subset,
-    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold
+    e.subset, e.setting, e.suite, e.source, e.leaky, e.best_of, e.variable, e.level, e.threshold,
+    e.leads
 """
 _TESTS = """
 SELECT suite, dimension, trained_on, train_subset, tested_on, subset, setting, variable, level,
-    threshold, source, leaky, best_of, convention, model, other, better
+    threshold, leads, source, leaky, best_of, convention, model, other, better
 FROM comparisons
 WHERE p IS NOT NULL AND variant = 'default' AND other_variant = 'default'
 """
@@ -118,6 +120,7 @@ class Effect:
     variable: str | None
     level: float | None
     threshold: float | None
+    leads: str | None
     source: str
     scale: str
     leaky: bool
@@ -211,6 +214,7 @@ _TESTED = (
     "variable",
     "level",
     "threshold",
+    "leads",
     "source",
     "leaky",
     "best_of",
@@ -390,6 +394,7 @@ def _part(row: Effect) -> str:
     named = [row.variable] if row.variable else []
     named += [f"level {row.level:g}"] if row.level is not None else []
     named += [f"threshold {row.threshold:g}"] if row.threshold is not None else []
+    named += [f"lead {row.leads}"] if row.leads is not None else []
     return " ".join(named)
 
 

@@ -162,7 +162,7 @@ def of_scores(name: str, database: Path, wanted: Narrowed) -> tuple[Grid, list[l
             remedy=f"make it: {_made_by(name)}; `stp render --partial` writes what there is of it",
         )
     plan = _columns_kept(_cases_kept(load_manifest(path), wanted.on), name, wanted.metric)
-    scores = read_scores(database, plan.dimension)
+    scores = read_scores(database, plan)
     demand_complete(plan, name, scores, database)
     made = _models_kept(make(plan, name, scores, {}), plan, wanted.model)
     return grid(plan, name, made.rows, made.standings, partial=False, leads=made.leads), tidy_rows(

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from stp.collect.published import read_published
 from stp.collect.scores import COLLECTED, collected_rows
+from stp.collect.views import EVERY_SCORE
 from stp.core.errors import StpError
 from stp.page import formats
 from stp.page.digits import number
@@ -42,7 +43,7 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
     """
     plan = load_manifest(manifest)
     name = table or plan.dimension
-    rows = read_scores(database, plan.dimension)
+    rows = read_scores(database, plan)
     demand_complete(plan, name, rows, database)
     _write(plan, name, rows, {}, out)
 
@@ -78,8 +79,12 @@ def render_partial(
     return missing
 
 
-def read_scores(path: Path, dimension: str) -> pa.Table:
-    """Read the rows of one dimension from the results store.
+def read_scores(path: Path, plan: Manifest) -> pa.Table:
+    """Read the rows that tables of one dimension show from the results store.
+
+    Args:
+        path: of the store.
+        plan: the manifest of the dimension.
 
     Raises:
         StpError: the store is missing or damaged.
@@ -89,10 +94,13 @@ def read_scores(path: Path, dimension: str) -> pa.Table:
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
     columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
+    by_lead = plan.suite.dimensions[plan.dimension].by_lead
     try:
         with duckdb.connect(str(path), read_only=True) as store:
             found = store.sql(
-                f"SELECT {columns} FROM scores WHERE dimension = ?", params=[dimension]
+                f"SELECT {columns} FROM ({EVERY_SCORE}) WHERE dimension = ?"
+                + ("" if by_lead else " AND lead IS NULL"),
+                params=[plan.dimension],
             ).to_arrow_table()
     except duckdb.Error as error:
         raise StpError(

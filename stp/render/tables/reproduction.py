@@ -15,7 +15,7 @@ from stp.page.grid import Grid, Item, Section
 from stp.page.shares import shares
 from stp.plan.manifest import Cell, Manifest, load_manifest
 from stp.plan.manifest_types import ReproducedColumnFacts, ReproductionFacts, TableColumns
-from stp.plan.setting import split_threshold
+from stp.plan.setting import read_shown
 from stp.render.direction import Direction, heading
 from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_of_table, read_printed
 from stp.render.tables.rows import Entry, Overall, Row, gaps, make_rows, overall
@@ -312,7 +312,7 @@ def _section(plan: Manifest, table: Reproduced) -> Section:
 
 
 def _direction(plan: Manifest, column: ReproducedColumnFacts) -> Direction:
-    return Direction.of(plan, split_threshold(column.convention)[0])
+    return Direction.of(plan, read_shown(column.convention).convention)
 
 
 def _items(plan: Manifest, table: Reproduced, metric: str) -> list[list[Item]]:
@@ -363,7 +363,7 @@ def _section_notes(plan: Manifest, table: Reproduced) -> Iterable[str]:
     yield from (f"{', '.join(models)}: {note}" for note, models in said.items())
     known = plan.conventions
     for metric, column in table.columns.items():
-        about = known[split_threshold(column.convention)[0]]
+        about = known[read_shown(column.convention).convention]
         text = f"{metric}: `{column.convention}`"
         text += f" times {column.factor:g}" if column.factor != 1 else ""
         text += f", {column.unit}" if column.unit else ""

@@ -17,18 +17,17 @@ from stp.plan.cell_key import CellKey
 from stp.plan.manifest import (
     Cell,
     Manifest,
-    Part,
     columns_of,
     describe,
     parts_of,
     variable_of,
 )
 from stp.plan.raw_bytes import bytes_text
-from stp.plan.setting import ROBUSTNESS, setting_of
+from stp.plan.setting import ROBUSTNESS, Part, setting_of
 from stp.render.tables import people
 
 Place = tuple[CellKey, str, Part, str]
-"""Cell key, convention, variable or threshold (None: all together) and statistic."""
+"""Cell key, convention, part and statistic; of a part whose own statistic is not the mean, too."""
 Overall = dict[Place, ScoreRow]
 """The row over all lead times, by place."""
 
@@ -52,7 +51,7 @@ class Entry:
 
     Attributes:
         convention: exact definition of the value.
-        part: the variable or threshold it is restricted to; None: all together.
+        part: what it is restricted to: a variable, threshold, lead times or statistic.
         n: samples behind the value; the smallest number over seeds.
         value: mean over seeds; None has a ``reason``.
         low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
@@ -131,10 +130,11 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     alone: dict[Place, list[ScoreRow]] = {}
     here = pc.is_null(scores["lead"]) if lead is None else pc.equal(scores["lead"], lead)
     for row in score_rows(scores.filter(here)):
+        part = Part(row.variable, row.threshold, row.leads)
         if row.level is None and (row.threshold is None or row.variable is None):
-            part = row.variable if row.threshold is None else row.threshold
             chosen[(row.key, row.convention, part, row.statistic)] = row
-        alone.setdefault((row.key, row.convention, None, row.statistic), []).append(row)
+        together = Part(leads=row.leads)
+        alone.setdefault((row.key, row.convention, together, row.statistic), []).append(row)
     for place, rows in alone.items():
         if len(rows) == 1:
             chosen.setdefault(place, rows[0])
@@ -159,7 +159,7 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
         lacking = [
             f"{column} ({convention})"
             for column, (convention, part) in columns.items()
-            if (cell.key, convention, part, "mean") not in scores
+            if (cell.key, convention, part._replace(statistic="mean"), part.statistic) not in scores
         ]
         if lacking:
             found.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
@@ -412,14 +412,19 @@ def _entry(
     """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
 
     def rows(statistic: str) -> list[ScoreRow | None]:
-        return [scores.get((key, convention, part, statistic)) for key in keys]
+        place = convention, part._replace(statistic="mean"), statistic
+        return [scores.get((key, *place)) for key in keys]
 
-    means, lows, highs = rows("mean"), rows("ci95_low"), rows("ci95_high")
+    means = rows(part.statistic)
+    has_interval = part.statistic == "mean"
+    lows, highs = (rows("ci95_low"), rows("ci95_high")) if has_interval else ([], [])
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []
     reasons = [
         row.reason if row else "not scored" for row in lacking if row is None or row.value is None
     ]
+    if value is not None and not has_interval:
+        reasons = ["a standard deviation has no interval"]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
@@ -459,16 +464,17 @@ def _find(column: str, part: Part, values: Sequence[PublishedValue]) -> PrintedV
 
     Args:
         column: heading.
-        part: variable or threshold that it is restricted to.
+        part: what it is restricted to.
         values: printed of this test, model and training.
     """
     variable = variable_of(column)
-    threshold = part if isinstance(part, float) else None
     metric = column.removeprefix(f"{variable} ")
 
     def only(metric: str) -> PublishedValue | None:
-        wanted = (metric, variable, threshold)
-        found = [one for one in values if (one.metric, one.variable, one.threshold) == wanted]
+        wanted = (metric, variable, part.threshold, part.leads)
+        found = [
+            one for one in values if (one.metric, one.variable, one.threshold, one.leads) == wanted
+        ]
         return found[0] if len(found) == 1 else None
 
     found = only(metric)

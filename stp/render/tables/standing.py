@@ -59,7 +59,8 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     rivals = []
     for league in leagues(rows):
         i, column = league[0]
-        if len(league) > 1 and Direction.of(manifest, rows[i].entries[column].convention).known:
+        entry = rows[i].entries[column]
+        if len(league) > 1 and Direction.of(manifest, entry.convention, entry.part).known:
             rivals.append(league)
             for (i, column), standing in _ranked(manifest, rows, league):
                 found[i][column] = standing
@@ -105,7 +106,8 @@ def contests(
             for i, column in league
         ]
         first, column = league[0]
-        direction = Direction.of(manifest, rows[first].entries[column].convention)
+        entry = rows[first].entries[column]
+        direction = Direction.of(manifest, entry.convention, entry.part)
         yield league, contest(entrants, direction)
 
 
@@ -141,7 +143,7 @@ def _ranked(
     manifest: Manifest, rows: Sequence[Row], places: League
 ) -> Iterable[tuple[tuple[int, str], Standing]]:
     entries = [rows[i].entries[column] for i, column in places]
-    direction = Direction.of(manifest, entries[0].convention)
+    direction = Direction.of(manifest, entries[0].convention, entries[0].part)
     values = [entry.value for entry in entries if entry.value is not None]
     ranks = ranks_of(values, direction)
     printed = ranks_of([float(digits(value)) for value in values], direction)

@@ -16,6 +16,7 @@ from stp.core.errors import StpError
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, load_manifest, parts_of, shown_of
 from stp.plan.manifest_types import TableColumns
+from stp.plan.setting import Part
 from stp.render.tables.groups import demand_runs
 from stp.render.tables.repeated import describe_runs
 from stp.render.tables.rows import Overall, Row, gaps, make_rows, overall
@@ -134,7 +135,7 @@ def _plan_of_study(
         for table in plan.tables:
             known |= shown_of(plan, table, cells[0])
         for name, convention in BESIDES.items():
-            places = [(cell.key, convention, None, "mean") for cell in cells]
+            places = [(cell.key, convention, Part(), "mean") for cell in cells]
             if name not in known and all(place in scores for place in places):
                 known[name] = convention
         first = [name for key in keys for name in printed[key] if name in known]

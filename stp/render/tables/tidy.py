@@ -14,7 +14,7 @@ from stp.render.tables.standing import Standing, Standings
 
 KEYS = tuple(name for name in CELL_KEYS if name != "seed")
 WHOSE = ("source", "scale", "protocol", "comparable", *KEYS, "dataset_title", "model_title")
-WHAT = ("column", "convention", "variable", "threshold")
+WHAT = ("column", "convention", "variable", "threshold", "leads")
 VALUE = (
     "value",
     "ci95_low",
@@ -126,13 +126,8 @@ def _whose(row: Row) -> list[Any]:
 
 
 def _what(column: str, entry: Entry) -> list[Any]:
-    is_threshold = isinstance(entry.part, float)
-    return [
-        column,
-        entry.convention,
-        None if is_threshold else entry.part,
-        entry.part if is_threshold else None,
-    ]
+    part = entry.part
+    return [column, entry.convention, part.variable, part.threshold, part.leads]
 
 
 def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:

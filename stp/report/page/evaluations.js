@@ -90,14 +90,16 @@ const evaluations = (() => {
   const columnOf = (one, row) => stp.core().paperColumns.find((c) => c.dimension === one.dimension
     && c.dataset === one.first.tested_on && c.convention === row.convention
     && (c.variable === null || c.variable === row.variable)
-    && (c.threshold === null || c.threshold === row.threshold));
+    && (c.threshold === null || c.threshold === row.threshold)
+    && c.statistic === "mean" && c.leads === (row.leads ?? null));
 
   /** What people call a part: the column's heading and the convention, or the convention's title. */
   function partText(one, row) {
     const column = columnOf(one, row);
     const title = column?.metric ?? stp.core().conventions.get(row.convention)?.title ?? "";
     const at = [row.variable, row.level === null ? null : `${row.level} hPa`,
-      row.threshold === null ? null : `threshold ${row.threshold}`].filter((t) => t !== null);
+      row.threshold === null ? null : `threshold ${row.threshold}`, stp.leadsTitle(row.leads)]
+      .filter((t) => t !== null);
     return `${at.length ? `${at.join(", ")} ` : ""}${title} (${row.convention})`;
   }
 

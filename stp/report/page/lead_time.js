@@ -13,7 +13,7 @@
         for (const key of ["values", "low", "high"]) {
           row[key] = row[key]?.map((v) => (typeof v === "string" ? Number(v) : v)) ?? null;  // "Infinity"
         }
-        if (typeof row.leads === "number") row.leads = row.values.map((_, i) => row.leads + i);
+        if (typeof row.at_leads === "number") row.at_leads = row.values.map((_, i) => row.at_leads + i);
         if (!byCell.has(row.cell)) byCell.set(row.cell, []);
         byCell.get(row.cell).push(row);
       }
@@ -46,10 +46,10 @@
     const seeds = line.cells.map((cell) => rows.find((row) => row.cell === cell));
     const known = seeds.filter((row) => row?.values);
     if (!known.length || known.length < seeds.length) return null;
-    const {leads} = known[0];
-    const at = (row, lead) => row.values[row.leads.indexOf(lead)] ?? null;
+    const {at_leads: leads} = known[0];
+    const at = (row, lead) => row.values[row.at_leads.indexOf(lead)] ?? null;
     return {
-      ...line, leads, seeds: known,
+      ...line, at_leads: leads, seeds: known,
       values: leads.map((lead) => evaluations.overSeeds(known.map((row) => at(row, lead))).mean),
       sd: leads.map((lead) => evaluations.overSeeds(known.map((row) => at(row, lead))).sd),
       low: known.length === 1 ? known[0].low : null,
@@ -59,7 +59,7 @@
   }
 
   /** Marks of a line; cells: its seeds, or one of them. */
-  const marksOf = (about, line, cells, part) => line.leads.map((lead, i) => evaluations.mark(
+  const marksOf = (about, line, cells, part) => line.at_leads.map((lead, i) => evaluations.mark(
     `${about}, lead time ${lead}`,
     {value: line.values[i], low: line.low?.[i], high: line.high?.[i], sd: line.sd?.[i], cells, where: lead}, part));
 
@@ -69,19 +69,19 @@
       const shared = {legendgroup: line.label, visible: hidden.has(line.label) ? "legendonly" : true};
       const made = [];
       if (line.low) {
-        const held = line.leads.map((_, i) => i).filter((i) => line.low[i] !== null && line.high[i] !== null);
+        const held = line.at_leads.map((_, i) => i).filter((i) => line.low[i] !== null && line.high[i] !== null);
         made.push({...shared, name: `${line.label}, 95 % band`, showlegend: false, hoverinfo: "skip",
           mode: "lines", line: {width: 0}, fill: "toself", fillcolor: evaluations.faint(line.model, lines.length > 6 ? 0.08 : 0.16),
-          x: [...held, ...[...held].reverse()].map((i) => line.leads[i]),
+          x: [...held, ...[...held].reverse()].map((i) => line.at_leads[i]),
           y: [...held.map((i) => line.low[i]), ...[...held].reverse().map((i) => line.high[i])]});
       }
       if (line.seeds.length > 1) {
         line.seeds.forEach((row) => made.push({...shared, showlegend: false, mode: "lines", opacity: 0.5,
           name: `${line.label}, seed ${stp.core().cells[row.cell].seed}`,
-          x: row.leads, y: row.values, line: {...drawn, width: 1},
+          x: row.at_leads, y: row.values, line: {...drawn, width: 1},
           marks: marksOf(`${line.label}, seed ${stp.core().cells[row.cell].seed}`, row, [row.cell], part)}));
       }
-      made.push({...shared, name: line.label, mode: "lines+markers", x: line.leads, y: line.values,
+      made.push({...shared, name: line.label, mode: "lines+markers", x: line.at_leads, y: line.values,
         line: drawn, marker, marks: marksOf(line.label, line, line.cells, part)});
       return made;
     });
@@ -89,8 +89,8 @@
 
   /** What the chart shows: who leads at the first and at the last lead time, and from where to where. */
   function description(lines, convention, name) {
-    const [first, last] = [lines[0].leads[0], lines[0].leads.at(-1)];
-    const value = (line, lead) => line.values[line.leads.indexOf(lead)] ?? null;
+    const [first, last] = [lines[0].at_leads[0], lines[0].at_leads.at(-1)];
+    const value = (line, lead) => line.values[line.at_leads.indexOf(lead)] ?? null;
     const leader = (lead) => evaluations.best(lines, convention, (line) => value(line, lead));
     const say = (lead) => `${leader(lead).label} (${number(value(leader(lead), lead))})`;
     let text = `${name} over lead times ${first} to ${last}; ${evaluations.direction(convention).text}.`;
@@ -121,7 +121,7 @@
         {key: "clusters", title: "Clusters", numeric: true},
         {key: "why", title: "Why no interval"},
       ],
-      rows: lines.flatMap((line) => line.leads.map((lead, i) => ({
+      rows: lines.flatMap((line) => line.at_leads.map((lead, i) => ({
         label: line.label, cells: line.cells, lead, value: line.values[i], low: line.low?.[i] ?? null,
         high: line.high?.[i] ?? null, sd: line.sd[i], n: line.n, clusters: line.clusters,
         why: line.low?.[i] != null ? "" : line.seeds.length > 1 ? "several seeds" : line.seeds[0].reason ?? "",
@@ -164,7 +164,7 @@
       }
       const hidden = evaluations.switches(root, lines.map((line) => line.label));
       const {convention} = rows[0];
-      const leads = [...new Set(lines.flatMap((line) => line.leads))].sort((a, b) => a - b);
+      const leads = [...new Set(lines.flatMap((line) => line.at_leads))].sort((a, b) => a - b);
       stp.plot(root, {
         name: "lead-time",
         title: `${one.label}: ${name}`,

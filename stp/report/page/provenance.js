@@ -30,14 +30,18 @@
     return shared;
   }
 
-  /** The word for a convention of a variable, level and threshold, in addresses. */
-  stp.part = ({convention, variable, level, threshold}) =>
-    [convention, variable ?? "", level ?? "", threshold ?? ""].join("~").replace(/~+$/, "");
+  /** The word for a convention of a variable, level, threshold and lead times, in addresses. */
+  stp.part = ({convention, variable, level, threshold, leads}) =>
+    [convention, variable ?? "", level ?? "", threshold ?? "", leads ?? ""].join("~").replace(/~+$/, "");
+
+  /** Lead times of a part, 44 or 1-7, for people; null for all of them together. */
+  stp.leadsTitle = (leads) => (leads === null || leads === undefined ? null
+    : `lead time${leads.includes("-") ? "s" : ""} ${leads}`);
 
   /** The same for people. */
-  stp.partTitle = ({convention, variable, level, threshold}) => [
+  stp.partTitle = ({convention, variable, level, threshold, leads}) => [
     convention, variable, level === null || level === undefined ? null : `${level} hPa`,
-    threshold === null || threshold === undefined ? null : `threshold ${threshold}`,
+    threshold === null || threshold === undefined ? null : `threshold ${threshold}`, stp.leadsTitle(leads),
   ].filter((text) => text !== null && text !== undefined).join(", ");
 
   const keysOf = ["suite", "dimension", "model", "variant", "trained_on", "train_subset", "tested_on",
@@ -58,7 +62,7 @@
 
   /** Open where a value comes from.
    *
-   * cell: of core().cells; part: {convention, variable, level, threshold}, or null for all of it;
+   * cell: of core().cells; part: {convention, variable, level, threshold, leads}, or null for all of it;
    * where: a lead time; or a comparison at equal n, named after its dimension; or "spectrum", for the power
    *   that was summed while these scores were made; or null: over all lead times, on all test samples.
    */
@@ -89,7 +93,7 @@
     if (where === null || where === "spectrum") return own;
     if (/^\d+$/.test(where)) {
       const row = stp.leadsOf(at).find((one) => stp.part(one) === word);
-      const i = row?.leads?.indexOf(Number(where)) ?? -1;
+      const i = row?.at_leads?.indexOf(Number(where)) ?? -1;
       return i < 0 ? undefined : {...row, value: row.values[i], low: row.low?.[i] ?? null,
         high: row.high?.[i] ?? null, text: `at lead time ${where}`, overall: own};
     }
@@ -250,9 +254,10 @@
   function again(cell, part, where, found) {
     const keys = pick(cell, [...keysOf, "seed"]);
     const chosen = part ? pick(part, ["convention", "variable", "level", "threshold"]) : {};
+    const leads = part ? {leads: part.leads ?? null} : {};
     const measure = "value, ci95_low, ci95_high, n, reason, scores_fingerprint";
     const query = !part ? stp.queryOf("*", "overall", keys)
-      : !found?.overall ? stp.queryOf(measure, "overall", {...keys, ...chosen})
+      : !found?.overall ? stp.queryOf(measure, "overall", {...keys, ...chosen, ...leads})
       : /^\d+$/.test(where) ? stp.queryOf(measure, "by_lead", {...keys, ...chosen, lead: Number(where)})
       : stp.queryOf("value, sd, n, clips, repeats, reason, scores_fingerprint", "matched_distances",
         {comparison: where, ...keys, convention: part.convention});

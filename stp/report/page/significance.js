@@ -109,7 +109,7 @@
     const column = evaluations.columnOf(one, row);
     const query = stp.queryOf("model, variant, other, other_variant, difference, ci95_low, ci95_high, p, p_corrected, "
       + "better, detectable, clusters, reason", "comparisons", Object.fromEntries([...EVALUATION, "convention", "variable",
-      "level", "threshold", "model", "variant", "other", "other_variant"].map((key) => [key, row[key]])));
+      "level", "threshold", "leads", "model", "variant", "other", "other_variant"].map((key) => [key, row[key]])));
     const heading = column && [column.variable, column.metric].filter((text) => text).join(" ");
     const comparable = a.variant === "default" && b.variant === "default";
     return [

@@ -1,0 +1,182 @@
+"""Values that columns of tables show besides those of the scores.
+
+They are of one lead time, of a range of lead times, or standard deviations over samples.
+
+They are made of the sums and samples of a score artefact when it is collected, so a column may be
+added without scoring anything again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from stp.collect.significance import LeftOut, Place, Sums, read_sums, series_of, without_each
+from stp.core.errors import StpError
+from stp.core.receipts import again
+from stp.metrics.metric import every_component, first_component
+from stp.options.score import CELL_KEYS, Bootstrap
+from stp.plan.manifest import Cell
+from stp.plan.setting import Part, lead_range
+from stp.score import bootstrap
+from stp.score.conventions import find
+from stp.score.tables import read_samples
+
+Json = dict[str, Any]
+
+
+def shown_rows(
+    cell: Cell,
+    scores: pa.Table,
+    wanted: Sequence[tuple[str, Part]],
+    options: Mapping[str, Any],
+) -> list[Json]:
+    """Make the rows of some columns.
+
+    Args:
+        cell: whose columns they are.
+        scores: rows of the artefact that has their conventions.
+        wanted: conventions and what columns show of them; of lead times or standard deviations.
+        options: of the bootstrap, as the score recipe has them.
+
+    Returns:
+        Rows of the collected scores: for lead times the mean and both ends of its 95 % interval;
+        the standard deviation where it is asked for and the scores do not have it. A value that
+        does not exist has a reason.
+
+    Raises:
+        StpError: a file of the artefact is damaged.
+    """
+    made: dict[tuple[Any, ...], Json] = {}
+    means = [Place(c, part._replace(statistic="mean")) for c, part in wanted if part.leads]
+    sums = read_sums(cell, dict.fromkeys(means))
+    left_out = without_each(sums)
+    resampled = Bootstrap(**options)
+    by_convention: dict[str, list[Json]] = {}
+    for convention in {c for c, _ in wanted}:
+        rows = scores.filter(pc.equal(scores["convention"], convention))
+        by_convention[convention] = rows.to_pylist()
+    for convention, part in wanted:
+        rows = by_convention[convention]
+        overall = [row for row in rows if row["lead"] is None and row["statistic"] == "mean"]
+        place = Place(convention, part._replace(statistic="mean"))
+        number = series_of(overall, place)
+        if number is None:
+            continue  # the table says that there is no such value
+        about = {key: overall[number][key] for key in (*CELL_KEYS, *_SAME)} | {"leads": part.leads}
+        new: Iterable[Json] = ()
+        if part.leads:
+            why = _why_missing(rows, overall[number], part.leads)
+            new = _mean(sums[place], left_out[place], resampled, overall[number]["n"], why)
+        if part.statistic == "sd":
+            known = any(
+                row["statistic"] == "sd" and row["lead"] is None and _alike(row, overall[number])
+                for row in rows
+            )
+            if part.leads or not known:
+                leads = max((row["lead"] for row in rows if row["lead"]), default=None)
+                new = [*new, _sd(cell, overall[number], part, leads)]
+        for row in new:
+            made.setdefault((*about.values(), row["statistic"]), about | row)
+    return list(made.values())
+
+
+_SAME = ("metric", "convention", "variable", "level", "threshold")
+
+
+def _alike(row: Json, other: Json) -> bool:
+    return all(row[name] == other[name] for name in _SAME)
+
+
+def _why_missing(rows: Iterable[Json], series: Json, leads: str) -> str:
+    """Why there is no value: as of the first of the lead times that has none."""
+    wanted = lead_range(leads)
+    reasons = [
+        row["reason"]
+        for row in rows
+        if row["statistic"] == "mean" and row["lead"] in wanted and row["reason"]
+        if _alike(row, series)
+    ]
+    return reasons[0] if reasons else series["reason"] or "undefined"
+
+
+def _mean(
+    sums: Sums | str, left_out: LeftOut | str, options: Bootstrap, samples: int, why: str
+) -> list[Json]:
+    """The value and its interval."""
+    if isinstance(sums, str):
+        return [_row("mean", None, samples, sums)]
+    clusters = len(sums.counts)
+    value = float(sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())[..., sums.series])
+    if not np.isfinite(value):
+        ends = ("mean", "ci95_low", "ci95_high")
+        return [_row(name, None, samples if name == "mean" else clusters, why) for name in ends]
+    reason, both = None, (None, None)
+    if isinstance(left_out, str):
+        reason = left_out
+    else:
+        found = bootstrap.intervals(
+            np.array([value]),
+            left_out.values[:, None],
+            sums.counts,
+            resamples=options.resamples,
+            seed=options.seed,
+        )[:, 0]
+        if np.isnan(found).any():
+            reason = f"nearly all of the {clusters} clusters have the same value"
+        else:
+            both = found.tolist()
+    return [
+        _row("mean", value, samples, None),
+        *(
+            _row(name, end, clusters, reason)
+            for name, end in zip(("ci95_low", "ci95_high"), both, strict=True)
+        ),
+    ]
+
+
+def _sd(cell: Cell, series: Json, part: Part, leads: int | None) -> Json:
+    """The standard deviation over samples (ddof 0) of their means over the lead times."""
+    convention = series["convention"]
+    metric = find(convention)
+    finish = getattr(metric, "finish", None)
+    if finish not in (first_component, every_component) or series["threshold"] is not None:
+        return _row("sd", None, series["n"], "single samples have no value")
+    found = _samples(cell, convention, series["variable"])
+    if found is None:
+        return _row("sd", None, series["n"], "the scores of single samples were not kept")
+    there = [value is not None for value in found[0]]  # forecasts may lack lead times
+    last = len(there) if leads is None else leads
+    first = last - len(there) + 1
+    wanted = lead_range(part.leads) if part.leads else range(first, last + 1)
+    if wanted[-1] > last:
+        return _row("sd", None, len(found), f"there are only {last} lead times")
+    chosen = [lead - first for lead in wanted if lead >= first and there[lead - first]]
+    if not chosen:
+        return _row("sd", None, len(found), f"the forecasts have no lead times {part.leads}")
+    values = np.array(found, np.float64)[:, chosen]
+    sd = float(values.mean(axis=1).std())
+    if not np.isfinite(sd):
+        return _row("sd", None, len(values), "a sample has no value")
+    return _row("sd", sd, len(values), None)
+
+
+def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | None:
+    for folder in cell.folders(("scores", "perceptual")):
+        try:
+            found = read_samples(folder, convention, variable)
+        except (OSError, pa.ArrowException, KeyError) as error:
+            raise StpError(
+                f"{folder / 'sample_scores.parquet'}: cannot be read ({error})",
+                expected="the scores of each test sample",
+                remedy=again(folder),
+            ) from None
+        if found is not None:
+            return found[1]
+    return None
+
+
+def _row(statistic: str, value: float | None, n: int, reason: str | None) -> Json:
+    return {"lead": None, "statistic": statistic, "value": value, "n": n, "reason": reason}

@@ -1,0 +1,122 @@
+"""Every convention says truly whether its lead times are independent of each other."""
+
+import pkgutil
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stp.metrics
+from stp.metrics.comparison import Comparison, on_data
+from stp.metrics.metric import Metric
+from stp.score.conventions import choices, find
+from stp.score.members import Members
+
+LEADS, MEMBERS, SAMPLES = 5, 4, 3
+# LPIPS needs weights; distances of sets have no statistics of samples.
+CONVENTIONS = [
+    name
+    for module in pkgutil.iter_modules(stp.metrics.__path__)
+    for choice in choices(module.name)
+    if isinstance(find(name := f"{module.name}.{choice}"), Metric)
+]
+OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
+
+
+def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted (N, M, T, C, H, W) and observed frames that the convention is made for."""
+    rng = np.random.default_rng(0)
+    shape = (2, 48, 50)
+    if any(part in name for part in OF_PEOPLE):
+        shape = (2, 1, 6)
+    elif name.startswith("nino34"):
+        shape = (1, 24, 48)
+    elif name == "ms_ssim.five_scales":
+        shape = (1, 176, 178)
+    observed = rng.random((SAMPLES, LEADS, *shape), dtype=np.float32)
+    noise = rng.normal(0, 0.3, (SAMPLES, MEMBERS, LEADS, *shape))
+    return (observed[:, None] + noise).astype(np.float32), observed
+
+
+def bound(name: str, tmp_path: Any, shape: tuple[int, ...]) -> Metric:
+    """The convention for data on the globe in [0, 1], without the climatology of a year."""
+    data = SimpleNamespace(
+        attrs={"units": "1", "variables": [f"v{c}" for c in range(shape[0])]},
+        shape=shape,
+        folder=tmp_path,
+        channels=np.arange(shape[0]),
+        log_densities={
+            kind: np.random.default_rng(1).normal(size=(SAMPLES, shape[-1], LEADS))
+            for kind in ("grid", "mixture")
+        },
+    )
+    steps = np.arange(SAMPLES * LEADS).reshape(SAMPLES, LEADS)
+    metric = find(name)
+    assert isinstance(metric, Metric)
+    return on_data(metric, Comparison(data, steps, MEMBERS))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def globe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Latitudes and a climatology without files."""
+    from stp.metrics import acc, crps, latitude, wrmse
+
+    def weights(data: Any) -> np.ndarray:
+        return latitude.cosine_weights(np.linspace(-88, 88, data.shape[1]))
+
+    for module in (latitude, acc, crps, wrmse):
+        monkeypatch.setattr(module, "weights_of", weights)
+
+    class Climatology:
+        def __init__(self, data: Any, kind: str) -> None:
+            self.shape = data.shape
+
+        def check(self, frames: np.ndarray) -> None:
+            pass
+
+        def read(self, frame: int) -> np.ndarray:
+            return np.random.default_rng(frame).random(self.shape, dtype=np.float32)
+
+    monkeypatch.setattr(acc, "Climatology", Climatology)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+@pytest.mark.usefixtures("globe")
+def test_lead_times_are_as_independent_as_it_says(name: str, tmp_path: Any) -> None:
+    predicted, observed = frames(name)
+    metric = bound(name, tmp_path, observed.shape[2:])
+    assert not metric.reason
+    members = Members(MEMBERS, "mean_of_members")
+    numbers, leads = np.arange(SAMPLES), np.arange(LEADS)
+
+    def of(some: slice) -> np.ndarray:
+        return members.statistics(
+            name, metric, predicted[:, :, some], observed[:, some], numbers, leads[some]
+        )
+
+    whole = of(slice(None))
+    blocks = [slice(0, 1), slice(1, 4), slice(4, 5)]
+    if metric.independent_leads:
+        apart = np.concatenate([of(some) for some in blocks], axis=-1)
+        assert whole.shape[-1] == LEADS
+        assert apart.tobytes() == whole.tobytes()
+        return
+    try:
+        apart = np.concatenate([of(some) for some in blocks], axis=-1)
+    except Exception:  # such as too few months
+        return
+    assert apart.shape != whole.shape or not np.array_equal(apart, whole)
+
+
+def test_all_kinds_were_tried() -> None:
+    assert len(CONVENTIONS) > 50
+    dependent = {name for name in CONVENTIONS if not find(name).independent_leads}  # type: ignore[union-attr]
+    assert dependent == {
+        *(f"nino34.{choice}" for choice in ("correlation", "correlation_weighted", "rmse")),
+        *(f"final_displacement.{choice}" for choice in ("by_scenario", "by_person")),
+        "miss_rate.two_metres",
+        "collision_rate.half_metre",
+        "top_k_displacement.trajectory",
+        "position_nlp.final_gaussian",
+    }

@@ -1,0 +1,259 @@
+"""Scores in blocks of samples and lead times, and of forecasts that lack some of everything."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from toy_scored import Scored, keep
+
+from stp.core.errors import StpError
+from stp.data.prepared import Clips
+from stp.prepare.output import write_coordinate
+from stp.score.predictions import Predictions
+
+VARIABLES = ["t2m", "u_850", "z_500"]
+FILES = ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet")
+CONVENTIONS = ("wrmse.per_frame", "wrmse.pooled", "rmse.pooled", "mse.pixel_mean")
+SAMPLES, LEADS = 14, 6
+
+
+@pytest.fixture
+def globe(make_scored: Callable[..., Scored]) -> Scored:
+    """14 samples, 2 -> 6 lead times, three variables on 4 x 6 boxes."""
+    import zarr
+
+    rng = np.random.default_rng(0)
+    clips = rng.normal(280, 3, (SAMPLES, 2 + LEADS, 3, 4, 6)).astype(np.float32)
+    noise = rng.normal(0, 1 + np.arange(LEADS)[:, None, None, None], (SAMPLES, LEADS, 3, 4, 6))
+    predicted = clips[:, 2:] + noise.astype(np.float32)
+    scored = make_scored(clips, predicted, units="physical", variables=VARIABLES)
+    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
+    write_coordinate(group, "lat", "y", np.array([-60.0, -20, 20, 60]), units="degrees_north")
+    write_coordinate(group, "level", "channel", np.array([np.nan, 850, 500]), units="hPa")
+    return scored
+
+
+def scores(folder: Path) -> pd.DataFrame:
+    return pd.DataFrame(pq.read_table(folder / "scores.parquet").to_pylist(), dtype=object)
+
+
+def row(
+    folder: Path, convention: str, variable: str | None = None, lead: int | None = None
+) -> dict[str, Any]:
+    table = scores(folder)
+    here = (table.convention == convention) & (table.statistic == "mean")
+    here &= table.variable.isna() if variable is None else table.variable == variable
+    here &= table.lead.isna() if lead is None else table.lead == lead
+    (found,) = table[here].to_dict("records")
+    return dict(found)
+
+
+def squares(scored: Scored) -> np.ndarray:
+    """Weighted means over the globe of squared errors, (N, T, C)."""
+    weights = np.cos(np.deg2rad([-60.0, -20, 20, 60]))
+    error = scored.predicted.astype(np.float64) - scored.observed
+    return (error**2 * (weights / weights.sum() / 6)[:, None]).sum(axis=(3, 4))
+
+
+# Blocks
+
+
+@pytest.mark.parametrize("blocks", [(1, 1), (3, 4), (14, 5)])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_of_lead_times_change_no_bit(
+    globe: Scored, blocks: tuple[int, int], threads: int
+) -> None:
+    whole = globe.run(*CONVENTIONS, out="whole")
+    samples, leads = blocks
+    sizes = {"block_samples": samples, "block_leads": leads}
+    apart = globe.run(*CONVENTIONS, out="apart", threads=threads, **sizes)
+    for name in FILES:
+        assert pq.read_table(whole / name).equals(pq.read_table(apart / name)), name
+
+
+def read_sizes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Samples and frames of all that is read of what was observed."""
+    sizes = []
+
+    def read(self: Clips, rows: Any, *, length: int, first: int = 0, epoch: int = 0) -> np.ndarray:
+        found = original(self, rows, length=length, first=first, epoch=epoch)
+        sizes.append(found.shape[:2])
+        return found
+
+    original = Clips.read
+    monkeypatch.setattr(Clips, "read", read)
+    return sizes
+
+
+def test_large_samples_are_read_in_lead_times(
+    globe: Scored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = read_sizes(monkeypatch)
+    frame = 4 * 3 * 4 * 6  # bytes
+    monkeypatch.setattr("stp.score.accumulate.BLOCK_BYTES", 2 * frame)
+    globe.run(*CONVENTIONS)
+    assert set(sizes) == {(1, 2)} and len(sizes) == SAMPLES * LEADS / 2
+    sizes.clear()
+    monkeypatch.setattr("stp.score.accumulate.BLOCK_BYTES", 2 * LEADS * frame)
+    globe.run(*CONVENTIONS, out="whole-samples")
+    assert set(sizes) == {(2, LEADS)}
+
+
+def test_lead_times_that_belong_together_are_read_together(
+    make_scored: Callable[..., Scored], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clips = np.random.default_rng(0).normal(27, 1, (12, 8, 1, 24, 48)).astype(np.float32)
+    scored = make_scored(clips, clips[:, 3:] + np.float32(0.5))
+    sizes = read_sizes(monkeypatch)
+    scored.run("nino34.rmse", "mse.pixel_mean", block_samples=4, block_leads=1)
+    assert set(sizes) == {(4, 5)}
+
+
+# What forecasts lack
+
+
+def test_lead_times_that_are_not_there_are_null_alone(globe: Scored) -> None:
+    whole = globe.run(*CONVENTIONS, out="whole")
+    by_hand = squares(globe)
+    out = keep(globe, leads=[1, 2, 5]).run(*CONVENTIONS)
+    t2m = by_hand[..., 0]
+    for lead in range(1, LEADS + 1):
+        found = row(out, "wrmse.per_frame", "t2m", lead)
+        if lead in (1, 2, 5):
+            assert found == row(whole, "wrmse.per_frame", "t2m", lead)
+        else:
+            assert found["value"] is None
+            assert found["reason"] == f"the forecasts have no lead time {lead}"
+    # Over all lead times: those that are there, each with the same weight.
+    there = np.sqrt(t2m[:, [0, 1, 4]])
+    assert row(out, "wrmse.per_frame", "t2m")["value"] == pytest.approx(there.mean(), rel=1e-6)
+    pooled = np.sqrt(t2m[:, [0, 1, 4]].mean())
+    assert row(out, "wrmse.pooled", "t2m")["value"] == pytest.approx(pooled, rel=1e-6)
+    table = scores(out)
+    ends = table[table.lead.isna() & (table.statistic == "ci95_low")]
+    assert ends.value.notna().all() and set(ends.n) == {SAMPLES}
+    samples = pq.read_table(out / "sample_scores.parquet").to_pandas()
+    of_t2m = np.stack(samples[samples.variable == "t2m"]["wrmse.per_frame"].to_list())
+    assert (np.isnan(of_t2m) == np.isin(range(LEADS), [2, 3, 5])).all()
+    lists = pq.read_table(out / "sample_scores.parquet")["rmse.pooled"].drop_null().to_pylist()
+    assert all(
+        [v is None for v in each] == [False, False, True, True, False, True] for each in lists
+    )
+
+
+def test_a_variable_that_is_not_there_is_null_alone(globe: Scored) -> None:
+    whole = globe.run(*CONVENTIONS, out="whole")
+    out = keep(globe, variables=["t2m", "z_500"]).run(*CONVENTIONS)
+    for convention in ("wrmse.per_frame", "wrmse.pooled"):
+        for variable in ("t2m", "z500"):
+            here = row(out, convention, variable)["value"]
+            assert here == pytest.approx(row(whole, convention, variable)["value"], rel=1e-12)
+        lacking = row(out, convention, "u850")
+        assert lacking["value"] is None and lacking["reason"] == "the forecasts have no u850"
+    # Where all channels are one mean, it is that of those that are there.
+    error = (globe.predicted - globe.observed)[:, :, [0, 2]]
+    assert row(out, "mse.pixel_mean")["value"] == pytest.approx((error**2).mean(), rel=1e-6)
+    samples = pq.read_table(out / "sample_scores.parquet").to_pandas()
+    assert set(samples.variable.dropna()) == {"t2m", "z500"}
+    sums = pq.read_table(out / "cluster_sums.parquet")
+    of = dict(zip(sums["convention"].to_pylist(), sums["sums"], strict=True))
+    there = [value is not None for value in of["wrmse.pooled"].as_py()]
+    assert there == [True] * LEADS + [False] * LEADS + [True] * LEADS
+    said = dict(zip(sums["convention"].to_pylist(), sums["lacks"].to_pylist(), strict=True))
+    assert said["wrmse.pooled"] is None
+    assert said["mse.pixel_mean"] == "the forecasts lack 1 of 3 variables"
+
+
+def test_samples_that_are_not_there_do_not_count(globe: Scored) -> None:
+    held = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 13]
+    by_hand = squares(globe)[held][..., 2]
+    out = keep(globe, samples=held).run(*CONVENTIONS)
+    found = row(out, "wrmse.pooled", "z500")
+    assert found["value"] == pytest.approx(np.sqrt(by_hand.mean()), rel=1e-6)
+    assert found["n"] == len(held)
+    clips = pq.read_table(out / "sample_scores.parquet")["clip"].unique().to_pylist()
+    assert clips == [f"clip{n:03}" for n in held]
+
+
+def test_all_may_be_lacking_at_once_in_any_blocks(globe: Scored) -> None:
+    held = [0, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13]
+    keep(globe, samples=held, leads=[2, 4, 5], variables=["u_850"])
+    out = globe.run(*CONVENTIONS)
+    by_hand = squares(globe)[held][:, [1, 3, 4], 1]
+    assert row(out, "wrmse.per_frame", "u850")["value"] == pytest.approx(np.sqrt(by_hand).mean())
+    apart = globe.run(*CONVENTIONS, out="apart", block_samples=5, block_leads=2)
+    for name in FILES:
+        assert pq.read_table(out / name).equals(pq.read_table(apart / name)), name
+
+
+def test_what_needs_all_lead_times_says_so(make_scored: Callable[..., Scored]) -> None:
+    clips = np.random.default_rng(0).normal(27, 1, (12, 8, 1, 24, 48)).astype(np.float32)
+    scored = make_scored(clips, clips[:, 3:] + np.float32(0.5), units="physical")
+    out = keep(scored, leads=[1, 2, 3, 5]).run("nino34.rmse", "mse.pixel_mean")
+    found = row(out, "nino34.rmse")
+    assert found["value"] is None
+    assert found["reason"] == "it needs all lead times; the forecasts lack 1 of 5"
+    assert row(out, "mse.pixel_mean")["value"] == pytest.approx(0.25, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"leads": [1, 2, 9]}, "lead times .1, 2, 9. of 6"),
+        ({"leads": [2, 1, 3]}, "lead times .2, 1, 3. of 6"),
+        ({"leads": [0, 1, 2]}, "lead times .0, 1, 2. of 6"),
+        ({"leads": [1, 2]}, "and an array of 3"),
+        ({"variables": ["t2m", "q_700", "z_500"]}, "variables are t2m, q_700, z_500"),
+        ({"variables": ["z_500", "t2m", "u_850"]}, "variables are z_500, t2m, u_850"),
+        ({"complete": False, "clips": [3, 2]}, "sample 1 is clip 'clip002'"),
+        ({"complete": False, "clips": [3, 99]}, "sample 1 is clip 'clip099'"),
+        ({"clips": [3, 4]}, "2 rows for 14 predicted samples"),
+    ],
+)
+def test_statements_that_cannot_be_are_refused(
+    globe: Scored, changes: dict[str, Any], message: str
+) -> None:
+    import zarr
+
+    clips = changes.pop("clips", None)
+    keep(
+        globe,
+        leads=[1, 2, 3],
+        samples=list(range(len(clips))) if clips and "complete" in changes else None,
+    )
+    store = zarr.open_group(str(globe.root / "predictions" / "predictions.zarr"), mode="r+")
+    store.attrs.update(changes)
+    if clips:
+        path = globe.root / "predictions" / "index.parquet"
+        index = pd.read_parquet(path).iloc[: len(clips)]
+        index.assign(clip=[f"clip{n:03}" for n in clips]).to_parquet(path)
+    with pytest.raises(StpError, match=message):
+        globe.run("mse.pixel_mean")
+
+
+# Memory
+
+
+def test_a_pass_holds_few_blocks_at_a_time(globe: Scored, monkeypatch: pytest.MonkeyPatch) -> None:
+    import weakref
+
+    held: list[weakref.ref[np.ndarray]] = []
+    most = 0
+
+    def read(self: Predictions, *where: Any) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal most
+        predicted, observed = original(self, *where)
+        frames = np.array(predicted)
+        held.append(weakref.ref(frames))
+        most = max(most, sum(one() is not None for one in held))
+        return frames, observed
+
+    original = Predictions.read
+    monkeypatch.setattr(Predictions, "read", read)
+    globe.run(*CONVENTIONS, threads=2, block_samples=1, block_leads=1)
+    assert len(held) == SAMPLES * LEADS
+    assert most <= 2 + 2  # threads + 2, as the module says
