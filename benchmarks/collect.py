@@ -276,6 +276,7 @@ def artefacts(store: Path, key: dict[str, Any], random: np.random.Generator) -> 
         "bytes_of": [],
         "leaky": False,
         "best_of": 1,
+        "subset_note": "",
         **{part: str(store / folder) for part, folder in folders.items()},
     }
 

@@ -9,6 +9,7 @@ artefacts alone.
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,30 @@ ORDER = ("prepare", "train", "predict", "features", "score")
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Where the work on a cell stopped; columns of `stp.collect.layout.MISSING`.
+
+    Attributes:
+        stage: whose artefact is not there.
+        how: one of ``NOT_RUN``, ``RUNNING``, ``NOT_USABLE``, ``NOT_COLLECTED``, or how its last
+            attempt ended.
+        detail: why, as far as is known.
+        path: of the artefact, relative to the store.
+        attempts: so far.
+        log: of the last one, if it is there.
+        ended: when that ended, UTC.
+    """
+
+    stage: str
+    how: str
+    detail: str
+    path: str
+    attempts: int = 0
+    log: str | None = None
+    ended: datetime | None = None
 
 
 def planned(folder: Path, scale: str) -> list[Manifest]:
@@ -108,7 +133,7 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
         "case_name": cell.key.case_name,
         **{name: getattr(cell, name) for name in WHOSE},
         "scale": plan.scale,
-        **_stopped(plan, cell, logs, unusable),
+        **vars(_stopped(plan, cell, logs, unusable)),
     }
 
 
@@ -119,7 +144,7 @@ def _parts(cell: Cell) -> list[tuple[Path, str]]:
     return sorted(parts, key=lambda part: ORDER.index(part[1]))
 
 
-def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
+def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
     """Where a cell stopped: at the first artefact that is being made or failed, or else lacks."""
     scores = Path(cell.scores)
     open_ones = [
@@ -130,46 +155,38 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Js
         and (stage == "score" or not (scores / RECEIPT).is_file())
     ]
     if unusable is not None and not open_ones:
-        return _told("score", NOT_USABLE, unusable, _relative(plan, scores))
+        return Stopped("score", NOT_USABLE, unusable, _relative(plan, scores))
     if not open_ones:
-        return _told("collect", NOT_COLLECTED, "", _relative(plan, scores))
-    return next((one for one in open_ones if one["how"] != NOT_RUN), open_ones[0])
+        return Stopped("collect", NOT_COLLECTED, "", _relative(plan, scores))
+    return next((one for one in open_ones if one.how != NOT_RUN), open_ones[0])
 
 
-def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Json:
+def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
     """How the work on an artefact stands that is not there."""
     from stp.run.runner import FAILURE  # all stages; not for a store that has everything
 
     state, path = _state(plan, folder), _relative(plan, folder)
-    told = _told(stage, NOT_RUN, "", path)
+    told = Stopped(stage, NOT_RUN, "", path)
     before = attempts.read(state)
     failure: Json = {}
     with contextlib.suppress(OSError, ValueError):
         failure = json.loads((state / FAILURE).read_bytes())
     if before:
         last = before[-1]
-        told |= {"attempts": len(before), "ended": _time(last.get("ended"))}
-        told |= {"how": last["how"] or attempts.KILLED}
-        told |= {"detail": last.get("detail") or ("" if last["how"] else "vanished without a word")}
+        told = replace(
+            told,
+            how=last["how"] or attempts.KILLED,
+            detail=last.get("detail") or ("" if last["how"] else "vanished without a word"),
+            attempts=len(before),
+            ended=_time(last.get("ended")),
+        )
     elif failure:
-        told |= {"how": attempts.FAILED, "ended": _time(failure.get("time"))}
-    if told["how"] == attempts.FAILED and failure.get("error"):
-        told["detail"] = str(failure["error"]).partition("\n")[0]
+        told = replace(told, how=attempts.FAILED, ended=_time(failure.get("time")))
+    if told.how == attempts.FAILED and failure.get("error"):
+        told = replace(told, detail=str(failure["error"]).partition("\n")[0])
     if store.is_held(state):
-        told |= {"how": RUNNING, "detail": "", "ended": None}
-    return told | {"log": next(_logs(failure, stage, path, logs), None)}
-
-
-def _told(stage: str, how: str, detail: str, path: str) -> Json:
-    return {
-        "stage": stage,
-        "how": how,
-        "detail": detail,
-        "path": path,
-        "attempts": 0,
-        "log": None,
-        "ended": None,
-    }
+        told = replace(told, how=RUNNING, detail="", ended=None)
+    return replace(told, log=next(_logs(failure, stage, path, logs), None))
 
 
 def _logs(failure: Json, stage: str, path: str, logs: Path) -> Iterator[str]:

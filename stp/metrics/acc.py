@@ -13,9 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import zarr
 
-from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
-from stp.metrics.comparison import Comparison
+from stp.metrics.comparison import ComparedData, Comparison
 from stp.metrics.latitude import coordinate, per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
 
@@ -33,7 +32,7 @@ class Climatology:
         missing: why there is no such climatology; empty if there is one.
     """
 
-    def __init__(self, data: Prepared, kind: str) -> None:
+    def __init__(self, data: ComparedData, kind: str) -> None:
         store = data.folder / "climatology.zarr"
         hours = coordinate(data, "time")
         self.missing = ""

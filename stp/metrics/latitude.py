@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
-from stp.metrics.comparison import Comparison
+from stp.metrics.comparison import ComparedData, Comparison
 from stp.metrics.metric import Metric, Series
 
 
@@ -15,7 +14,7 @@ def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
     return weights / weights.mean()
 
 
-def coordinate(data: Prepared, name: str) -> np.ndarray | None:
+def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
     """A coordinate of the prepared frames that consists of numbers; None if it has none."""
     folder = data.folder / "frames.zarr" / name
     if not (folder / "zarr.json").exists():
@@ -24,7 +23,7 @@ def coordinate(data: Prepared, name: str) -> np.ndarray | None:
     return rows.read(0, len(rows))
 
 
-def weights_of(data: Prepared) -> np.ndarray | None:
+def weights_of(data: ComparedData) -> np.ndarray | None:
     """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``."""
     latitudes = coordinate(data, "lat")
     if latitudes is None or latitudes.shape != data.shape[1:2]:
@@ -32,7 +31,7 @@ def weights_of(data: Prepared) -> np.ndarray | None:
     return cosine_weights(latitudes)
 
 
-def variables_of(data: Prepared) -> tuple[str, ...]:
+def variables_of(data: ComparedData) -> tuple[str, ...]:
     """Names of the channels as papers write them: ``t2m``, ``z500`` for ``z_500``."""
     count = data.shape[0]
     names = data.attrs.get("variables") or [f"channel{c}" for c in range(count)]

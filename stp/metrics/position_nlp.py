@@ -6,11 +6,11 @@ value.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from stp.metrics.comparison import Comparison
 from stp.metrics.displacement import over_people
 from stp.metrics.metric import Metric, needs_data
 
@@ -103,9 +103,9 @@ def _over_people(values: np.ndarray) -> np.ndarray:
     return np.where(none, np.inf, over_people(values))[:, None]
 
 
-def _on_density(metric: Metric, compared: Any, kind: str) -> Metric:
+def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
     """The metric for predictions that have a density of some kind."""
-    found = getattr(compared.data, "log_densities", {}).get(kind)
+    found = compared.densities.get(kind)
     if found is None:
         return metric._replace(reason=f"these predictions have no {kind}")
     known = np.maximum(found, LEAST) if kind == "grid" else found

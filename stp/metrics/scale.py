@@ -7,6 +7,7 @@ units have no range, and so none of these metrics; for them there are convention
 range of each observed frame.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from stp.metrics.metric import Metric
 NO_RANGE = "the data have no fixed range: their normalisation is neither fixed nor minmax"
 
 
-def unit_range(attrs: dict[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
+def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1); None: no such range.
 
     Args:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
+
+T = TypeVar("T")
 
 _UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
 _UNSEEN |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
@@ -35,7 +37,7 @@ class Visible:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-def safe_row(values: Iterable[Any]) -> list[Any]:
+def safe_row(values: Iterable[T]) -> list[T | str]:
     """Make the cells of a line of CSV that spreadsheets do not run.
 
     Text that begins as a formula does gets an apostrophe before it; numbers, also as text, stay as
@@ -44,7 +46,7 @@ def safe_row(values: Iterable[Any]) -> list[Any]:
     return [f"'{value}" if _is_formula(value) else value for value in values]
 
 
-def _is_formula(value: Any) -> bool:
+def _is_formula(value: object) -> bool:
     if not isinstance(value, str) or not _FORMULA.match(value):
         return False
     try:

@@ -5,8 +5,10 @@ y, a column for each person, NaN where there is nobody. So all that is known of 
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ import pyarrow.parquet as pq
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.options.score import ScoreOptions
-from stp.score.predictions import There
+from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
 from stp.tracks import densities, errors, prepared
 from stp.tracks.scenarios import Scenarios
@@ -26,22 +28,30 @@ ERRORS = "errors.parquet"
 AGAIN = "predict this cell again"
 
 
-class _Data(NamedTuple):
-    """What scores ask of prepared data.
+@dataclass(frozen=True)
+class PeopleData:
+    """Prepared tracks as metrics ask for data: a frame has x and y of each person.
 
     Attributes:
-        log_densities: of a ``mixture`` or a ``grid``, where predictions have one: its logarithm
-            where people went, (S, N, T), nats; NaN where nobody is.
+        folder: of the prepared data.
+        attrs: units.
+        shape: coordinates, 1, and most people of a scenario.
+        channels: numbers of the coordinates, int64.
     """
 
     folder: Path
-    attrs: dict[str, Any]
+    attrs: Mapping[str, Any]
     shape: tuple[int, int, int]
-    log_densities: dict[str, np.ndarray]
+    channels: np.ndarray
+
+    def only(self, channels: np.ndarray) -> "PeopleData":
+        """The same for some of the coordinates."""
+        shape = (len(channels), *self.shape[1:])
+        return replace(self, shape=shape, channels=self.channels[channels])
 
 
-class PeopleSamples:
-    """Predicted and true positions of scenarios, as `stp.score.predictions.Samples` has frames.
+class PeopleSamples(Samples):
+    """Predicted and true positions of scenarios.
 
     Args:
         scenarios: what happened.
@@ -49,6 +59,7 @@ class PeopleSamples:
     """
 
     def __init__(self, scenarios: Scenarios, drawn: np.ndarray) -> None:
+        self._observed = _frames(scenarios.observed)
         self._truth = _frames(scenarios.future)
         self._drawn = np.moveaxis(_frames(drawn), 0, 1)
         self.shape = self._drawn.shape
@@ -58,14 +69,15 @@ class PeopleSamples:
         episodes = [f"episode {number}" for number in scenarios.episode]
         self.index = pd.DataFrame({"clip": names, "cluster": episodes})
         self.blocks = None
-        self.together = 1
         self.there = There(np.arange(self.leads), np.arange(self.shape[3]))
 
-    def read(
-        self, start: int, stop: int, leads: slice = slice(None)
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
         return self._drawn[start:stop, :, leads], self._truth[start:stop, leads]
+
+    def read_context(self, start: int, stop: int) -> np.ndarray:
+        """Observed positions, float32 (n, context, 2, 1, N)."""
+        return self._observed[start:stop]
 
     def frames(self) -> np.ndarray:
         """Numbers of the true positions, (S, T): there are none but those of each scenario."""
@@ -101,11 +113,19 @@ def run(job: Job) -> dict[str, Any]:
         write_page_checksum=True,
     )
     samples = PeopleSamples(scenarios, drawn)
-    about = {"units": "m", "variables": None}
-    dense = log_densities(folder, scenarios)
-    data = _Data(Path(job.inputs["data"]), about, samples.shape[3:], dense)
-    threads = options.threads
-    return score(job, options, data, samples, where=str(folder), threads=threads, spread=True)  # type: ignore[arg-type]
+    coordinates, height, people = samples.shape[3:]
+    shape = (coordinates, height, people)
+    data = PeopleData(job.inputs["data"], {"units": "m"}, shape, np.arange(coordinates))
+    return score(
+        job,
+        options,
+        data,
+        samples,
+        where=str(folder),
+        threads=options.threads,
+        spread=True,
+        densities=log_densities(folder, scenarios),
+    )
 
 
 def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:

@@ -39,17 +39,10 @@ class There(NamedTuple):
 class Samples(ABC):
     """The samples of one split: forecasts, and what was observed.
 
-    Args:
-        clips: of the split.
-        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
-        rows: numbers of the clips that have forecasts; all unless given.
-        leads: number of lead times that there should be; as many as there are unless given.
-        there: which lead times and channels forecasts have; all unless given.
-
     Attributes:
-        index: the rows of the clips that have forecasts, in the order of the samples.
+        index: a row for each sample that has forecasts, with ``clip`` and ``cluster``.
         blocks: where the clusters of the whole split lie in time, if they are blocks of time.
-        shape: of all forecasts that there are.
+        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
         members: forecasts of each sample, 1 unless the model draws several.
         leads: number of lead times T that there should be.
         there: which lead times and channels forecasts have.
@@ -57,7 +50,48 @@ class Samples(ABC):
         together: samples that are best read together where only some lead times are.
     """
 
-    together = 1
+    index: pd.DataFrame
+    blocks: Blocks | None
+    shape: tuple[int, ...]
+    members: int
+    leads: int
+    there: There
+    context: int
+    together: int = 1
+
+    @abstractmethod
+    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
+        """Frames of samples start..stop-1, of the channels that forecasts have.
+
+        Args:
+            start, stop: numbers of samples.
+            leads: which of the lead times that there are; all unless given. No frames of others
+                are read.
+
+        Returns:
+            Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
+            (n, t, C_there, H, W).
+        """
+
+    @abstractmethod
+    def read_context(self, start: int, stop: int) -> np.ndarray:
+        """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
+
+    @abstractmethod
+    def frames(self) -> np.ndarray:
+        """Number of each observed frame, int64 (N, T)."""
+
+
+class FrameSamples(Samples):
+    """Samples whose observed frames are prepared data.
+
+    Args:
+        clips: of the split.
+        shape: of all forecasts that there are, (N, M, T_there, C_there, H, W).
+        rows: numbers of the clips that have forecasts; all unless given.
+        leads: number of lead times that there should be; as many as there are unless given.
+        there: which lead times and channels forecasts have; all unless given.
+    """
 
     def __init__(
         self,
@@ -88,17 +122,6 @@ class Samples(ABC):
         """
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """Frames of samples start..stop-1, of the channels that forecasts have.
-
-        Args:
-            start, stop: numbers of samples.
-            leads: which of the lead times that there are; all unless given. No frames of others
-                are read.
-
-        Returns:
-            Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
-            (n, t, C_there, H, W).
-        """
         steps = self.there.leads[leads]
         length = self.context + int(steps[-1]) + 1
         observed = self._clips.read(
@@ -109,17 +132,15 @@ class Samples(ABC):
         return self.forecasts(start, stop, leads), observed
 
     def read_context(self, start: int, stop: int) -> np.ndarray:
-        """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
         return self._clips.read(self._rows[start:stop], length=self.context)
 
     def frames(self) -> np.ndarray:
-        """Number of each observed frame in the prepared frames, int64 (N, T)."""
         starts, strides = (self.index[key].to_numpy(np.int64) for key in ("start", "stride"))
         steps = self.context + np.arange(self.leads)
         return np.asarray(starts[:, None] + steps * strides[:, None])
 
 
-class Predictions(Samples):
+class Predictions(FrameSamples):
     """The predictions of one split, on disk.
 
     Args:

@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import ALL, Samples, There
+from stp.score.predictions import ALL, FrameSamples, There
 from stp.score.run import score
 
 KEPT = "kept"
@@ -95,7 +95,7 @@ class _Part(NamedTuple):
         return self._replace(lead=self.lead + gone, frames=frames)
 
 
-class Rollout(Samples):
+class Rollout(FrameSamples):
     """Forecasts of a split that are made when they are read.
 
     Args:

@@ -6,6 +6,7 @@ numbers per convention and lead time, and their sums over clusters. All values a
 made from these, so they do not depend on the blocks.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 
 from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.metrics.comparison import Comparison, on_data
+from stp.metrics.comparison import ComparedData, Comparison, on_data
 from stp.metrics.metric import Metric, Series
 from stp.options.score import ScoreOptions
 from stp.score import aggregate, conventions, learned, sets, tables
@@ -52,12 +53,13 @@ def run(job: Job) -> dict[str, Any]:
 def score(
     job: Job,
     options: ScoreOptions,
-    data: Prepared,
+    data: ComparedData,
     predictions: Samples,
     *,
     where: str,
     threads: int,
     spread: bool = False,
+    densities: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
     """Score forecasts wherever they come from; see `run`.
 
@@ -69,13 +71,14 @@ def score(
         where: they come from, for errors.
         threads: blocks that are computed at the same time.
         spread: whether standard deviations over samples are written as well.
+        densities: of people, see `stp.metrics.comparison.Comparison`.
     """
     found = {name: conventions.find(name) for name in options.conventions}
     in_channels = len(predictions.there.channels) < data.shape[0]
     ready = learned.with_weights(job, options, found)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
-    compared = Comparison(data, predictions.frames(), predictions.members)
+    compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
     bound = {
         name: members.suited(name, _bound(metric, compared, predictions))
         for name, metric in ready.metrics.items()
@@ -208,7 +211,7 @@ def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.n
     return found
 
 
-def _lacks(predictions: Samples, data: Prepared) -> str:
+def _lacks(predictions: Samples, data: ComparedData) -> str:
     """Say that forecasts lack lead times or variables; nothing if they lack none."""
     there, channels = predictions.there, data.shape[0]
     parts = [
@@ -246,7 +249,7 @@ def _sample_columns(
     return columns
 
 
-def _variable(data: Prepared) -> str | None:
+def _variable(data: ComparedData) -> str | None:
     """Name of the only channel, if it has one."""
     names = data.attrs.get("variables")
     return names[0] if names and data.shape[0] == 1 else None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import zarr
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, convention_facts, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect
@@ -134,9 +134,9 @@ def make(folder: Path) -> dict[str, Any]:
         write_receipt(out, "score", recipe=recipe)
         took["score"] = took.get("score", 0) + time.monotonic() - began
     for convention in CONVENTIONS:
-        store.manifest["conventions"][convention] = {"higher_is_better": False}
+        store.manifest["conventions"][convention] = convention_facts(False)
     columns = {"weatherbench": COLUMNS}
-    store.manifest["tables"] = {"short_term": {"columns": columns, "higher_is_better": {}}}
+    store.manifest["tables"] = {"short_term": {"columns": columns}}
     manifest, rows = store.write(), folder / "short_term.parquet"
     for name, step in (
         ("collect", lambda: collect(manifest, rows)),

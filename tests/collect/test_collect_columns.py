@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from real_size import BLOCK, COLUMNS, LEADS, SPREAD, STARTS, VARIABLES
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, convention_facts, write_receipt
 
 from stp.collect.database import build
 from stp.collect.scores import collect, read_collected
@@ -208,7 +208,7 @@ def small(tmp_path: Path) -> SmallStore:
     store = SmallStore(tmp_path)
     for model, errors in ERRORS.items():
         add(store, model, errors)
-    store.manifest["conventions"]["mse.pixel_mean"] = {"higher_is_better": False}
+    store.manifest["conventions"]["mse.pixel_mean"] = convention_facts(False)
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = HERE
     return store
 

@@ -1,7 +1,7 @@
 """Every convention says truly whether its lead times are independent of each other."""
 
 import pkgutil
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.score.conventions import choices, find
 from stp.score.members import Members
+from stp.score.motion import PeopleData
 
 LEADS, MEMBERS, SAMPLES = 5, 4, 3
 # LPIPS needs weights; distances of sets have no statistics of samples.
@@ -39,22 +40,18 @@ def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
     return (observed[:, None] + noise).astype(np.float32), observed
 
 
-def bound(name: str, tmp_path: Any, shape: tuple[int, ...]) -> Metric:
+def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
     """The convention for data on the globe in [0, 1], without the climatology of a year."""
-    data = SimpleNamespace(
-        attrs={"units": "1", "variables": [f"v{c}" for c in range(shape[0])]},
-        shape=shape,
-        folder=tmp_path,
-        channels=np.arange(shape[0]),
-        log_densities={
-            kind: np.random.default_rng(1).normal(size=(SAMPLES, shape[-1], LEADS))
-            for kind in ("grid", "mixture")
-        },
-    )
+    attrs = {"units": "1", "variables": [f"v{c}" for c in range(shape[0])]}
+    data = PeopleData(tmp_path, attrs, shape, np.arange(shape[0]))
+    densities = {
+        kind: np.random.default_rng(1).normal(size=(SAMPLES, shape[-1], LEADS))
+        for kind in ("grid", "mixture")
+    }
     steps = np.arange(SAMPLES * LEADS).reshape(SAMPLES, LEADS)
     metric = find(name)
     assert isinstance(metric, Metric)
-    return on_data(metric, Comparison(data, steps, MEMBERS))  # type: ignore[arg-type]
+    return on_data(metric, Comparison(data, steps, MEMBERS, densities))
 
 
 @pytest.fixture

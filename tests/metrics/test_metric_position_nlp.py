@@ -1,5 +1,7 @@
 """Negative log-probabilities of positions, against scikit-learn and SciPy."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import gaussian_kde
@@ -7,6 +9,7 @@ from sklearn.mixture import GaussianMixture
 
 from stp.metrics import position_nlp
 from stp.metrics.comparison import Comparison, on_data
+from stp.score.motion import PeopleData
 
 
 @pytest.fixture
@@ -56,16 +59,10 @@ def test_what_has_no_density_has_no_value(frames):
     assert np.isfinite(found[1]).all()
 
 
-class Data:
-    """Prepared data with log-densities (S, N, T)."""
-
-    def __init__(self) -> None:
-        known = np.array([[[-1.0, -2.0], [-np.inf, -4.0], [np.nan, np.nan]]])
-        self.log_densities = {"grid": known}
-
-
 def test_densities_are_looked_up():
-    compared = Comparison(Data(), np.zeros((1, 2)), 1)  # type: ignore[arg-type]
+    known = np.array([[[-1.0, -2.0], [-np.inf, -4.0], [np.nan, np.nan]]])  # (S, N, T)
+    data = PeopleData(Path(), {"units": "m"}, (2, 1, 3), np.arange(2))
+    compared = Comparison(data, np.zeros((1, 2)), densities={"grid": known})
     metric = on_data(position_nlp.grid, compared)
     found = metric.statistics(np.empty(0), np.empty(0), np.array([0]), np.arange(2))
     np.testing.assert_allclose(found, [[[(1 + 20) / 2, 3]]])

@@ -24,7 +24,7 @@ from stp.render.tables.leads import Leads, read_leads
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
-from stp.render.tables.tidy import csv_text, leads_csv, tidy_csv
+from stp.render.tables.tidy import Field, csv_text, leads_csv, tidy_csv
 
 
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
@@ -94,14 +94,13 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
     columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
-    dimension = plan.dimension
-    by_lead = plan.suite.dimensions[dimension].by_lead
+    by_lead = plan.suite.dimensions[plan.dimension].by_lead
     try:
         with duckdb.connect(str(path), read_only=True) as store:
             found = store.sql(
                 f"SELECT {columns} FROM ({EVERY_SCORE}) WHERE dimension = ?"
                 + ("" if by_lead else " AND lead IS NULL"),
-                params=[dimension],
+                params=[plan.dimension],
             ).to_arrow_table()
     except duckdb.Error as error:
         raise StpError(
@@ -207,9 +206,9 @@ def _table_csv(rows: list[Row]) -> str:
     for column in columns:
         header += [column, f"{column} published", f"{column} difference"]
         header += [f"{column} {name}" for name in _SPREAD] if of_people else []
-    lines: list[list[Any]] = [[*header, "notes"]]
+    lines: list[list[Field]] = [[*header, "notes"]]
     for row in rows:
-        line = [
+        line: list[Field] = [
             row.source,
             row.scale,
             row.protocol,

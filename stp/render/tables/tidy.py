@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from stp.options.score import CELL_KEYS
 from stp.page.digits import number
@@ -11,6 +10,9 @@ from stp.page.safe_text import safe_row
 from stp.render.tables.leads import Leads
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, Standings
+
+Field = str | int | float | None
+"""What a line of CSV has in a column."""
 
 KEYS = tuple(name for name in CELL_KEYS if name != "seed")
 WHOSE = ("source", "scale", "protocol", "comparable", *KEYS, "dataset_title", "model_title")
@@ -48,7 +50,7 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 """Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
 
 
-def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Any]]:
+def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Field]]:
     """Make one line per row of the table and column, with `HEADER`; numbers have all digits."""
     lines = []
     for row, standing_of in zip(rows, found, strict=True):
@@ -76,12 +78,12 @@ def tidy_rows(rows: Sequence[Row], found: Standings) -> list[list[Any]]:
 
 def tidy_csv(rows: Sequence[Row], found: Standings) -> str:
     """Write one line per row of the table and column."""
-    return _rounded_csv([list[Any](HEADER), *tidy_rows(rows, found)])
+    return _rounded_csv([list[Field](HEADER), *tidy_rows(rows, found)])
 
 
 def leads_csv(leads: Leads) -> str:
     """Write one line per row of the table, column and lead time."""
-    lines = [list[Any](LEADS_HEADER)]
+    lines = [list[Field](LEADS_HEADER)]
     for lead, rows in leads.rows.items():
         for row, standing_of in zip(rows, leads.standings[lead], strict=True):
             step = leads.step(row)
@@ -100,20 +102,20 @@ def leads_csv(leads: Leads) -> str:
     return _rounded_csv(lines)
 
 
-def _rounded_csv(lines: Iterable[Sequence[Any]]) -> str:
+def _rounded_csv(lines: Iterable[Sequence[Field]]) -> str:
     return csv_text(
         [number(value) if isinstance(value, float) else value for value in line] for line in lines
     )
 
 
-def csv_text(lines: Iterable[Sequence[Any]]) -> str:
+def csv_text(lines: Iterable[Sequence[Field]]) -> str:
     """Write lines as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))
     return text.getvalue()
 
 
-def _whose(row: Row) -> list[Any]:
+def _whose(row: Row) -> list[Field]:
     return [
         row.source,
         row.scale,
@@ -125,12 +127,12 @@ def _whose(row: Row) -> list[Any]:
     ]
 
 
-def _what(column: str, entry: Entry) -> list[Any]:
+def _what(column: str, entry: Entry) -> list[Field]:
     part = entry.part
     return [column, entry.convention, part.variable, part.threshold, part.leads]
 
 
-def _value(row: Row, entry: Entry, standing: Standing) -> list[Any]:
+def _value(row: Row, entry: Entry, standing: Standing) -> list[Field]:
     first = row.cells[0] if row.cells else None
     return [
         entry.value,
