@@ -91,6 +91,7 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
         "convention": "ssim.range2",
         "variable": "",
         "threshold": "",
+        "leads": "",
         "value": "0.88",
         "ci95_low": "0.87",
         "ci95_high": "0.9",
