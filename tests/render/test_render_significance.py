@@ -353,7 +353,7 @@ MANIFEST = {
 
 
 def entry(convention: str, value: float | None, n: int = 10) -> Entry:
-    return Entry(convention, None, n, value, None, None, None, None, None, None, "")
+    return Entry(convention, Part(), n, value, None, None, None, None, None, None, "")
 
 
 def row(model: str, entries: dict[str, Entry], *cells: dict[str, Any], **changes: Any) -> Row:
