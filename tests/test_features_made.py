@@ -1,5 +1,6 @@
 """FVD through the plan: weights of a seeded I3D, features, scores; stored forecasts or not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,9 @@ from stp.features import table
 from stp.metrics import frechet
 from stp.metrics.networks.i3d import I3D
 from stp.plan import config
-from stp.plan import manifest as manifests
 from stp.plan import weights as network_weights
 from stp.plan.cells import Plan
+from stp.plan.manifest import shown_of
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 from stp.run import runner
@@ -86,29 +87,30 @@ def test_forecasts_that_are_not_stored_have_the_same_features(made):
 
 
 def test_tables_know_what_is_behind_a_cell(made):
-    (cell,) = manifest(made, "short_term")["cells"]
+    (cell,) = manifest(made, "short_term").cells
     folders = [str(made.store / one.folder) for one in made.cells[0].features]
-    assert cell["behind"] == [["features", folder] for folder in folders]
+    assert cell.behind == tuple(("features", folder) for folder in folders)
 
 
 def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):
-    table_of = {
-        "columns": {"kth": {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.a"}},
-        "sampled": {
-            "kth": {
-                "PSNR-{members}": "psnr.per_frame",
-                "FVD-{seen}": "fvd.predicted_only",
-                "CRPS-of-{K}": "crps.fair",
-            }
-        },
+    planned = manifest(made, "short_term")
+    (cell,) = planned.cells
+    columns = {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.pixel_mean"}
+    sampled = {
+        "PSNR-{members}": "psnr.per_frame",
+        "FVD-{seen}": "fvd.predicted_only",
+        "CRPS-of-{K}": "crps.fair",
     }
-    cell = {"key": {"tested_on": "kth"}, "samples": 100, "statistic": "best_of_members"}
-    shown = manifests.shown_of({"tables": {"a": table_of}}, "a", cell)
-    assert shown == {
-        "MSE": "mse.a",
+    tested = cell.key.tested_on
+    of_table = replace(
+        planned.tables["short_term"], columns={tested: columns}, sampled={tested: sampled}
+    )
+    planned = replace(planned, tables={"short_term": of_table})
+    several = replace(cell, samples=100, statistic="best_of_members")
+    assert shown_of(planned, "short_term", several) == {
+        "MSE": "mse.pixel_mean",
         "PSNR-best-of-100": "psnr.per_frame",
         "FVD-first-of-100": "fvd.predicted_only",
         "CRPS-of-100": "crps.fair",
     }
-    plain = manifests.shown_of({"tables": {"a": table_of}}, "a", {"key": {"tested_on": "kth"}})
-    assert plain == table_of["columns"]["kth"]
+    assert shown_of(planned, "short_term", cell) == columns
