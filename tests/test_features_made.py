@@ -1,5 +1,8 @@
 """FVD through the plan: weights of a seeded I3D, features, scores; stored forecasts or not."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +12,9 @@ import pytest
 import torch
 import yaml
 
+from stp.core.canonical import meaning
 from stp.core.file_identity import identify
+from stp.core.fingerprint import SHELL_OF_CORES
 from stp.core.receipts import require_receipt
 from stp.features import table
 from stp.metrics import frechet
@@ -22,7 +27,8 @@ from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 from stp.run import runner
 
-TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
+ROOT = Path(__file__).parent.parent
+TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
 NAME = "predicted_only/i3d.logits"
 
 
@@ -114,3 +120,30 @@ def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):
         "CRPS-of-100": "crps.fair",
     }
     assert shown_of(planned, "short_term", cell) == columns
+
+
+LOADED = """
+import importlib, json, sys, tempfile
+from pathlib import Path
+from stp.core.job import Job
+core, recipe, inputs, runtime = map(json.loads, sys.argv[1:])
+out = Path(tempfile.mkdtemp())
+importlib.import_module(core).run(Job(recipe, {k: Path(v) for k, v in inputs.items()}, out, out, runtime))
+print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("stp."))))
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["of predictions", "of a rollout"])
+def test_closures_hold_every_module_that_a_look_loads(made, number):
+    artefact = made.cells[number].features[1]
+    inputs = {name: str(made.store / one.folder) for name, one in artefact.inputs.items()}
+    runtime = {"device": "cpu", **runner.weight_files(made, artefact)}
+    given = (artefact.core, artefact.recipe, inputs, runtime)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *map(json.dumps, given)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
+    for module in loaded - set(artefact.code.modules):  # packages that only define names
+        said = meaning((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
+        assert said.defines is not None, f"{module} is loaded, but not in the fingerprint"
