@@ -1,5 +1,9 @@
 """FVD through the plan: weights of a seeded I3D, features, scores; stored forecasts or not."""
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,20 +12,23 @@ import pytest
 import torch
 import yaml
 
+from stp.core.canonical import meaning
 from stp.core.file_identity import identify
+from stp.core.fingerprint import SHELL_OF_CORES
 from stp.core.receipts import require_receipt
 from stp.features import table
 from stp.metrics import frechet
 from stp.metrics.networks.i3d import I3D
 from stp.plan import config
-from stp.plan import manifest as manifests
 from stp.plan import weights as network_weights
 from stp.plan.cells import Plan
+from stp.plan.manifest import shown_of
 from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 from stp.run import runner
 
-TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
+ROOT = Path(__file__).parent.parent
+TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
 NAME = "predicted_only/i3d.logits"
 
 
@@ -86,29 +93,57 @@ def test_forecasts_that_are_not_stored_have_the_same_features(made):
 
 
 def test_tables_know_what_is_behind_a_cell(made):
-    (cell,) = manifest(made, "short_term")["cells"]
+    (cell,) = manifest(made, "short_term").cells
     folders = [str(made.store / one.folder) for one in made.cells[0].features]
-    assert cell["behind"] == [["features", folder] for folder in folders]
+    assert cell.behind == tuple(("features", folder) for folder in folders)
 
 
 def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):
-    table_of = {
-        "columns": {"kth": {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.a"}},
-        "sampled": {
-            "kth": {
-                "PSNR-{members}": "psnr.per_frame",
-                "FVD-{seen}": "fvd.predicted_only",
-                "CRPS-of-{K}": "crps.fair",
-            }
-        },
+    planned = manifest(made, "short_term")
+    (cell,) = planned.cells
+    columns = {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.pixel_mean"}
+    sampled = {
+        "PSNR-{members}": "psnr.per_frame",
+        "FVD-{seen}": "fvd.predicted_only",
+        "CRPS-of-{K}": "crps.fair",
     }
-    cell = {"key": {"tested_on": "kth"}, "samples": 100, "statistic": "best_of_members"}
-    shown = manifests.shown_of({"tables": {"a": table_of}}, "a", cell)
-    assert shown == {
-        "MSE": "mse.a",
+    tested = cell.key.tested_on
+    of_table = replace(
+        planned.tables["short_term"], columns={tested: columns}, sampled={tested: sampled}
+    )
+    planned = replace(planned, tables={"short_term": of_table})
+    several = replace(cell, samples=100, statistic="best_of_members")
+    assert shown_of(planned, "short_term", several) == {
+        "MSE": "mse.pixel_mean",
         "PSNR-best-of-100": "psnr.per_frame",
         "FVD-first-of-100": "fvd.predicted_only",
         "CRPS-of-100": "crps.fair",
     }
-    plain = manifests.shown_of({"tables": {"a": table_of}}, "a", {"key": {"tested_on": "kth"}})
-    assert plain == table_of["columns"]["kth"]
+    assert shown_of(planned, "short_term", cell) == columns
+
+
+LOADED = """
+import importlib, json, sys, tempfile
+from pathlib import Path
+from stp.core.job import Job
+core, recipe, inputs, runtime = map(json.loads, sys.argv[1:])
+out = Path(tempfile.mkdtemp())
+importlib.import_module(core).run(Job(recipe, {k: Path(v) for k, v in inputs.items()}, out, out, runtime))
+print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("stp."))))
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["of predictions", "of a rollout"])
+def test_closures_hold_every_module_that_a_look_loads(made, number):
+    artefact = made.cells[number].features[1]
+    inputs = {name: str(made.store / one.folder) for name, one in artefact.inputs.items()}
+    runtime = {"device": "cpu", **runner.weight_files(made, artefact)}
+    given = (artefact.core, artefact.recipe, inputs, runtime)
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *map(json.dumps, given)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
+    for module in loaded - set(artefact.code.modules):  # packages that only define names
+        said = meaning((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
+        assert said.defines is not None, f"{module} is loaded, but not in the fingerprint"

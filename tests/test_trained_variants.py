@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 import yaml
@@ -27,7 +28,7 @@ VARIANTS = {
     "direct": {"title": "one network for each lead", "lead_times": list(LEADS), "per_lead": True},
     "sparse": {"title": "some leads of one network", "lead_times": list(LEADS)},
     **{
-        f"lr{rate:g}-w{width}": {
+        f"lr_{rate * 1e4:g}_width_{width}": {
             "title": f"learning rate {rate:g}, width {width}",
             "options": {"hid_t": width},
             "train": {"lr": rate, "iterations": UPDATES[-1], "snapshots": list(UPDATES)},
@@ -161,12 +162,12 @@ def test_a_learning_rate_changes_its_own_trainings_only(population, folder, tmp_
 
 def test_the_cost_of_a_population_is_told(population):
     found = {entry.what: entry for entry in summary.entries(population) if entry.stage == "train"}
-    one = found["simvpv2 on bair, lr0.001-w256, seed 0"]
+    one = found["simvpv2 on bair, lr_10_width_256, seed 0"]
     assert one.cost.seconds > 0
     direct = [entry for what, entry in found.items() if "direct, lead" in what]
     assert len(direct) == 2 * len(LEADS) and all(entry.cost.seconds > 0 for entry in direct)
     weights = found["simvpv2 on weatherbench, seed 0"].cost.bytes
-    kept = found["simvpv2 on weatherbench, lr0.001-w256, seed 0"].cost.bytes
+    kept = found["simvpv2 on weatherbench, lr_10_width_256, seed 0"].cost.bytes
     assert kept == (1 + len(UPDATES)) * weights
 
 
@@ -218,12 +219,14 @@ def trained(tmp_path_factory):
     path = facts / "models" / "convlstm.yaml"
     variants = {
         "direct": {"title": "direct", "lead_times": [1, 2, 3], "per_lead": True},
+        "sparse": {"title": "sparse", "lead_times": [1, 3], "per_lead": True},
         "early": {"title": "early", "train": {"snapshots": [1, 3]}},
     }
     path.write_text(yaml.safe_dump(merge(yaml.safe_load(path.read_text()), {"variants": variants})))
     tiny = merge(yaml.safe_load(TINY.read_text()), {"datasets": {"enso": {"horizon": 3}}})
     cells = [
         {"trained_on": "enso", "variant": "direct"},
+        {"trained_on": "enso", "variant": "sparse"},
         {"trained_on": "enso", "variant": "early", "setting": {"update": [None, 1, 3]}},
     ]
     tiny["dimensions"] = {"short_term": {"models": ["convlstm"], "cells": cells}}
@@ -253,8 +256,29 @@ def test_a_direct_forecast_is_made_of_its_networks(trained):
     assert store.is_complete(trained.store / made.scores.folder)
 
 
+def test_lead_times_without_a_network_have_no_scores(trained):
+    direct, sparse = (
+        {
+            (row["convention"], row["variable"], row["lead"]): row["value"]
+            for row in pq.read_table(
+                trained.store / made.scores.folder / "scores.parquet"
+            ).to_pylist()
+            if row["lead"] is not None and row["statistic"] == "mean"
+        }
+        for made in trained.cells[:2]
+    )
+    there = {key: value for key, value in sparse.items() if value is not None}
+    assert {lead for *_, lead in there} == {1, 3}
+    # the same trainings under another name; but a mean over three months needs them all
+    assert there == {key: direct[key] for key in there}
+    assert {name for name, *_ in direct} - {name for name, *_ in there} == {
+        name for name, *_ in direct if name.startswith("nino34")
+    }
+    assert any(lead == 2 for *_, lead in direct)
+
+
 def test_snapshots_are_files_of_one_artefact(trained):
-    _, best, first, third = trained.cells
+    _, _, best, first, third = trained.cells
     assert best.models == first.models == third.models
     receipt = require_receipt(trained.store / best.models[0].folder)
     assert set(receipt["files"]) == {

@@ -87,12 +87,11 @@ def _shown(
     options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Context and frames of each block, float32 (n, T, C, H, W)."""
-    context, leads = clips.prepared.context, options.numbers
+    context = clips.prepared.context
     if predicted is None:
-        wanted = np.concatenate([np.arange(context), context + leads - 1])
         for start in range(0, len(clips), BLOCK):
             rows = np.arange(start, min(start + BLOCK, len(clips)))
-            read = clips.read(rows, length=context + int(leads[-1]), frames=wanted)
+            read = clips.read(rows, length=context + options.lead_times)
             yield read[:, :context], read[:, context:]
         return
     start = 0
@@ -126,6 +125,6 @@ def _weights(job: Job, options: FeatureOptions) -> Weights:
 
 def _why_too_short(options: FeatureOptions, context: int, shortest: int) -> str:
     """Say how many frames there are and have to be; empty if there are enough."""
-    clip = (np.empty((1, n, 1, 1, 1)) for n in (context, len(options.numbers)))
+    clip = (np.empty((1, n, 1, 1, 1)) for n in (context, options.lead_times))
     length = CHOICES[options.frames](*clip).shape[1]
     return f"clips of {length} frames; the network needs {shortest}" if length < shortest else ""

@@ -9,7 +9,7 @@ import numpy as np
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.data.zarr_rows import MappedRows, read_metadata
+from stp.data.zarr_rows import MappedRows
 from stp.features.look import BLOCK, look
 from stp.options.features import FeatureOptions
 
@@ -38,14 +38,13 @@ def run(job: Job) -> dict[str, Any]:
 def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
     """Stored predictions, block by block: float32 (n, M, T, C, H, W)."""
     path = Path(folder) / "predictions.zarr"
-    found = read_metadata(path, "group")["attributes"].get("lead_times")
-    if found is not None and list(found) != options.numbers.tolist():
+    stored = MappedRows(path / "predictions")
+    if stored.shape[-4] != options.lead_times:
         raise StpError(
-            f"{path}: lead times {found}",
-            expected=f"{options.numbers.tolist()}, as the recipe says",
+            f"{path}: predictions of {stored.shape[-4]} lead times",
+            expected=f"{options.lead_times}: networks look at whole clips",
             remedy="predict this cell again",
         )
-    stored = MappedRows(path / "predictions")
     for start in range(0, stored.shape[0], BLOCK):
         block = np.asarray(stored.read(start, min(start + BLOCK, stored.shape[0])), np.float32)
         yield block if block.ndim == 6 else block[:, None]

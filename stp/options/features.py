@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from stp.core.options import build, require, whole
 
 MEMBERS = ("first", "mean")
@@ -23,7 +21,6 @@ class FeatureOptions:
         weights: checksums of the network's weights.
         split: split or subset of the data.
         lead_times: frames behind the context.
-        leads: numbers of those that there are, if not all.
         interval: every which frame of the clips counts.
         member: of several forecasts of a clip, one of ``MEMBERS``.
         threads: of the network.
@@ -36,7 +33,6 @@ class FeatureOptions:
     weights: dict[str, str]
     split: str
     lead_times: int
-    leads: tuple[int, ...] = ()
     interval: int = 1
     member: str = "first"
     threads: int = 1
@@ -47,11 +43,6 @@ class FeatureOptions:
             require(whole(value, 1), f"features: {key}", value, "a whole number from 1")
         ok = self.member in MEMBERS
         require(ok, "features: member", self.member, " or ".join(MEMBERS))
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """Numbers of the lead times, int64, ascending from 1."""
-        return np.asarray(self.leads or range(1, self.lead_times + 1), np.int64)
 
     @classmethod
     def from_recipe(cls, recipe: dict[str, Any]) -> "FeatureOptions":

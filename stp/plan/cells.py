@@ -606,6 +606,8 @@ class Plan:
             predictions: stored ones; None: they are made again, from ``made_of``.
             made_of: what forecasts are made from, the data among it.
         """
+        if len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
+            return {}  # of clips that lack frames there are no distances
         kind, found = self.recipes.samples(cell.tested_on), {}
         setting = {
             k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")

@@ -347,7 +347,6 @@ class Recipes(ScoredConventions):
             seen: network, layer and frames.
             forecast: the recipe of the forecasts.
         """
-        clips: Json = {key: forecast[key] for key in ("leads", "interval") if key in forecast}
         return {
             "network": seen.network,
             "module": seen.module or seen.network,
@@ -356,7 +355,7 @@ class Recipes(ScoredConventions):
             "weights": dict(self._at_hand[seen.network]),
             "split": forecast["split"],
             "lead_times": forecast["lead_times"],
-            **clips,
+            **({"interval": forecast["interval"]} if "interval" in forecast else {}),
             "threads": 1,
         }
 

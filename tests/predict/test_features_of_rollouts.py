@@ -2,12 +2,12 @@
 
 import sys
 import types
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from test_predict_samples import MCVD
 
+from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.data.ensembles import ensemble_mean
 from stp.features import table
@@ -84,19 +84,9 @@ def test_the_mean_of_members_is_looked_at_where_that_is_scored(tmp_path, make_tr
     assert np.array_equal(mean, rolled)
 
 
-def test_lead_times_that_a_forecast_lacks_are_left_out_of_what_was_observed(
-    tmp_path, make_data, make_job
-):
-    data = make_data()
-    job = make_job(data, leads=[1, 3])
+def test_networks_look_at_whole_clips_alone(tmp_path, make_data, make_job):
+    job = make_job(make_data(), leads=[1, 3])
     predict(job)
-    whole = features(tmp_path, "whole", see, {"data": data}, frames="predicted_only")
-    some = features(tmp_path, "some", see, {"data": data}, frames="predicted_only", leads=[1, 3])
-    frames = whole.reshape(7, 3, -1)
-    assert np.array_equal(some, frames[:, [0, 2]].reshape(7, -1))
-    stored = replace(job).out
-    inputs = {"data": data, "predictions": stored}
-    seen = features(tmp_path, "seen", see, inputs, frames="predicted_only", leads=[1, 3])
-    assert seen.shape == some.shape
-    with pytest.raises(Exception, match=r"lead times \[1, 3\]"):
-        features(tmp_path, "wrong", see, inputs, frames="predicted_only")
+    inputs = {"data": job.inputs["data"], "predictions": job.out}
+    with pytest.raises(StpError, match="predictions of 2 lead times"):
+        features(tmp_path, "wrong", see, inputs)

@@ -45,7 +45,7 @@ def test_each_lead_time_is_forecast_by_its_own_network(tmp_path, make_data, make
     assert found.dims == ("sample", "lead", "channel", "y", "x")
     assert found["lead"].values.tolist() == [1, 3]
     attributes = xr.open_zarr(direct.out / "predictions.zarr").attrs
-    assert attributes["lead_times"] == extras["leads"] == [1, 3]
+    assert attributes["leads"] == extras["leads"] == [1, 3]
     for lead, folder in folders.items():  # a forecast of one frame, by that network
         alone = make_job(data, folder, **single, lead_times=1)
         run(alone)
@@ -56,7 +56,7 @@ def test_each_lead_time_is_forecast_by_its_own_network(tmp_path, make_data, make
 def test_all_lead_times_are_listed_where_none_is_left_out(make_data, make_job):
     job = make_job(make_data())
     run(job)
-    assert xr.open_zarr(job.out / "predictions.zarr").attrs["lead_times"] == [1, 2, 3]
+    assert xr.open_zarr(job.out / "predictions.zarr").attrs["leads"] == [1, 2, 3]
 
 
 def test_lead_times_that_are_not_wanted_are_left_out(make_trained, make_job):
