@@ -606,14 +606,16 @@ class Plan:
             predictions: stored ones; None: they are made again, from ``made_of``.
             made_of: what forecasts are made from, the data among it.
         """
-        if len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
-            return {}  # of clips that lack frames there are no distances
+        looks, _ = self.recipes.looked_through(conventions)
+        # Of clips that lack frames there are no distances.
+        if not looks or len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
+            return {}
         kind, found = self.recipes.samples(cell.tested_on), {}
         setting = {
             k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
         }
         clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
-        for seen in {s.name: s for name in conventions if (s := self.recipes.looks(name))}.values():
+        for seen in {one.name: one for one in looks.values()}.values():
             assert kind.features and kind.features_rollout
             recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
             about = f"{what} of {seen.frames.replace('_', ' ')}"

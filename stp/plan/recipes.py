@@ -374,12 +374,11 @@ class Recipes(ScoredConventions):
             conventions: to compute.
             statistic: what is scored of several forecasts of a clip.
         """
-        looks = {name: seen.name for name in conventions if (seen := self.looks(name))}
-        networks = {self.network(name) for name in conventions if name not in looks} - {None}
-        weights = {name: dict(self._at_hand[name]) for name in sorted(filter(None, networks))}
+        looks, networks = self.looked_through(conventions)
+        weights = {name: dict(self._at_hand[name]) for name in networks}
         return {
             **({"weights": weights} if weights else {}),
-            **({"features": looks} if looks else {}),
+            **({"features": {name: seen.name for name, seen in looks.items()}} if looks else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
             **({"statistic": statistic} if statistic else {}),
             **(

@@ -22,6 +22,7 @@ class ScoredConventions:
         self._at_hand = dict(weights)
         self._conventions: dict[tuple[str, bool], list[str]] = {}
         self._scored: dict[tuple[str, bool, bool], list[str]] = {}
+        self._looked_through: dict[tuple[str, ...], tuple[dict[str, Seen], list[str]]] = {}
 
     def conventions(self, dataset: str, samples: int = 1) -> list[str]:
         """List the conventions that are scored on a dataset, the table's columns first.
@@ -85,6 +86,15 @@ class ScoredConventions:
     def looks(self, convention: str) -> Seen | None:
         """What a distance between sets of clips is made from; None for all other conventions."""
         return self.metric(convention).features.get(_choice(convention))
+
+    def looked_through(self, conventions: list[str]) -> tuple[dict[str, Seen], list[str]]:
+        """What conventions look through: features by convention, and networks of the others."""
+        key = tuple(conventions)
+        if key not in self._looked_through:
+            looks = {name: seen for name in conventions if (seen := self.looks(name))}
+            networks = {self.network(name) for name in conventions if name not in looks}
+            self._looked_through[key] = looks, sorted(filter(None, networks))
+        return self._looked_through[key]
 
     def why_unavailable(self, convention: str) -> str:
         """Why nothing is scored with a convention here; nothing if it is."""
