@@ -81,7 +81,7 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
         "one = job(Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4]))\n"
         "launch.run('stp.train.run', one, 2, sight(one))"
     )
-    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[2])]
+    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[3])]
     parent = subprocess.Popen(
         [sys.executable, "-c", script, json.dumps(paths), tmp_path, data, json.dumps(what)],
         stderr=subprocess.PIPE,
