@@ -17,6 +17,11 @@ from stp.core.limits import require, require_zip
 from stp.data.raw_files import RawFiles
 
 REMEDY = "fetch it again"
+DAMAGE = (
+    *(OSError, EOFError, KeyError, IndexError, ValueError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, tarfile.TarError),
+)
+"""What Python raises of an archive that is none."""
 
 
 class Member(NamedTuple):
@@ -83,7 +88,7 @@ def read(raw: RawFiles, member: Member) -> bytes:
         if len(content) != member.bytes:
             raise tarfile.ReadError("cut off")
         return content
-    except (OSError, KeyError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
+    except DAMAGE as error:
         raise StpError(
             f"{path}: {member.inside or 'it'} cannot be read ({error})",
             expected="a complete file" if member.inside is None else "a complete archive",
@@ -120,7 +125,7 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
                     if entry.isfile():
                         yield Member(name, entry.name, entry.offset_data, entry.size)
             _require_end(path, end)
-    except (OSError, zipfile.BadZipFile, tarfile.TarError) as error:
+    except DAMAGE as error:
         raise StpError(
             f"{path}: damaged archive ({error})", expected="a complete archive", remedy=REMEDY
         ) from error

@@ -119,12 +119,13 @@ class Sight:
             StpError: it reads what nobody knows about. It is raised where that is read, and once
                 more at the end if the core took no notice.
         """
-        before = set(sys.modules)
+        before = set(map(id, sys.modules.values()))
         with _watching(self):
             done = work()
-        for name in sorted(set(sys.modules) - before):
-            if name.partition(".")[0] != PACKAGE:  # the shell may have imported more of ours
-                self._see_module(sys.modules.get(name), "")
+        for name, module in list(sys.modules.items()):
+            # The shell may have imported more of ours; __main__ may have got a second name.
+            if id(module) not in before and name.partition(".")[0] != PACKAGE:
+                self._see_module(module, "")
         if self._refused is not None:
             raise self._refused
         return done

@@ -68,11 +68,13 @@ class Outcome:
     Attributes:
         counts: of `read` and `refused`.
         wrong: seed of a file, and what happened instead.
+        stuck: seed of a file that was not read in time, in a library that cannot be stopped.
         slowest: seconds of one file.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
     slowest: float = 0.0
 
 
@@ -107,8 +109,10 @@ def try_many(
         _, status = os.waitpid(child, 0)
         if done >= last:
             break
-        why = how if how == "stuck" else f"ended with status {status}"
-        outcome.wrong.append(f"case {done} ({seed}): {why}")
+        if how == "stuck":
+            outcome.stuck.append(f"case {done} ({seed})")
+        else:
+            outcome.wrong.append(f"case {done} ({seed}): ended with status {status}")
         first = done + 1
     return outcome
 

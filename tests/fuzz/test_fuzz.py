@@ -12,6 +12,8 @@ from mutate import try_many
 from readers import READERS
 
 SHORT = 12
+LOOPS = ("NetCDF", "NetCDF, own data")
+"""Where HDF5 itself loops for ever in few files: those whose heap of attributes is damaged."""
 MANY = int(os.environ.get("STP_FUZZ_CASES", "1000"))
 
 
@@ -26,9 +28,11 @@ def whole(tmp_path: Path, name: str) -> Path:
 def run(whole: Path, name: str, cases: int, first: int = 0) -> None:
     outcome = try_many(whole, READERS[name].read, cases, name, first)
     counted = f"read {outcome.counts['read']}, refused {outcome.counts['refused']}"
+    counted += f", stuck {len(outcome.stuck)}"
     print(f"{name}: {cases} files: {counted}, slowest {outcome.slowest:.2f} s")
+    assert len(outcome.stuck) <= (cases / 100 if name in LOOPS else 0), outcome.stuck
     assert not outcome.wrong, f"{len(outcome.wrong)} of {cases}\n" + "\n".join(outcome.wrong[:5])
-    assert sum(outcome.counts.values()) == cases
+    assert sum(outcome.counts.values()) == cases - len(outcome.stuck)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from stp.core.fingerprint import Sources
 from stp.core.job import Job
 from stp.data.zarr_write import create_array, create_group
+from stp.options import named
+from stp.run.sight import Sight
 
 SIDE, CONTEXT, HORIZON = 8, 3, 2
 SPLITS = {"train": 22, "val": 6, "test": 5}
@@ -92,3 +95,11 @@ def job(folder: Path, data: Path, what: dict[str, Any], **runtime: Any) -> Job:
         state=folder / "state",
         runtime={"device": "cpu", **runtime},
     )
+
+
+def sight(of: Job) -> Sight:
+    """What the core of a training may read."""
+    chosen = [f"stp.models.{of.recipe['model']}", *named.modules(of.recipe["train"])]
+    modules = Sources().closure(["stp.train.run", *chosen])
+    folders = [str(path) for path in (of.out, of.state, *of.inputs.values())]
+    return Sight("train", list(modules), folders, [], "declare it")

@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from moving_bar import job, recipe, simvp_recipe
+from moving_bar import job, recipe, sight, simvp_recipe
 from torch import nn
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted
+from stp.core.job import Interrupted, Job
 from stp.run.cluster import launch
 from stp.train.run import run
 
-CORE = "stp.train.run"
+
+def in_ranks(of: Job, ranks: int):
+    return launch.run("stp.train.run", of, ranks, sight(of))
 
 
 def weights(folder):
@@ -37,7 +39,7 @@ def assert_nearly_equal(folder, other):
 def test_two_processes_train_as_one_with_the_same_batch(tmp_path, data, what):
     """SimVPv2 has batch norms; a batch of 5 is shared unevenly, 3 clips and 2."""
     run(job(tmp_path / "one", data, what))
-    extras = launch.run(CORE, job(tmp_path / "two", data, what), ranks=2)
+    extras = in_ranks(job(tmp_path / "two", data, what), ranks=2)
     assert extras["processes"] == 2
     assert_nearly_equal(tmp_path / "two", tmp_path / "one")
 
@@ -52,10 +54,10 @@ def test_two_processes_stop_together_and_go_on(tmp_path, data):
     # the first report comes after the first step
     object.__setattr__(stopped, "report", lambda *_: interrupted.set())
     with pytest.raises(Interrupted, match="saved at step"):
-        launch.run(CORE, stopped, ranks=2)
+        in_ranks(stopped, ranks=2)
     assert not (tmp_path / "two" / "out" / "model.pt").exists()
 
-    extras = launch.run(CORE, job(tmp_path / "two", data, what), ranks=2)
+    extras = in_ranks(job(tmp_path / "two", data, what), ranks=2)
     assert len(extras["resumes"]) == 1
     run(job(tmp_path / "one", data, what))
     assert_nearly_equal(tmp_path / "two", tmp_path / "one")
@@ -65,7 +67,7 @@ def test_two_processes_stop_together_and_go_on(tmp_path, data):
 @pytest.mark.long(part="learning")
 def test_what_one_process_says_is_said(tmp_path, data):
     with pytest.raises(StpError, match="3 processes cannot share a batch of 2 clips"):
-        launch.run(CORE, job(tmp_path, data, recipe(batch_size=2)), ranks=3)
+        in_ranks(job(tmp_path, data, recipe(batch_size=2)), ranks=3)
 
 
 @pytest.mark.timeout(300)
@@ -74,11 +76,12 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     what = recipe(epochs=1000)
     script = (
         "import json, sys; sys.path[:0] = json.loads(sys.argv[1])\n"
-        "from pathlib import Path; from moving_bar import job; from stp.run.cluster import launch\n"
-        "launch.run('stp.train.run', job(Path(sys.argv[2]), Path(sys.argv[3]), "
-        "json.loads(sys.argv[4])), ranks=2)"
+        "from pathlib import Path; from moving_bar import job, sight\n"
+        "from stp.run.cluster import launch\n"
+        "one = job(Path(sys.argv[2]), Path(sys.argv[3]), json.loads(sys.argv[4]))\n"
+        "launch.run('stp.train.run', one, 2, sight(one))"
     )
-    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[2])]
+    paths = [str(Path(__file__).parent), str(Path(launch.__file__).parents[3])]
     parent = subprocess.Popen(
         [sys.executable, "-c", script, json.dumps(paths), tmp_path, data, json.dumps(what)],
         stderr=subprocess.PIPE,
