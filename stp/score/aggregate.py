@@ -187,8 +187,10 @@ def _spreads(
     for metric, part in zip(metrics, sums, strict=True):
         means, over = part.sum(axis=0) / counts.sum(), there_of(there, leads, part.shape[-1])
         first = leads - part.shape[-1]
-        here = [t - first for t in sorted(at) if t > first]
-        here = [0, *here] if leads in at else here
+        numbers = [t - first for t in sorted(at) if t > first]
+        numbers = [0, *numbers] if leads in at else numbers
+        # A copy in another order in memory would be added up in another order.
+        here = slice(None) if len(numbers) > part.shape[-1] else numbers
         whole = _by_series(values(metric, means, over), means)
         shape = whole.shape
         clusters = np.zeros(shape[-1], np.int64)

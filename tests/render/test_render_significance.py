@@ -21,6 +21,7 @@ from stp.collect.significance import NO_SUMS, Asked, LeftOut, holm, left_out
 from stp.collect.standings import OTHER_CLUSTERS, Entrant, contest
 from stp.core.errors import StpError
 from stp.plan.manifest_types import Cell, Manifest
+from stp.plan.setting import Part
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import standings
 from stp.score.jackknife import left_out_means
@@ -105,7 +106,9 @@ def test_what_is_left_is_scored(
 ) -> None:
     """Each value is that of the frames of all clips but those of one cluster."""
     cells = [scored(rivals[name], convention) for name in ("good", "noisy")]
-    asked = [Asked((c,), convention, part, value_of(c, convention, part)) for c in cells]
+    asked = [
+        Asked((c,), convention, Part(threshold=part), value_of(c, convention, part)) for c in cells
+    ]
     good, noisy = left_out(asked)
     assert isinstance(good, LeftOut) and isinstance(noisy, LeftOut)
     assert good.clusters == noisy.clusters and good.values.shape == (CLUSTERS,)
@@ -122,8 +125,8 @@ def test_what_is_left_is_scored(
 def test_seeds_are_averaged_without_each_cluster(rivals: dict[str, Scored]) -> None:
     cells = [scored(rivals[name], "rmse.pooled") for name in ("good", "far")]
     values = [value_of(cell, "rmse.pooled") for cell in cells]
-    singles = [Asked((c,), "rmse.pooled", None, v) for c, v in zip(cells, values, strict=True)]
-    both = Asked(tuple(cells), "rmse.pooled", None, float(np.mean(values)))
+    singles = [Asked((c,), "rmse.pooled", Part(), v) for c, v in zip(cells, values, strict=True)]
+    both = Asked(tuple(cells), "rmse.pooled", Part(), float(np.mean(values)))
     first, second, joined = (one.values for one in left_out([*singles, both]))
     np.testing.assert_allclose(joined, (first + second) / 2)
 
@@ -133,7 +136,7 @@ def test_there_is_a_reason_where_there_is_no_p(rivals: dict[str, Scored], tmp_pa
     value = value_of(cell, "mse.pixel_mean")
 
     def answer(cell: Cell, convention: str = "mse.pixel_mean", **changes: Any) -> Any:
-        asked = Asked((cell,), convention, None, value)._replace(**changes)
+        asked = Asked((cell,), convention, Part(), value)._replace(**changes)
         return left_out([asked])[0]
 
     assert answer(cell, "fvd.predicted_only") == NO_SUMS
@@ -151,7 +154,7 @@ def test_few_clusters_have_no_p(tmp_path: Path) -> None:
     cell = scored(
         write_scored(tmp_path, clips, np.zeros((9, 1, 1, 4, 4), np.float32)), "mae.pixel_mean"
     )
-    asked = Asked((cell,), "mae.pixel_mean", None, value_of(cell, "mae.pixel_mean"))
+    asked = Asked((cell,), "mae.pixel_mean", Part(), value_of(cell, "mae.pixel_mean"))
     assert left_out([asked]) == ["only 9 clusters (10 needed)"]
 
 
@@ -160,7 +163,7 @@ def test_damaged_sums_are_named(rivals: dict[str, Scored]) -> None:
     path = Path(cell.scores) / "cluster_sums.parquet"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StpError, match=r"cluster_sums\.parquet: cannot be read"):
-        left_out([Asked((cell,), "mse.pixel_mean", None, 1.0)])
+        left_out([Asked((cell,), "mse.pixel_mean", Part(), 1.0)])
 
 
 def test_scores_through_networks_have_sums_of_their_own(
@@ -176,7 +179,7 @@ def test_scores_through_networks_have_sums_of_their_own(
         pq.write_table(table.set_column(place, "convention", renamed), tmp_path / f"{name}.parquet")
     value = value_of(cell_of(scores=str(tmp_path)), "lpips.alex")
     cell = replace(cell, perceptual=str(tmp_path))
-    (found,) = left_out([Asked((cell,), "lpips.alex", None, value)])
+    (found,) = left_out([Asked((cell,), "lpips.alex", Part(), value)])
     assert isinstance(found, LeftOut)
     assert abs(found.values.mean() - value) < 0.1 * value
 
@@ -356,7 +359,7 @@ MANIFEST = TypeAdapter(Manifest).validate_python(bare_manifest(Path(), [], conve
 
 
 def entry(convention: str, value: float | None, n: int = 10) -> Entry:
-    return Entry(convention, None, n, value, None, None, None, None, None, None, "")
+    return Entry(convention, Part(), n, value, None, None, None, None, None, None, "")
 
 
 def row(model: str, entries: dict[str, Entry], *cells: Cell, **changes: Any) -> Row:
