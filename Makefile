@@ -8,12 +8,13 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tables sample test test-all lint setup
+.PHONY: help tables sample test test-all mutants lint setup
 help:
 	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
 	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
 	@echo "make test     set up, then the tests; PARTS='demo docs' adds parts of the long ones"
 	@echo "make test-all set up, then the tests and all long ones"
+	@echo "make mutants  how many random changes of the code the tests notice"
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
 
 tables: setup
@@ -36,6 +37,11 @@ test: setup
 
 test-all: SELECTED =
 test-all: test
+
+# What the tests prove, by random changes of the code; hours for the whole sample.
+mutants: setup
+	@$(BIN)/python -m pip install --quiet -c constraints.txt "cosmic-ray>=8.7"
+	$(BIN)/python tests/mutants.py
 
 lint: setup
 	$(BIN)/ruff check .

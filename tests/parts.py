@@ -11,6 +11,7 @@ PARTS = {
     "demo": "the demo of the README, and all of its datasets",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
+    "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",
     "slurm-jobs": "what happens to single jobs on a real Slurm",
     "slurm-people": "what people, disks and the controller do to runs on a real Slurm",

@@ -113,7 +113,7 @@ def test_only_models_with_randomness_have_seeds():
 
 def test_models_without_anything_to_fit_have_no_training():
     plan = Plan.load(DEMO)
-    fitted = {made.cell.model for made in plan.cells if made.model}
+    fitted = {made.cell.model for made in plan.cells if made.models}
     assert fitted == {"climatology", "convlstm", "simvpv2"}
 
 
@@ -150,7 +150,7 @@ def test_the_papers_other_dimensions_are_those_of_its_sections_4_2_to_4_4(paper)
 
 
 def test_training_is_shared_by_all_dimensions(paper):
-    models = {m.model.folder for m in paper.cells if m.cell.model == "convlstm"}
+    models = {m.models[0].folder for m in paper.cells if m.cell.model == "convlstm"}
     # Caltech is for tests only
     assert len(models) == 14
     found = {m.cell.dimension: m for m in paper.cells if m.cell.model == "convlstm"}
@@ -218,11 +218,11 @@ def test_forecasts_that_are_too_large_are_scored_while_they_are_made(paper):
     stored, kept = (of_long_term(rolled(**more))[0] for more in ({}, {"keep": 3}))
     assert kept.predictions is None and kept.keep == 3 and stored.keep is None
     assert set(kept.scores.inputs) == {"data", "model"}
-    assert kept.scores.inputs["model"].folder == stored.model.folder
+    assert kept.scores.inputs["model"].folder == stored.models[0].folder
     own = {"rollout", "keep"}
     assert {k: v for k, v in kept.scores.recipe.items() if k not in own} == stored.scores.recipe
     assert kept.scores.recipe["rollout"] == stored.predictions.recipe
-    assert kept.artefacts == [kept.data, kept.model, kept.scores]
+    assert kept.artefacts == [kept.data, *kept.models, kept.scores]
     assert (kept.scores.rule, kept.scores.work) == ("score_long_term", "rollout convlstm")
     assert kept.scores.is_resumable and not stored.scores.is_resumable
 
@@ -284,7 +284,7 @@ def test_several_samples_are_scored_by_a_statistic_and_as_an_ensemble():
     one, persistence = ensemble(1)
     several, same = ensemble(10)
     assert several.predictions.recipe["predict"]["samples"] == 10
-    assert several.model.folder == one.model.folder, "the training is shared"
+    assert several.models == one.models, "the training is shared"
     assert (same.predictions, same.scores) == (persistence.predictions, persistence.scores)
     assert several.scores.recipe["statistic"] == "mean_of_members"
     more = set(several.scores.recipe["conventions"]) - set(one.scores.recipe["conventions"])
@@ -322,7 +322,7 @@ def test_a_training_serves_all_dimensions(paper):
     """Only where a model was tested differs: each is trained once for each dataset and seed."""
     trained = {(m.cell.model, m.cell.trained_on): set() for m in paper.cells}
     for made in paper.cells:
-        trained[made.cell.model, made.cell.trained_on].add(made.model and made.model.folder)
+        trained[made.cell.model, made.cell.trained_on].add(made.models and made.models[0].folder)
     assert all(len(folders) == 1 for folders in trained.values())
 
 
@@ -530,9 +530,9 @@ def test_a_model_can_be_trained_on_a_subset_of_its_own():
     all_clips, some = plan.cells
     assert (some.cell.train_subset, some.cell.subset) == ("strict", "strict")
     assert some.data == all_clips.data  # one store holds both
-    assert some.model.folder != all_clips.model.folder
-    assert some.model.recipe == {**all_clips.model.recipe, "train_subset": "strict"}
-    assert "train_subset" not in all_clips.model.recipe
+    assert some.models != all_clips.models
+    assert some.models[0].recipe == {**all_clips.models[0].recipe, "train_subset": "strict"}
+    assert "train_subset" not in all_clips.models[0].recipe
 
 
 def test_a_training_subset_must_be_declared():

@@ -1,5 +1,6 @@
 """Configuration says no, once and clearly, and names the nearest that exists."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_every_scale_loads(scale):
         ({"seedz": [1]}, "did you mean seeds?"),
         ({"models": {"convlstm": {"option": {}}}}, "did you mean options?"),
         ({"datasets": {"kth": {"contex": 3}}}, "did you mean context?"),
+        ({"scale": "tables"}, "tables is reserved, as are main, plan"),
     ],
 )
 def test_unknown_names_are_refused_with_the_nearest(changes, message):
@@ -171,3 +173,76 @@ def test_names_that_become_folders_lead_nowhere_else(kind: str, name: str) -> No
     with pytest.raises(StpError, match=r"datasets\.kth") as caught:
         config.load(scale)
     assert "letters, digits" in caught.value.expected
+
+
+HOSTILE = ["a$(id)b", "a b", "a'b", 'a"b', "a;b", "a/b", "..", "A", "ä", "a-b", "a\nb", ""]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_dataset_of_the_scale_file_has_a_plain_name(name):
+    """`a$(id)b` was run by a shell."""
+    own = merge(
+        yaml.safe_load((CONFIG_FOLDER / "datasets" / "kth.yaml").read_text()), {"reader": "kth"}
+    )
+    with pytest.raises(StpError, match=r"the scale file: datasets.*name of a dataset(.|\n)*a-z"):
+        config.load(demo(datasets={name: own}))
+
+
+@pytest.mark.parametrize("what", ["datasets", "models", "conventions", "suites"])
+def test_a_file_of_the_configuration_has_a_plain_name(what, tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, folder)
+    path = folder / what / "a$(id)b.yaml"
+    shutil.copy(sorted((folder / what).glob("*.yaml"))[0], path)
+    with pytest.raises(StpError) as caught:
+        config.load(demo(), folder)
+    assert f"{path}: 'a$(id)b' is the name of a" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "at"),
+    [
+        ("models/convlstm.yaml", ("variants",)),
+        ("datasets/kth.yaml", ("subsets",)),
+        ("datasets/kth.yaml", ("train_subsets",)),
+        ("datasets/kth.yaml", ("releases",)),
+        ("datasets/kth.yaml", ("reader",)),
+        ("datasets/kth.yaml", ("releases", "synthetic", "generator")),
+        ("conventions/mse.yaml", ("conventions",)),
+        ("suites/predbench.yaml", ("dimensions",)),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else value,
+)
+@pytest.mark.parametrize("name", ["a$(id)b", "a b", "../a"])
+def test_a_name_inside_a_file_is_plain(file, at, name, tmp_path):
+    folder = tmp_path / "config"
+    shutil.copytree(CONFIG_FOLDER, folder)
+    path = folder / file
+    content = yaml.safe_load(path.read_text())
+    *outer, key = at
+    place = content
+    for one in outer:
+        place = place[one]
+    known = place.get(key)
+    if key in ("reader", "generator"):
+        place[key] = name
+    else:
+        empty = {"title": "x"} if "subsets" in key or key == "variants" else "x"
+        place[key] = {**(known or {}), name: next(iter((known or {}).values()), empty)}
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(StpError) as caught:
+        config.load(demo(), folder)
+    said = str(caught.value)
+    assert str(path) in said or "datasets.kth" in said
+    assert key in said or name in said
+
+
+def test_subsets_may_have_hyphens_and_releases_the_names_of_others():
+    loaded = config.load(CONFIG_FOLDER / "demo.yaml")
+    assert "atlas-paper" in loaded.datasets["atlas_eth"].subsets
+
+
+def test_a_store_with_braces_is_refused(monkeypatch):
+    monkeypatch.setenv("STP_STORE_DIR", "/store/{seed}")
+    with pytest.raises(StpError, match=r"STP_STORE_DIR(.|\n)*braces"):
+        folders(Paths())

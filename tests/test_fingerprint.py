@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from stp.core import fingerprint
-from stp.core.fingerprint import Sources, digest, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import Sources, digest
 
 ROOT = Path(__file__).parent.parent
 GOLDEN_SOURCE = '''
@@ -65,10 +66,10 @@ def interpreter(version: str) -> str:
 
 @pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
 def test_golden_hash_on_other_interpreters(version, tmp_path):
-    """fingerprint.py is standard library only, so any interpreter at hand can check it."""
+    """canonical.py is standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.core.fingerprint import source_hash\n"
+        "from stp.core.canonical import source_hash\n"
         "print(source_hash(open(sys.argv[2], 'rb').read()))"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
@@ -124,26 +125,24 @@ PACKAGE = {
     "__init__.py": "",
     "train/__init__.py": "",
     "train/run.py": "import numpy\nfrom stp.data import windows\nfrom .loop import fit\n",
-    "train/loop.py": "def fit():\n    from stp.core.errors import StpError\n",
+    "train/loop.py": "def fit():\n    from stp.core.options import build\n",
     "data/__init__.py": "",
     "data/windows.py": "import stp.data.chunks\n",
     "data/chunks.py": "SIZE = 1\n",
     "data/unused.py": "SIZE = 2\n",
     "core/__init__.py": "",
-    "core/errors.py": "class StpError(Exception): ...\n",
+    "core/options.py": "def build(): ...\n",
 }
 
 
 def test_closure_follows_every_form_of_import(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     assert list(Sources(folder).closure(["stp.train.run"])) == [
-        "stp",
-        "stp.core",
-        "stp.core.errors",
+        "stp",  # `import stp.data.chunks`: names of stp and stp.data are in reach
+        "stp.core.options",
         "stp.data",
         "stp.data.chunks",
         "stp.data.windows",
-        "stp.train",
         "stp.train.loop",
         "stp.train.run",
     ]
@@ -185,9 +184,9 @@ def test_what_sources_mean_is_remembered_for_other_processes(tmp_path):
     before = other_process(folder)
     file = folder / "stp/__pycache__/meanings.json"
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.errors"]["hash"] = "from the file"
+    saved["modules"]["stp.core.options"]["hash"] = "from the file"
     file.write_text(json.dumps(saved))
-    assert other_process(folder) == before | {"stp.core.errors": "from the file"}
+    assert other_process(folder) == before | {"stp.core.options": "from the file"}
 
 
 def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_path, monkeypatch):
@@ -200,9 +199,9 @@ def test_what_is_remembered_is_no_answer_for_other_bytes_or_by_other_code(tmp_pa
     assert other_process(folder) == before | {"stp.data.chunks": source_hash(b"SIZE = 3")}
 
     saved = json.loads(file.read_text())
-    saved["modules"]["stp.core.errors"]["hash"] = "by older code"
+    saved["modules"]["stp.core.options"]["hash"] = "by older code"
     file.write_text(json.dumps(saved | {"by": "older code"}))
-    assert other_process(folder)["stp.core.errors"] == before["stp.core.errors"]
+    assert other_process(folder)["stp.core.options"] == before["stp.core.options"]
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"by": 1}', "null"])
@@ -212,13 +211,13 @@ def test_a_damaged_memory_is_made_again(tmp_path, damage):
     file = folder / "stp/__pycache__/meanings.json"
     file.write_text(damage)
     assert other_process(folder) == before
-    assert set(json.loads(file.read_text())["modules"]) == set(before)
+    assert set(json.loads(file.read_text())["modules"]) >= set(before)
 
 
 def test_nothing_is_remembered_where_nothing_can_be_written(tmp_path):
     folder = write_package(tmp_path, PACKAGE)
     (folder / "stp/__pycache__").write_text("a file where the folder would be")
-    assert "stp.core.errors" in other_process(folder)
+    assert "stp.core.options" in other_process(folder)
 
 
 def test_processes_with_other_roots_remember_together(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = [
     *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
-    *["features", "run", "fetch", "prepare", "train", "predict", "score", "collect", "render"],
+    *["run", "fetch", "prepare", "train", "predict", "features", "score", "collect", "render"],
     *["report", "export", "human_study", "external", "search", "profiling", "upkeep", "inspect"],
     *["verbs"],
 ]

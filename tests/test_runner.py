@@ -14,7 +14,9 @@ import pytest
 import torch
 
 from stp.core import store
+from stp.core.canonical import meaning
 from stp.core.errors import StpError
+from stp.core.fingerprint import SHELL_OF_CORES
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
@@ -46,7 +48,7 @@ def made(tmp_path_factory) -> Path:
         plan = Plan.load(TINY)
         runner.fetch(plan, plan.raw("enso"))
         line = cell(plan, "climatology")
-        for artefact in (plan.data("enso"), line.model, line.predictions, line.scores):
+        for artefact in (plan.data("enso"), *line.models, line.predictions, line.scores):
             runner.make(plan, artefact)
     return folder
 
@@ -119,7 +121,7 @@ def test_a_flipped_bit_in_predictions_becomes_no_number(prepared, name):
 
 def test_a_flipped_bit_in_weights_is_found_before_they_are_loaded(prepared, monkeypatch):
     made = cell(prepared, "convlstm")
-    folder = runner.make(prepared, made.model)
+    folder = runner.make(prepared, *made.models)
     content = bytearray((folder / "model.pt").read_bytes())
     content[len(content) // 2] ^= 1
     (folder / "model.pt").write_bytes(content)
@@ -165,7 +167,76 @@ def test_a_model_without_code_says_so(prepared, tmp_path):
     )
     plan = Plan(config.load(scale, folder))
     with pytest.raises(StpError, match=r"stp/models/unwritten\.py does not exist"):
-        runner.make(plan, plan.cells[0].model)
+        runner.make(plan, *plan.cells[0].models)
+
+
+BESIDE = """
+import json
+from pathlib import Path
+
+from stp.models.persistence import Model as Persistence
+
+FACTOR = json.loads(Path(__file__).with_suffix(".json").read_text())["factor"]
+
+
+class Model(Persistence):
+    def forward(self, frames, horizon):
+        return FACTOR * super().forward(frames, horizon)
+"""
+MAKE = """
+import sys
+from pathlib import Path
+from stp.core.errors import StpError
+from stp.plan.cells import Plan
+from stp.run import runner
+plan = Plan.load(Path(sys.argv[1]))
+print(plan.cells[0].predictions.folder)
+try:
+    runner.make(plan, plan.cells[0].predictions)
+except StpError as error:
+    sys.exit(f"error: {error}")
+"""
+
+
+def test_a_file_beside_a_model_is_refused_until_it_is_declared(prepared, tmp_path):
+    """Its content then is part of the identity of what is made with it."""
+    checkout = tmp_path / "checkout"
+    for name in ("stp", "config"):
+        shutil.copytree(ROOT / name, checkout / name)
+    models = checkout / "stp" / "models"
+    (models / "beside.py").write_text(BESIDE)
+    (models / "beside.json").write_text('{"factor": 2}')
+    entry = checkout / "config" / "models" / "beside.yaml"
+    entry.write_text("title: Beside\nreference: none\nfit: none\n")
+    scale = merge(
+        read_yaml(TINY),
+        {"dimensions": {"short_term": {"models": ["beside"], "datasets": ["enso"]}}},
+    )
+    (tmp_path / "scale.yaml").write_text(json.dumps(scale))
+
+    def make() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", MAKE, tmp_path / "scale.yaml"],
+            env={**os.environ, "PYTHONPATH": str(checkout)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+
+    done = make()
+    assert done.returncode == 1
+    assert f"{models / 'beside.json'} is read by stp.models.beside" in done.stderr
+    assert "declare it in config/models/beside.yaml, `reads: [PATH]`" in done.stderr
+    assert not (prepared.store / done.stdout.strip()).exists()
+    entry.write_text(entry.read_text() + "reads: [stp/models/beside.json]\n")
+    declared = make()
+    assert declared.returncode == 0, declared.stderr
+    receipt = prepared.store / declared.stdout.strip() / "artefact.json"
+    assert json.loads(receipt.read_text())["recipe"]["reads"].keys() == {"stp/models/beside.json"}
+    (models / "beside.json").write_text('{"factor": 3}')
+    edited = make()
+    assert edited.returncode == 0, edited.stderr
+    assert len({done.stdout, declared.stdout, edited.stdout}) == 3
 
 
 def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):
@@ -231,8 +302,11 @@ print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("st
         text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    loaded = set(json.loads(done.stdout.splitlines()[-1])) - {"stp.core.job"}
-    assert loaded <= set(artefact.code.modules), "loaded, but not in the fingerprint"
+    loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
+    unseen = loaded - set(artefact.code.modules)
+    for module in unseen:  # packages that only define names, and of which none is asked for
+        said = meaning((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
+        assert said.defines is not None, f"{module} is loaded, but not in the fingerprint"
     for shell in (
         "stp.plan.config",
         "stp.plan.cells",
@@ -279,7 +353,7 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
 
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights(prepared, tmp_path):
     """kill -9 in the middle of an epoch, through the front door; then run again."""
-    made = cell(prepared, "convlstm").model
+    (made,) = cell(prepared, "convlstm").models
     scale = merge(read_yaml(TINY), {"runtime": {"slow_step_s": 1.0, "checkpoint_every_s": 0}})
     (tmp_path / "slow.yaml").write_text(json.dumps(scale))
     command = [str(Path(sys.executable).parent / "stp"), "train", "convlstm", "enso"]

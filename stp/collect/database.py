@@ -295,6 +295,13 @@ def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[st
         for number, stage in enumerate(STAGES)
         if (folder := cell.folder(stage))
     }
+    # Models of further lead times, and what networks see of clips.
+    folders |= {
+        (STAGES.index("model" if stage == "train" else "predictions"), Path(folder))
+        for plan in plans
+        for cell in plan.cells
+        for stage, folder in cell.behind
+    }
     found = []
     for _, folder in sorted(folders):
         receipt = require_receipt(folder)

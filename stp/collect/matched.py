@@ -4,7 +4,7 @@ The distance between two sets of clips shrinks as they grow, so that of 815 clip
 beside that of 3,970. Tables compare a model with itself on other test sets: with other frame
 intervals, in other scenes, on other datasets. Each such comparison is made at the smallest number
 of clips in it: of larger cells, as many are drawn without replacement, several times, from the
-features that were kept beside their scores.
+features that are kept of them (stage `features`).
 
 Kernel distances need none of this: their estimator is unbiased at every N.
 """
@@ -21,10 +21,11 @@ from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
 from stp.core.receipts import check_file, require_receipt
+from stp.features.table import FEATURES
 from stp.metrics import frechet
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest
-from stp.score.features import FEATURES, at_n, choice_of, read_features
+from stp.score.sets import at_n, read
 
 REPEATS = 10
 """Drawings of a value; the number of the drawing, from 0, is its seed."""
@@ -160,11 +161,17 @@ def _value(
         return known, None
     folder = member.cell.folder("perceptual")
     receipt = require_receipt(folder) if folder else {}
-    if folder is None or FEATURES not in receipt["files"]:
+    name = receipt.get("recipe", {}).get("features", {}).get(member.row.convention)
+    if folder is None or name is None:
         return None, f"its {clips} clips left no features to draw {n} from"
-    path = check_file(folder, receipt, FEATURES)
-    features = read_features(path, choice_of(member.row.convention))
-    values = [at_n(features, frechet.distance, n, seed) for seed in range(REPEATS)]
+    store = Path(str(folder).removesuffix(receipt["path"]))
+    behind = {
+        key: store / path for key, path in receipt["inputs"].items() if key.startswith(f"{name}.")
+    }
+    for looked in behind.values():
+        check_file(looked, require_receipt(looked), FEATURES)
+    pair = read(behind, name)
+    values = [at_n(pair, frechet.distance, n, seed) for seed in range(REPEATS)]
     return (statistics.fmean(values), statistics.stdev(values)), None
 
 

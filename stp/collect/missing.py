@@ -30,6 +30,8 @@ STAGES = {
 }
 """Part of a cell -> stage that makes it, in the order of the work."""
 
+ORDER = ("prepare", "train", "predict", "features", "score")
+
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
 Json = dict[str, Any]
@@ -110,10 +112,7 @@ def gaps(
         for cell in plan.cells:
             if cell.key in held:
                 continue
-            for part, stage in STAGES.items():
-                folder = cell.folder(part)
-                if folder is None:
-                    continue
+            for folder, stage in _parts(cell):
                 receipt = read_receipt(folder) if (folder / RECEIPT).is_file() else None
                 path = _relative(plan, folder)
                 if receipt is not None:
@@ -138,13 +137,19 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
     }
 
 
+def _parts(cell: Cell) -> list[tuple[Path, str]]:
+    """The artefacts of a cell and the stages that make them, in the order of the work."""
+    parts = [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
+    parts += [(Path(folder), stage) for stage, folder in cell.behind]
+    return sorted(parts, key=lambda part: ORDER.index(part[1]))
+
+
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
     """Where a cell stopped: at the first artefact that is being made or failed, or else lacks."""
-    parts = [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
     scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)
-        for folder, stage in parts
+        for folder, stage in _parts(cell)
         if not (folder / RECEIPT).is_file()
         # What the scores were made from may have been deleted since.
         and (stage == "score" or not (scores / RECEIPT).is_file())

@@ -63,7 +63,7 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
         path: None or empty: nothing is published.
 
     Raises:
-        StpError: the file is missing, has other columns, or a value that is no number.
+        StpError: the file is missing or damaged, has other columns, or a value that is no number.
     """
     if not path:
         return ()
@@ -71,26 +71,32 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
     remedy = "restore the file from the repository"
     if not path.is_file():
         raise StpError(f"{path}: missing", expected="the published values", remedy=remedy)
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        names = reader.fieldnames or []
-        keys = [name for name in names if name not in (*COLUMNS, LEADS)]
-        if set(COLUMNS) - set(names) or not all(re.fullmatch("[a-z_]+", key) for key in keys):
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(file)
+            names = reader.fieldnames or []
+            rows = [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})", expected="a CSV file in UTF-8", remedy=remedy
+        ) from None
+    keys = [name for name in names if name not in (*COLUMNS, LEADS)]
+    if set(COLUMNS) - set(names) or not all(re.fullmatch("[a-z_]+", key) for key in keys):
+        raise StpError(
+            f"{path}: columns {', '.join(names)}",
+            expected=f"columns {', '.join(COLUMNS)}, and one for each key of a setting",
+            remedy=remedy,
+        )
+    found = []
+    for line, row in rows:
+        try:
+            found.append(_value(row, keys))
+        except (ValueError, TypeError) as error:
             raise StpError(
-                f"{path}: columns {', '.join(names)}",
-                expected=f"columns {', '.join(COLUMNS)}, and one for each key of a setting",
+                f"{path}, line {line}: {error}",
+                expected="as many fields as columns; a value and a threshold are numbers",
                 remedy=remedy,
-            )
-        found = []
-        for row in reader:
-            try:
-                found.append(_value(row, keys))
-            except (ValueError, TypeError) as error:
-                raise StpError(
-                    f"{path}, line {reader.line_num}: {error}",
-                    expected="as many fields as columns; a value and a threshold are numbers",
-                    remedy=remedy,
-                ) from None
+            ) from None
     return tuple(found)
 
 

@@ -16,6 +16,9 @@ from stp.core.errors import StpError
 
 STORE = "results.duckdb"
 
+ATTACHED = "attached store"
+"""What the store of a scale is called while it is copied; no scale has a space in its name."""
+
 
 def combine(results: Path, last: str) -> Path:
     """Build the database of all scales that have a store.
@@ -50,23 +53,25 @@ def combine(results: Path, last: str) -> Path:
 def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> None:
     """Copy tables, views and their comments of a store into a schema."""
     connection.execute(f'CREATE SCHEMA "{scale}"')
-    connection.execute(f"ATTACH '{str(store).replace(chr(39), 2 * chr(39))}' AS one (READ_ONLY)")
+    quoted = str(store).replace("'", "''")
+    connection.execute(f"ATTACH '{quoted}' AS \"{ATTACHED}\" (READ_ONLY)")
     try:
         for (name,) in connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'one' AND NOT internal "
-            "ORDER BY table_oid"
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal "
+            "ORDER BY table_oid",
+            [ATTACHED],
         ).fetchall():
-            connection.execute(f'CREATE TABLE "{scale}"."{name}" AS FROM one."{name}"')
+            connection.execute(f'CREATE TABLE "{scale}"."{name}" AS FROM "{ATTACHED}"."{name}"')
         connection.execute(f'USE "{scale}"')
         views = connection.execute(
-            "SELECT sql FROM duckdb_views() WHERE database_name = 'one' AND NOT internal"
+            "SELECT sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [ATTACHED]
         ).fetchall()
         _create([sql for (sql,) in views], connection)
         for statement in _comments(connection):
             connection.execute(statement)
     finally:
         connection.execute("USE main")
-        connection.execute("DETACH one")
+        connection.execute(f'DETACH "{ATTACHED}"')
 
 
 def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
@@ -87,11 +92,12 @@ def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """Statements that set the comments of a store again, in the schema that is used."""
     found = connection.execute(
         "SELECT 'TABLE', table_name, NULL, comment FROM duckdb_tables() "
-        "WHERE database_name = 'one' AND comment IS NOT NULL UNION ALL "
+        "WHERE database_name = $1 AND comment IS NOT NULL UNION ALL "
         "SELECT 'VIEW', view_name, NULL, comment FROM duckdb_views() "
-        "WHERE database_name = 'one' AND comment IS NOT NULL UNION ALL "
+        "WHERE database_name = $1 AND comment IS NOT NULL UNION ALL "
         "SELECT 'COLUMN', table_name, column_name, comment FROM duckdb_columns() "
-        "WHERE database_name = 'one' AND comment IS NOT NULL"
+        "WHERE database_name = $1 AND comment IS NOT NULL",
+        [ATTACHED],
     ).fetchall()
     for kind, relation, column, comment in found:
         name = f'"{relation}"' + (f'."{column}"' if column else "")

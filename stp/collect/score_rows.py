@@ -9,7 +9,7 @@ from stp.options.score import CELL_KEYS
 from stp.plan.cell_key import CellKey
 
 _COLUMNS = (
-    *("metric", "convention", "variable", "level", "threshold", "lead", "leads", "statistic"),
+    *("metric", "convention", "variable", "level", "threshold", "leads", "lead", "statistic"),
     *("value", "n", "reason", "scores_fingerprint"),
 )
 
@@ -20,8 +20,8 @@ class ScoreRow:
 
     Attributes:
         key: of its cell.
-        lead: from 1; None over all lead times, or over some.
-        leads: the lead times, ``44`` or ``1-7``; None over all of them.
+        leads: a range of lead times that a column shows, ``1-7``; None unless one does.
+        lead: from 1; None over several lead times.
         value: None has a reason.
         n: samples behind the value, or clusters behind an end of its interval.
         scores_fingerprint: of the artefact that has it.
@@ -33,8 +33,8 @@ class ScoreRow:
     variable: str | None
     level: float | None
     threshold: float | None
-    lead: int | None
     leads: str | None
+    lead: int | None
     statistic: str
     value: float | None
     n: int | None

@@ -16,7 +16,6 @@ from stp.core.errors import StpError
 from stp.core.receipts import again, check_file, require_receipt
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of
-from stp.plan.setting import Part
 from stp.score.tables import SCORES
 
 COLLECTED = pa.schema(
@@ -90,7 +89,7 @@ def read_collected(path: Path) -> pa.Table:
         raise StpError(f"{path} is missing", expected=expected, remedy=remedy)
     try:
         return read_parquet(path).select(COLLECTED.names).cast(COLLECTED)
-    except (pa.ArrowException, KeyError, OSError) as error:
+    except (pa.ArrowException, KeyError, ValueError, OSError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected=expected,
@@ -194,7 +193,7 @@ def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
     path = check_file(folder, receipt, "scores.parquet")
     try:
         rows = read_parquet(path)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, ValueError, OSError) as error:
         raise StpError(
             f"{path}: not readable as parquet ({error})",
             expected="a parquet file of scores",
@@ -289,9 +288,7 @@ def _same(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[dict[str, Any]]:
     """Make a NULL row for each table column whose convention is unavailable."""
-    wanted: set[tuple[str, Part]] = {
-        place for table in plan.tables for place in parts_of(plan, table, cell).values()
-    }
+    wanted = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
     return [
         {
             **vars(cell.key),

@@ -234,7 +234,7 @@ class Group(NamedTuple):
     variable: str | None
     level: float | None
     threshold: float | None
-    leads: str | None
+    leads: str | None = None
     clips: int | None = None
 
 

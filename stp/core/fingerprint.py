@@ -1,35 +1,30 @@
 """Fingerprints: which code, recipe and inputs an artefact is made of, as 16 hex digits.
 
 The fingerprint of an artefact is part of its path, so a change of meaning gives a new path
-and everything else stays where it is. Code counts by meaning: a canonical walk over the
-syntax tree, without docstrings, comments, formatting or the text of errors, over the static
-import closure of the stage's root modules. Standard library only, and the same result on
-every supported Python version.
+and everything else stays where it is. Code counts by meaning (`stp.core.canonical`), over the
+static import closure of the stage's root modules. Standard library only.
 """
 
-import ast
 import contextlib
 import hashlib
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from stp.core import canonical
+from stp.core.canonical import DIGITS, PACKAGE, Meaning, definitions, meaning
 from stp.core.disk import write_text
 from stp.core.errors import StpError
 
-PACKAGE = "stp"
-DIGITS = 16
 SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
+SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
+"""Modules that every core imports and that count nowhere: how work is handed over, and how it
+fails. They compute nothing (tests/mutations/test_out_of_sight.py holds them to it)."""
 Json = dict[str, Any]
-
-_MODULE = re.compile(rf"{PACKAGE}(\.\w+)*")
-# Fields that differ between Python versions or carry no meaning.
-_IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
 def digest(value: Any) -> str:
@@ -40,141 +35,6 @@ def digest(value: Any) -> str:
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-
-
-def _is_text(node: ast.AST) -> bool:
-    """Is this a bare string statement: a docstring or a string used as a comment?"""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _is_empty_text(node: Any) -> bool:
-    """Is this an empty string constant, which Python 3.12 adds to some format strings?"""
-    return isinstance(node, ast.Constant) and node.value == ""
-
-
-def _tokens(node: Any) -> list[str]:
-    """List the canonical form of a syntax tree.
-
-    Empty and missing fields are left out, because newer Pythons add some and drop others;
-    field names keep the rest unambiguous. Text counts by its code points: which characters
-    `repr` prints depends on the Python.
-    """
-    found: list[str] = []
-    _add_tokens(node, found.append)
-    return found
-
-
-def _add_tokens(
-    node: Any, add: Callable[[str], None], raised: bool = False, in_message: bool = False
-) -> None:
-    """Add the canonical form of a part of a syntax tree.
-
-    Args:
-        node: a node, a field of one, or a list of them.
-        add: takes one token after the other.
-        raised: is it what a raise statement raises?
-        in_message: is it inside an argument of the exception? Texts do not count there; in what
-            chooses the exception, as in ``raise ERRORS["disk"](...)``, they do.
-    """
-    if isinstance(node, list):
-        add("[")
-        for item in node:
-            if not _is_text(item) and not isinstance(item, ast.Pass):
-                _add_tokens(item, add, in_message=in_message)
-        add("]")
-        return
-    if not isinstance(node, ast.AST):
-        add(f"{type(node).__name__}:{node!a}")
-        return
-    if in_message and (
-        isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-    ):
-        add("text")
-        return
-    if isinstance(node, ast.JoinedStr):
-        node = ast.JoinedStr([value for value in node.values if not _is_empty_text(value)])
-    add(f"({type(node).__name__}")
-    for name in _fields(node.__class__):
-        value = getattr(node, name, None)
-        if value is None or (value == [] and name != "body"):
-            continue
-        if name == "value" and isinstance(node, ast.Constant):
-            add(f"{type(value).__name__}:{value!a}")
-            continue
-        add(f"{name}=")
-        _add_tokens(
-            value,
-            add,
-            raised=isinstance(node, ast.Raise) and name == "exc",
-            in_message=in_message or (raised and isinstance(node, ast.Call) and name != "func"),
-        )
-    add(")")
-
-
-@cache
-def _fields(kind: type[ast.AST]) -> list[str]:
-    """Name the fields of a kind of node that carry meaning."""
-    return sorted(set(kind._fields) - _IGNORED_FIELDS)
-
-
-def source_hash(source: bytes) -> str:
-    """Hash the meaning of one module's source text.
-
-    Raises:
-        SyntaxError: the source is not Python.
-    """
-    return meaning(source).hash
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """What a source says.
-
-    Attributes:
-        hash: of its meaning.
-        imports: what may be modules of the package: (level, base, name), as in
-            ``from <level dots><base> import <name>``; the name is empty where there is none.
-    """
-
-    hash: str
-    imports: tuple[tuple[int, str, str], ...]
-
-    def imported(self, module: str, is_package: bool) -> Iterator[tuple[str, str]]:
-        """What a module of this source imports from the package: pairs of (module, name or '')."""
-        for level, base, name in self.imports:
-            parts = module.split(".")
-            parts = parts[: len(parts) - level + int(is_package)] if level else []
-            whole = ".".join([*parts, base] if base else parts)
-            if _MODULE.fullmatch(whole):
-                yield whole, name
-
-
-@cache
-def meaning(source: bytes) -> Meaning:
-    """Read one module's source text.
-
-    Raises:
-        SyntaxError: it is not Python.
-    """
-    tree = ast.parse(source)
-    canonical = "".join(f"{token}\0" for token in _tokens(tree))
-    found: dict[tuple[int, str, str], None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {(0, alias.name, ""): None for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {(node.level, node.module or "", alias.name): None for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found[0, node.value, ""] = None  # may name a module that is imported by its name
-    return Meaning(
-        hashlib.sha256(canonical.encode()).hexdigest()[:DIGITS],
-        tuple(what for what in found if what[0] or _MODULE.fullmatch(what[1])),
-    )
 
 
 @dataclass(frozen=True)
@@ -210,7 +70,7 @@ class _Meanings:
 
     Reading the sources takes seconds, and every job of a workflow does it. The file lies where
     Python keeps its compiled code, and like that it only saves time: an entry counts for the very
-    bytes that it was made from, by the very code of this module.
+    bytes that it was made from, by the very code that read them.
 
     Args:
         folder: the folder that holds the package.
@@ -218,7 +78,8 @@ class _Meanings:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / PACKAGE / "__pycache__" / "meanings.json"
-        self.by = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+        code = [Path(name).read_bytes() for name in (canonical.__file__, __file__)]
+        self.by = hashlib.sha256(b"".join(code)).hexdigest()
         self.known = self._saved()
         self.new: dict[str, Json] = {}
 
@@ -232,9 +93,14 @@ class _Meanings:
         known = self.known.get(module)
         if known is None or known["source"] != made_from:
             made = meaning(source)
-            known = {"source": made_from, "hash": made.hash, "imports": made.imports}
+            known = {"source": made_from, **asdict(made)}
             self.known[module] = self.new[module] = known
-        return Meaning(known["hash"], tuple((level, b, n) for level, b, n in known["imports"]))
+        defines = known["defines"]
+        return Meaning(
+            known["hash"],
+            tuple((level, base, name) for level, base, name in known["imports"]),
+            None if defines is None else tuple(defines),
+        )
 
     def save(self) -> None:
         """Remember what is new, if that is possible."""
@@ -264,7 +130,7 @@ class Sources:
 
     def __init__(self, folder: Path = SOURCE_FOLDER) -> None:
         self.folder = folder
-        self._modules: dict[str, tuple[str, tuple[str, ...]] | None] = {}
+        self._modules: dict[str, _Module | None] = {}
 
     def code_of(self, roots: Iterable[str], equivalent: Mapping[str, str] | None = None) -> Code:
         """Fingerprint the closure of some root modules.
@@ -282,43 +148,86 @@ class Sources:
     def closure(self, roots: Iterable[str]) -> dict[str, str]:
         """Map every module that the roots can reach inside the package to its hash.
 
-        Parent packages count, because Python runs their ``__init__`` on import. A root that
-        does not exist maps to ``"missing"``: a plan may name models that are still to come.
+        Parent packages count, because Python runs their ``__init__`` on import; one that only
+        defines names counts where a name of it is asked for. A root that does not exist maps to
+        ``"missing"``: a plan may name models that are still to come.
 
         Raises:
             SyntaxError: a module is not Python.
         """
         waiting = list(roots)
         hashes = {module: "missing" for module in waiting if self._module(module) is None}
+        parents: set[str] = set()
         while waiting:
-            module = waiting.pop()
-            found = self._module(module)
-            if module not in hashes and found is not None:
-                hashes[module], reached = found
-                waiting += reached
+            name = waiting.pop()
+            module = self._module(name)
+            if name in hashes or name in SHELL_OF_CORES or module is None:
+                continue
+            hashes[name] = module.hash
+            waiting += module.reached
+            for parent in module.parents:
+                above = self._module(parent)
+                if parent not in parents and above is not None and not above.only_defines:
+                    waiting.append(parent)
+                parents.add(parent)
         _meanings(self.folder).save()
         return dict(sorted(hashes.items()))
 
-    def _module(self, module: str) -> tuple[str, tuple[str, ...]] | None:
-        """A module's hash, and what may be modules that it needs; None if it is no module, but
-        a function or class."""
+    def _module(self, module: str) -> "_Module | None":
+        """A module; None if there is none of this name, but a function or class."""
         if module not in self._modules:
             self._modules[module] = self._read(module)
         return self._modules[module]
 
-    def _read(self, module: str) -> tuple[str, tuple[str, ...]] | None:
+    def _read(self, module: str) -> "_Module | None":
         file = _module_file(module, self.folder)
         if file is None:
             return None
         path, is_package = file
         said = _meanings(self.folder).of(module, path.read_bytes())
-        parts = module.split(".")[:-1]
-        reached = {".".join(parts[: i + 1]): None for i in range(len(parts))}
-        for base, name in said.imported(module, is_package):
-            reached[base] = None
-            if name:
-                reached[f"{base}.{name}"] = None
-        return said.hash, tuple(reached)
+        reached: dict[str, None] = {}
+        for level, base, name in said.imported(module, is_package):
+            if name == "*":  # whatever a package names, in whatever way
+                reached |= dict.fromkeys((base, *_submodules(base, self.folder)))
+            elif name and _module_file(f"{base}.{name}", self.folder):
+                reached[f"{base}.{name}"] = None  # and no name of the package itself
+            else:
+                reached[base] = None
+                if not name and level == 0:  # import a.b.c: every name of a and a.b is in reach
+                    reached |= dict.fromkeys(_parents(base))
+        own = said.defines
+        hidden = own is not None and any(_module_file(f"{module}.{n}", self.folder) for n in own)
+        parents = tuple(_parents(module))
+        return _Module(said.hash, tuple(reached), parents, own is not None and not hidden)
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module of the package.
+
+    Attributes:
+        hash: of its meaning.
+        reached: what it imports, as far as that counts whatever it is.
+        parents: the packages that it lies in, whose ``__init__`` Python runs.
+        only_defines: whether running it does nothing, and no name of it hides a submodule.
+    """
+
+    hash: str
+    reached: tuple[str, ...]
+    parents: tuple[str, ...]
+    only_defines: bool
+
+
+def _parents(module: str) -> list[str]:
+    parts = module.split(".")[:-1]
+    return [".".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def _submodules(package: str, folder: Path) -> list[str]:
+    """Name the modules of a package; none if it is no package."""
+    path = folder.joinpath(*package.split("."))
+    names = sorted({file.stem for file in path.glob("*.py")} | {d.name for d in path.glob("*/")})
+    return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
 
 
 def _module_file(module: str, folder: Path) -> tuple[Path, bool] | None:
@@ -329,56 +238,6 @@ def _module_file(module: str, folder: Path) -> tuple[Path, bool] | None:
     if path.with_suffix(".py").is_file():
         return path.with_suffix(".py"), False
     return None
-
-
-# What changed, for people: no part of any fingerprint
-
-
-def _named(node: ast.stmt) -> str:
-    """Name a statement by what it defines."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return node.name
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return "imports"
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
-        targets = [node.target]
-    names = [
-        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
-    ]
-    return ", ".join(names) or "other statements"
-
-
-@cache
-def definitions(source: bytes) -> Mapping[str, str]:
-    """Hash what a module defines one by one, to name what a change of it touched.
-
-    Args:
-        source: text of the module.
-
-    Returns:
-        functions, classes, methods, fields (``Class.name``) and constants, each with 8 hex
-        digits; ``imports`` and ``other statements`` stand for all of these.
-
-    Raises:
-        SyntaxError: the source is not Python.
-    """
-    parts: dict[str, list[str]] = {}
-    for node in ast.parse(source).body:
-        if _is_text(node):
-            continue
-        if isinstance(node, ast.ClassDef):
-            for inner in node.body:
-                if not _is_text(inner) and not isinstance(inner, ast.Pass):
-                    parts.setdefault(f"{node.name}.{_named(inner)}", []).extend(_tokens(inner))
-            node.body = []
-        parts.setdefault(_named(node), []).extend(_tokens(node))
-    return {
-        name: hashlib.sha256("\0".join(tokens).encode()).hexdigest()[:8]
-        for name, tokens in parts.items()
-    }
 
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:

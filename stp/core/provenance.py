@@ -10,9 +10,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from stp.core.errors import StpError
+
 PACKAGES = (
-    "stp", "torch", "numpy", "scipy", "pandas", "pyarrow", "zarr", "xarray", "dask",
-    "netcdf4", "av", "duckdb", "lpips", "snakemake",
+    "stp", "torch", "torchvision", "lpips", "numpy", "scipy", "pandas", "pyarrow", "zarr", "xarray",
+    "dask", "netcdf4", "h5netcdf", "h5py", "cftime", "av", "pillow", "duckdb", "snakemake",
 )  # fmt: skip
 
 
@@ -21,12 +23,6 @@ def describe_machine() -> dict[str, Any]:
 
     Nothing of it is part of a fingerprint: it explains a number, it does not choose it.
     """
-    packages = {}
-    for name in PACKAGES:
-        try:
-            packages[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            packages[name] = "not installed"
     return {
         "host": socket.gethostname(),
         "user": user(),
@@ -35,11 +31,38 @@ def describe_machine() -> dict[str, Any]:
         "cpus": os.cpu_count(),
         "device": _device(),
         "python": platform.python_version(),
-        "packages": packages,
+        "packages": versions(),
         "commit": _commit(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
         "visible_gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that compute."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def version_of(name: str) -> str:
+    """The version of an installed package whose version is to count.
+
+    Raises:
+        StpError: it is not installed.
+    """
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        raise StpError(
+            f"versions: there is no installed package {name!r}",
+            expected="names as pip knows them, such as torch",
+            remedy="correct `versions` in the scale file, or install it",
+        ) from None
 
 
 def user() -> str:

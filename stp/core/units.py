@@ -2,13 +2,15 @@
 
 
 def duration(seconds: float) -> str:
-    """Write a duration: ``42 s``, ``3:07 min``, ``5:20 h``."""
+    """Write a duration: ``42 s``, ``3:07 min``, ``5:20 h``, ``12 d 3 h``."""
     seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"
     if seconds < 3600:
         return f"{seconds // 60}:{seconds % 60:02d} min"
-    return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"
+    if seconds < 172800:
+        return f"{seconds // 3600}:{seconds % 3600 // 60:02d} h"
+    return f"{seconds // 86400} d {seconds % 86400 // 3600} h"
 
 
 def size_text(size: float) -> str:

@@ -180,7 +180,7 @@ class Clips:
         rows: Sequence[int] | np.ndarray,
         *,
         length: int | None = None,
-        first: int = 0,
+        frames: Sequence[int] | np.ndarray | None = None,
         epoch: int = 0,
     ) -> np.ndarray:
         """Read clips.
@@ -188,12 +188,12 @@ class Clips:
         Args:
             rows: B clip numbers, 0..len-1, in any order.
             length: number of frames T; by default context + horizon.
-            first: of these frames, the number of the first one that is read.
+            frames: numbers of those of them that are read, from 0, ascending; all unless given.
             epoch: chooses other clips in each epoch where they are rendered on demand, and other
                 windows where those are random; without influence otherwise.
 
         Returns:
-            float32 (B, T - first, C, H, W) in the dataset's units.
+            float32 (B, T, C, H, W) in the dataset's units, T the number of frames that are read.
 
         Raises:
             IndexError: there is no such clip.
@@ -204,9 +204,9 @@ class Clips:
         if self.virtual:
             render = importlib.import_module(f"stp.data.{self._renderer}").render
             source = self._source.read(0, len(self._source))
-            frames = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
-            frames = frames[:, first:]
-            return self._in_units(frames, np.empty(frames.shape, np.float32))
+            shown = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
+            shown = shown if frames is None else shown[:, frames]
+            return self._in_units(shown, np.empty(shown.shape, np.float32))
         if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
             raise StpError(
                 f"clips of {n_frames} frames were asked for, but the split {self.split!r} has some"
@@ -214,13 +214,18 @@ class Clips:
                 expected=f"at most {shortest} frames",
                 remedy="shorten the horizon, or prepare longer windows (option span)",
             )
-        clips = np.empty((len(numbers), n_frames - first, *self.prepared.shape), np.float32)
+        wanted = np.arange(n_frames) if frames is None else np.asarray(frames, np.int64)
+        together = np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
+        clips = np.empty((len(numbers), len(wanted), *self.prepared.shape), np.float32)
         strides = self._strides[numbers]
         starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
-        starts += strides * first
         for clip, start, stride in zip(clips, starts, strides, strict=True):
-            stop = start + (n_frames - first - 1) * stride + 1
-            self._in_units(self.prepared.frames.read(int(start), int(stop))[::stride], clip)
+            done = 0
+            for run in together:
+                first, last = start + run[0] * stride, start + run[-1] * stride
+                found = self.prepared.frames.read(int(first), int(last) + 1)[::stride]
+                self._in_units(found, clip[done : done + len(run)])
+                done += len(run)
         return clips
 
     def phases(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from stp.core.lock import COUNTS
+from stp.core.units import duration
 from stp.export.cite import Citation
 from stp.export.contents import Contents, Training
 from stp.export.lineage import commits, environments
@@ -175,16 +176,10 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         source,
         f"{parameters:,}" if parameters else "–",
         length,
-        "not known" if seconds is None else _time(seconds),
+        "not known" if seconds is None else duration(seconds),
         str(made.get("device") or "not known"),
         otherwise,
     ]
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _results(found: Contents) -> Iterable[str]:

@@ -12,7 +12,7 @@ from stp.core.receipts import Json, require_receipt
 
 PARTS = ("data", "model", "predictions", "scores", "perceptual")
 """What a cell is made from, as its columns ``<part>_folder`` name it."""
-STAGES = ("prepare", "train", "predict", "score")
+STAGES = ("prepare", "train", "predict", "features", "score")
 """In this order."""
 KEPT = ("stage", "path", "fingerprint", "label", "recipe", "inputs", "extras", "files")
 PRIVATE = ("host", "user", "slurm_job", "visible_gpus")

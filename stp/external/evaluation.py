@@ -57,12 +57,14 @@ def planned(config: Config) -> Iterator[Evaluation]:
     """Yield all evaluations of a scale file."""
     recipes = Recipes(config)
     for dimension, wanted in config.scale.dimensions.items():
-        for case in wanted.cases:
+        for case in wanted.cases():
+            if "update" in case.setting:  # of trainings here: the same windows as without
+                continue
             yield Evaluation(
                 dimension,
                 case.trained_on,
                 case.train_subset,
-                case.tested_on or case.trained_on,
+                case.tested_on,
                 case.subset,
                 recipes.setting(case),
             )

@@ -15,6 +15,7 @@ from stp.data.zarr_codecs import check_codecs
 from stp.external.evaluation import Evaluation
 from stp.external.windows import DESCRIPTION, INDEX, VERSION
 from stp.predict.windows import identity
+from stp.prepare.own.arrays import DAMAGE
 
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 NEEDED = ("shape", "context", "horizon", "units", "values", "data", "samples", "index_sha256")
@@ -199,7 +200,7 @@ class FileSource:
         path = self._files[sample]
         try:
             found = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
+        except DAMAGE as error:
             raise StpError(
                 f"{path}: {self._windows.name(sample)} cannot be read ({error})",
                 expected="a whole .npy file",
@@ -261,7 +262,7 @@ def _npz_source(path: Path, windows: Windows, spool: Path) -> Source:
             if "sample.npy" in names:
                 with archive.open("sample.npy") as member:
                     samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, MemoryError) as error:
+    except (*DAMAGE, MemoryError) as error:
         raise StpError(
             f"{path}: cannot be read ({error}): {windows.name(0)} and all others are lost",
             expected="a whole .npz file",
@@ -274,7 +275,7 @@ def _map(path: Path, windows: Windows, shown: Path | None = None) -> np.ndarray:
     """Map a .npy file."""
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+    except DAMAGE as error:
         raise StpError(
             f"{shown or path}: cannot be read ({error})" + _first_lost(path, windows),
             expected="a whole .npy file of numbers",
@@ -293,7 +294,7 @@ def _first_lost(path: Path, windows: Windows) -> str:
                 shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)  # type: ignore[no-untyped-call, unused-ignore]
             row = int(np.prod(shape[1:])) * dtype.itemsize
             whole = (path.stat().st_size - file.tell()) // max(1, row)
-    except (OSError, ValueError, EOFError):
+    except DAMAGE:
         return ""
     if fortran or whole >= min(shape[0], len(windows.order)):
         return ""

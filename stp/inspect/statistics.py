@@ -160,11 +160,11 @@ def _long_term(paper: Config, name: str) -> str:
     """The horizon of its evaluation in the long term, if it has one."""
     longer = [dimension for dimension, of in paper.suite.dimensions.items() if of.by_lead]
     found = [
-        case.setting.horizon
+        case.setting["horizon"]
         for dimension in longer
         if dimension in paper.scale.dimensions
-        for case in paper.scale.dimensions[dimension].cases
-        if case.trained_on == name
+        for case in paper.scale.dimensions[dimension].cases()
+        if case.trained_on == name and "horizon" in case.setting
     ]
     return str(found[0]) if found else ""
 

@@ -14,5 +14,7 @@ KIND = Kind(
     predict_options=PredictOptions,
     imported="stp.predict.imported",
     rollout="stp.score.rollout",
-    settings=("interval",),
+    features="stp.features.run",
+    features_rollout="stp.features.rollout",
+    settings=("interval", "update"),
 )

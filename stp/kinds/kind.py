@@ -35,6 +35,8 @@ class Kind:
         predict_options: what a recipe may set for a prediction.
         imported: the core that takes over predictions that were made elsewhere; None: it has none.
         rollout: the core that scores forecasts while they are made; None: they are always stored.
+        features: the core that lets networks look at clips, and features_rollout that of forecasts
+            that are not stored; None: no network looks at these samples.
         settings: keys of a setting, besides the horizon, that change how forecasts are made.
         has_shape: samples of a dataset have one shape, channels, height and width.
         trained_context: the number of context frames is that of the training dataset; else that of
@@ -54,6 +56,8 @@ class Kind:
     predict_options: Options
     imported: str | None = None
     rollout: str | None = None
+    features: str | None = None
+    features_rollout: str | None = None
     settings: tuple[str, ...] = ()
     has_shape: bool = True
     trained_context: bool = True
@@ -66,6 +70,7 @@ class Kind:
     def modules(self) -> list[str]:
         """All cores, for tests that resolve the names."""
         found = [*self.train.values(), self.predict, self.score, self.imported, self.rollout]
+        found += [self.features, self.features_rollout]
         return sorted({name for name in found if name})
 
 

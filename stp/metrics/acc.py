@@ -25,40 +25,41 @@ class Climatology:
     """The mean of each calendar day, as WeatherBench is prepared with.
 
     Args:
-        data: the prepared data, with ``climatology.zarr`` and a coordinate ``time``.
+        data: the prepared data.
         kind: "with_validation" (as published) or "without_validation".
 
-    Raises:
-        LookupError: there is no such climatology; says why.
+    Attributes:
+        missing: why there is no such climatology; empty if there is one.
     """
 
     def __init__(self, data: ComparedData, kind: str) -> None:
         store = data.folder / "climatology.zarr"
         hours = coordinate(data, "time")
+        self.missing = ""
         if not (store / kind / "zarr.json").exists():
-            raise LookupError(f"the prepared data have no daily climatology {kind}")
-        if hours is None:
-            raise LookupError("the prepared data have no coordinate time (hours since 1970)")
-        self._means = MappedRows(store / kind)
-        self._channels = data.channels
-        found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
-        self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
-        self._stamps = hours.astype("datetime64[h]")
+            self.missing = f"the prepared data have no daily climatology {kind}"
+        elif hours is None:
+            self.missing = "the prepared data have no coordinate time (hours since 1970)"
+        else:
+            self._means = MappedRows(store / kind)
+            self._channels = data.channels
+            found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
+            self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
+            self._stamps = hours.astype("datetime64[h]")
 
     def day(self, frame: int) -> str:
         """Calendar day of a frame of the prepared data: "02-29"."""
         return str(self._stamps[frame].astype("datetime64[D]"))[5:]
 
-    def check(self, frames: np.ndarray) -> None:
-        """Look whether all days are there.
-
-        Raises:
-            LookupError: a day is not.
-        """
+    def missing_of(self, frames: np.ndarray) -> str:
+        """Why there is no mean for some of these frames; empty if there is one for all."""
+        if self.missing:
+            return self.missing
         for day in sorted({self.day(frame) for frame in np.unique(frames).tolist()}):
             row = self._row.get(day)
             if row is None or np.isnan(self._means.read(row, row + 1).flat[0]):
-                raise LookupError(f"the climatology has no {day} (month-day)")
+                return f"the climatology has no {day} (month-day)"
+        return ""
 
     def read(self, frame: int) -> np.ndarray:
         """The mean of the day of a frame, float32 (C, H, W)."""
@@ -119,11 +120,10 @@ def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Me
         weights = weights_of(compared.data)
         if weights is None:
             return bound
-        try:
-            climatology = Climatology(compared.data, kind)
-            climatology.check(compared.frames)
-        except LookupError as error:
-            return bound._replace(reason=str(error.args[0]))
+        climatology = Climatology(compared.data, kind)
+        missing = climatology.missing_of(compared.frames)
+        if missing:
+            return bound._replace(reason=missing)
 
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray

@@ -13,8 +13,6 @@ by the number of features, and its values are about a million times smaller.
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.metrics import fvd
-from stp.metrics.networks import i3d
 from stp.metrics.perceptual import SetDistance
 
 ROWS = 512
@@ -53,11 +51,11 @@ def _sum(x: np.ndarray, y: np.ndarray) -> float:
     return float(sum(np.sum((x[i : i + ROWS] @ y.T + 1) ** 3) for i in range(0, len(x), ROWS)))
 
 
-predicted_only = SetDistance("i3d", fvd.embed, fvd.frames_only, i3d.SHORTEST, distance)
+predicted_only = SetDistance(distance)
 """Of the predicted frames."""
 
-with_context = SetDistance("i3d", fvd.embed, fvd.after_context, i3d.SHORTEST, distance)
+with_context = SetDistance(distance)
 """Of context and predicted frames together."""
 
-zero_padded = SetDistance("i3d", fvd.embed, fvd.padded, i3d.SHORTEST, distance)
+zero_padded = SetDistance(distance)
 """Of the predicted frames, padded as for ``fvd.zero_padded``."""

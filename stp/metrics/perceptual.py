@@ -46,23 +46,15 @@ class LearnedMetric(NamedTuple):
 class SetDistance(NamedTuple):
     """A convention that compares two sets of clips, not clip by clip.
 
-    Its value is no mean over samples, so it is made at the end from the features of all clips; it
-    has one value for all lead times, and depends on the number of clips. Conventions with the same
-    ``embed`` and ``clip`` share their features.
+    Its value is no mean over samples: it is made from what a network sees of all clips (stage
+    `features`; config/conventions says which network, layer and frames). It has one value for all
+    lead times, and depends on the number of clips.
 
     Attributes:
-        weights: name in config/weights.yaml.
-        embed: reads the weights, and makes what computes features.
-        clip: (context, frames), each (N, T, C, H, W), to the clips (N, T', C, H, W) to look at.
-        shortest: frames of the shortest clip that the network can look at.
         distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
             to the value.
     """
 
-    weights: str
-    embed: Callable[[Weights], Embed]
-    clip: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    shortest: int
     distance: Callable[[np.ndarray, np.ndarray], float]
 
 

@@ -11,7 +11,14 @@ from stp.core.errors import StpError
 from stp.models.create import RECIPE_KEYS
 from stp.models.normalisation import Normalisation
 
+MODEL = "model.pt"
+"""The weights that the validation chose."""
 REMEDY = "remove the folder of the model and run the command again: the model is trained anew"
+
+
+def snapshot_name(update: int) -> str:
+    """The file, in the folder of a trained model, of its weights after so many updates."""
+    return f"snapshots/update-{update}.pt"
 
 
 def digest(weights: dict[str, Tensor]) -> str:

@@ -59,8 +59,10 @@ class ScoreOptions:
             `stp.score.members`. None where there is one.
         higher_is_better: by convention, for the best of several forecasts only; None where neither
             higher nor lower is better.
-        weights: checksums of the weights that conventions look through, by the name of the
-            network; conventions whose weights are not named have no value.
+        weights: checksums of the weights that conventions of single clips look through, by the name
+            of the network; those whose weights are not named have no value.
+        features: of distances between sets of clips: convention -> what its inputs are called,
+            ``<name>.observed`` and ``<name>.predicted``; those without have no value.
     """
 
     cell: dict[str, Any]
@@ -72,6 +74,7 @@ class ScoreOptions:
     statistic: str | None = None
     higher_is_better: dict[str, bool | None] = field(default_factory=dict)
     weights: dict[str, dict[str, str]] = field(default_factory=dict)
+    features: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lost = [key for key in CELL_KEYS if key not in self.cell]

@@ -9,6 +9,8 @@ from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import PRECISIONS
 
 OPTIMIZERS = ("adam", "adamw")
+MOST_SNAPSHOTS = 90
+"""An artefact has at most 100 files."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class TrainOptions:
         threads: CPU threads.
         max_clips: train on so many clips, evenly spread over the split; null for all.
         max_val_clips: validate on so many clips, likewise.
+        snapshots: numbers of updates (steps), ascending, after which the weights are kept as well.
     """
 
     epochs: int = 100
@@ -59,6 +62,7 @@ class TrainOptions:
     threads: int = 1
     max_clips: int | None = None
     max_val_clips: int | None = None
+    snapshots: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for key in ("epochs", "validate_every", "batch_size", "threads"):
@@ -87,6 +91,19 @@ class TrainOptions:
         self._check("callbacks", named, "names of callbacks, each with its options")
         for name, options in self.callbacks.items():
             choice("train.callbacks", "callbacks", {name: options})
+
+        self._check_snapshots()
+
+    def _check_snapshots(self) -> None:
+        """Refuse snapshots that a training may never reach, or that are too many."""
+        steps, last = self.snapshots, self.iterations
+        ok = all(whole(step, 1) for step in steps) and list(steps) == sorted(set(steps))
+        self._check("snapshots", ok, "numbers of updates from 1, ascending")
+        self._check("snapshots", len(steps) <= MOST_SNAPSHOTS, f"at most {MOST_SNAPSHOTS}")
+        ok = not steps or last is None or steps[-1] <= last
+        self._check("snapshots", ok, f"none after the last update, {last} (train.iterations)")
+        ok = not steps or "early_stopping" not in self.callbacks
+        self._check("snapshots", ok, "none of a training that may end early (early_stopping)")
 
     def _check(self, key: str, ok: bool, expected: str) -> None:
         require(ok, f"train.{key}", getattr(self, key), expected)

@@ -83,7 +83,7 @@ def paper_size() -> AbstractContextManager[Any]:
             "lines.markersize": 3.5,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "svg.hashsalt": "stp",
+            "svg.hashsalt": "stp benchmark",
             "svg.fonttype": "none",
         }
     )

@@ -50,6 +50,8 @@ class CellKey:
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         if "interval" in self.setting:
             parts.append(f"x{setting_of(self.setting)['interval']}")
+        if "update" in self.setting:
+            parts.append(f"after {setting_of(self.setting)['update']:,} updates")
         return " ".join(parts)
 
     @property
@@ -64,7 +66,8 @@ class CellKey:
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         parts += [] if self.train_subset == "all" else [f"trained_on_{self.train_subset}"]
         setting = setting_of(self.setting)
-        parts += [f"{name}-{setting[name]}" for name in ("interval", *PEOPLE) if name in setting]
+        shown = ("interval", "update", *PEOPLE)
+        parts += [f"{name}-{setting[name]}" for name in shown if name in setting]
         return "-".join(parts)
 
 

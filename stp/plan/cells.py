@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from stp.core import provenance
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, Code, Sources, digest, original
 from stp.core.lock import WEIGHTS
-from stp.core.receipts import RECEIPT
+from stp.core.receipts import RECEIPT, checksum
 from stp.kinds.kind import Kind
 from stp.options.named import modules
 from stp.options.train import TrainOptions
@@ -25,22 +26,28 @@ from stp.plan.config import Config
 from stp.plan.dataset import Release
 from stp.plan.model import Submission
 from stp.plan.recipes import Recipes, check_options
-from stp.plan.setting import setting_of
+from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json
 
-COLLECT = (
-    "stp.collect.scores",
-    "stp.collect.database",
-    "stp.render.tables.paper_table",
-    "stp.render.tables.reliability",
-    "stp.render.tables.findings",
-    "stp.render.tables.convention_effects",
-    "stp.render.tables.runtime",
-    "stp.human_study.table",
-    "stp.render.tables.reproduction",
-)
-"""The root modules of what makes tables of scores."""
-FOLDERS = {"prepare": "data", "train": "models", "predict": "predictions", "score": "scores"}
+COLLECT = ("stp.collect.scores", "stp.collect.database")
+"""The root modules of what collects scores."""
+RENDER = {
+    "dimension": "stp.render.tables.paper_table",
+    "reliability": "stp.render.tables.reliability",
+    "findings": "stp.render.tables.findings",
+    "convention_effects": "stp.render.tables.convention_effects",
+    "atlas_runtime": "stp.render.tables.runtime",
+    "human_preferences": "stp.human_study.table",
+    "reproduction": "stp.render.tables.reproduction",
+}
+"""The root module of what makes each kind of table from them: an edit makes no other one again."""
+FOLDERS = {
+    "prepare": "data",
+    "train": "models",
+    "predict": "predictions",
+    "features": "features",
+    "score": "scores",
+}
 """Where the artefacts of each stage live in the store."""
 EXTERNAL = "external"
 """Stands for a dataset where raw bytes are predictions that were made elsewhere."""
@@ -74,7 +81,7 @@ class Artefact:
     """One immutable folder of the store.
 
     Attributes:
-        stage: prepare, train, predict or score.
+        stage: prepare, train, predict, features or score.
         folder: relative to the store; ends with the fingerprint.
         label: what it is, for people.
         recipe: everything that may influence the content, besides code and inputs.
@@ -83,7 +90,8 @@ class Artefact:
         core: the module whose ``run(job)`` makes it.
         kind: of the samples that it consists of.
         dataset: that it is made of or, for predictions and scores, tested on.
-        dimension: of the evaluation that it belongs to; None for data and models, which serve all.
+        dimension: of the evaluation that it belongs to; None for data, models and features of what
+            was observed, which serve all.
         is_perceptual: whether these are scores that compare what networks see.
     """
 
@@ -115,7 +123,7 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Are these scores of forecasts that are made meanwhile and not stored?"""
+        """Are these scores, or features, of forecasts that are made meanwhile and not stored?"""
         return "rollout" in self.recipe
 
     @property
@@ -127,12 +135,15 @@ class Artefact:
     @property
     def is_resumable(self) -> bool:
         """Can its job be stopped at any time, and go on later from where it was?"""
-        rolled = self.is_rollout and not self.is_perceptual
+        rolled = self.is_rollout and self.stage == "score" and not self.is_perceptual
         return rolled or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def work(self) -> str:
-        """The stage, and the model where there is one: work of one name takes alike."""
+        """The stage, and the model or network where there is one: work of one name takes alike."""
+        if self.stage == "features":
+            made = " of rollouts" if self.is_rollout else ""
+            return f"features {self.recipe['network']}{made}"
         model = self.recipe.get("model") or self.recipe.get("cell", {}).get("model", "")
         stage = "rollout" if self.is_rollout else self.stage
         return f"{stage} {model}".rstrip()
@@ -143,22 +154,26 @@ class Made:
     """A cell with the artefacts that it consists of.
 
     Attributes:
+        models: what was trained for it; one, unless each lead time has its own.
         predictions: None where they are scored while they are made, and not stored.
-        perceptual: scores that need a GPU; None where no such metric is available.
+        perceptual: scores that look through networks; None where no such metric is available.
+        features: what networks see of its clips, observed and predicted.
         keep: number of forecasts stored with the scores, where predictions are not stored.
     """
 
     cell: CellKey
     data: Artefact
-    model: Artefact | None
+    models: tuple[Artefact, ...]
     predictions: Artefact | None
     scores: Artefact
     perceptual: Artefact | None = None
     keep: int | None = None
+    features: tuple[Artefact, ...] = ()
 
     @property
     def artefacts(self) -> list[Artefact]:
-        own = [self.data, self.model, self.predictions, self.scores, self.perceptual]
+        own = [self.data, *self.models, self.predictions, *self.features, self.scores]
+        own += [self.perceptual]
         return [artefact for artefact in own if artefact is not None]
 
 
@@ -179,6 +194,11 @@ def _modules(conventions: list[str]) -> list[str]:
     return sorted({f"stp.metrics.{name.partition('.')[0]}" for name in conventions})
 
 
+def variant_name(variant: str, lead: int | None) -> str:
+    """Name a variant in the path of a trained model, such as ``direct,lead-5``."""
+    return variant if lead is None else f"{variant},lead-{lead}"
+
+
 def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
     """Yield all cells that a scale wants, datasets first: a table is read one at a time.
 
@@ -192,12 +212,11 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
     """
     scale, seen, recipes = config.scale, set(), Recipes(config)
     for dimension, wanted in scale.dimensions.items():
-        for case in wanted.cases:
-            tested_on = case.tested_on or case.trained_on
+        for case in wanted.cases(f"dimensions.{dimension}"):
             name = recipes.setting(case)
-            for model in case.models or wanted.models:
+            for model in case.models:
                 fit = config.models[model].fit
-                place = (dimension, case.trained_on, case.train_subset, tested_on, case.subset)
+                place = (dimension, case.trained_on, case.train_subset, case.tested_on, case.subset)
                 if fit == EXTERNAL and not recipes.submission(model, *place, name):
                     continue
                 variant = recipes.variant(model, case.variant)
@@ -210,7 +229,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
                         variant=case.variant,
                         trained_on=case.trained_on,
                         train_subset=case.train_subset,
-                        tested_on=tested_on,
+                        tested_on=case.tested_on,
                         subset=case.subset,
                         setting=name,
                         seed=seed,
@@ -255,13 +274,15 @@ class Plan:
         at_hand = network_weights.present(self.weights, network_weights.declared())
         self.weight_files = {name: self.weights / file.file for name, file in at_hand.items()}
         self._codes: dict[tuple[str, ...], Code] = {}
+        self._reads: dict[str, dict[str, str]] = {}
+        self._versions = {name: provenance.version_of(name) for name in config.scale.versions}
         self._raws: dict[str, Raw] = {}
         self._weights: dict[str, Raw] = {}
         self._submitted: dict[str, Raw] = {}
         self._parts: dict[tuple[str, str, str], list[str]] = {}
         self._artefacts: dict[str, Artefact] = {}
         self._data: dict[str, Artefact] = {}
-        self._trained: dict[tuple[str, str, int | None, str, str], Artefact | None] = {}
+        self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
         self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
         self.count(config.scale.dimensions)
@@ -288,6 +309,36 @@ class Plan:
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
         return self._codes[roots]
+
+    def reads(self, model: str | None) -> dict[str, str]:
+        """What the code of a model reads besides what its imports name: path -> SHA-256.
+
+        Raises:
+            StpError: there is no such file, or it is not in the checkout.
+        """
+        if model is None:
+            return {}
+        if model not in self._reads:
+            where = f"config/models/{model}.yaml: reads"
+            named = self.config.models[model].reads
+            files = [file for name in named for file in self._files(name, where)]
+            self._reads[model] = {
+                file.relative_to(self.source).as_posix(): checksum(file) for file in files
+            }
+        return self._reads[model]
+
+    def _files(self, name: str, where: str) -> list[Path]:
+        path = self.source / name
+        inside = path.resolve().is_relative_to(self.source.resolve()) and ".." not in path.parts
+        if not inside or not path.exists():
+            raise StpError(
+                f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
+                expected=f"a file or folder in {self.source}, by its path from there",
+                remedy="correct the path, or move the file into the checkout",
+            )
+        if path.is_file():
+            return [path]
+        return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
 
     def raw(self, name: str) -> Raw:
         """Name the raw bytes of a dataset's release, and where their lock file lives."""
@@ -381,6 +432,7 @@ class Plan:
             for key, value in inputs.items()
         }
         code, kind = self.code(core, *named), self.recipes.samples(dataset)
+        recipe = {**recipe, "versions": self._versions} if self._versions else recipe
         fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
         path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
         if path not in self._artefacts:
@@ -388,6 +440,10 @@ class Plan:
                 stage, path, label, recipe, inputs, code, core, kind, dataset, dimension, perceptual
             )
         return self._artefacts[path]
+
+    def _with_reads(self, recipe: Json, model: str) -> Json:
+        reads = self.reads(model)
+        return {**recipe, "reads": reads} if reads else recipe
 
     def _virtual(self, name: str) -> list[str]:
         renderer = self.config.datasets[name].virtual_clips
@@ -410,9 +466,10 @@ class Plan:
         seed: int | None,
         subset: str = "all",
         variant: str = "default",
+        lead: int | None = None,
     ) -> Artefact | None:
-        """The trained model of a cell, or None where nothing is fitted here."""
-        key = (model, name, seed, subset, variant)
+        """The trained model of a cell, or of one lead time of it; None: nothing is fitted here."""
+        key = (model, name, seed, subset, variant, lead)
         if key not in self._trained:
             named = self.recipes.variant(model, variant)
             fits = self.config.models[model].fit in self.recipes.samples(name).train
@@ -421,16 +478,24 @@ class Plan:
         return self._trained[key]
 
     def _train(
-        self, model: str, name: str, seed: int | None, subset: str, variant: str
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str,
+        variant: str,
+        lead: int | None,
     ) -> Artefact:
-        recipe = self.recipes.train(model, name, seed, subset, variant)
+        recipe = self.recipes.train(model, name, seed, subset, variant, lead)
+        recipe = self._with_reads(recipe, model)
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
+        parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
         kind, given = self.recipes.samples(name), self.given_weights(model, name)
         chosen = self._chosen(model, name, variant, recipe)
         return self._artefact(
             "train",
-            f"{name}/{model}/{variant}/{seed_name(seed)}",
+            f"{name}/{model}/{variant_name(variant, lead)}/{seed_name(seed)}",
             label if seed is None else f"{label}, seed {seed}",
             recipe,
             {"data": self.data(name), **({"weights": given} if given else {})},
@@ -451,13 +516,23 @@ class Plan:
             self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
         return self._parts[key]
 
+    def _models(self, cell: CellKey) -> dict[str, Artefact]:
+        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead."""
+        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
+        horizon = setting_of(cell.setting)["horizon"]
+        leads, per_lead = self.recipes.leads(cell.model, cell.variant, horizon)
+        if not per_lead:
+            model = self.trained(*about)
+            return {"model": model} if model else {}
+        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
+        return {name: model for name, model in found.items() if model}
+
     def _make(self, cell: CellKey, keep: int | None) -> Made:
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
-        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
-        model, given = self.trained(*about), self.submission(cell)
+        models, given = self._models(cell), self.submission(cell)
         folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
         samples, statistic = self.members(cell)
-        made_of: dict[str, Artefact | Raw] = {"data": data, **({"model": model} if model else {})}
+        made_of: dict[str, Artefact | Raw] = {"data": data, **models}
         module = f"{kind.models}.{cell.model}"
         if given is not None:
             assert kind.imported
@@ -467,9 +542,10 @@ class Plan:
             recipe = self.recipes.predict(
                 cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
             )
+            recipe = self._with_reads(recipe, cell.model)
             core = [kind.predict, module]
             check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
-            released = None if model else self.given_weights(cell.model, cell.trained_on)
+            released = None if models else self.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
         predictions = None
         if keep is None:
@@ -477,6 +553,8 @@ class Plan:
                 "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
                 dimension=cell.dimension,
             )  # fmt: skip
+
+        features: dict[str, Artefact] = {}
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
@@ -487,13 +565,15 @@ class Plan:
                 else (folder, label)
             )
             roots = [kind.score, *_modules(conventions)]
-            inputs: Mapping[str, Artefact | Raw] = made_of
+            looked = self._features(cell, conventions, recipe, predictions, made_of)
+            inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
             if predictions is None:
                 assert kind.rollout
                 roots = [kind.rollout, *_modules(conventions), module]
                 own = {**own, "rollout": recipe, **({} if perceptual else {"keep": keep})}
             else:
-                inputs = {"data": data, "predictions": predictions}
+                inputs = {"data": data, "predictions": predictions, **looked}
+            features.update(looked)
             return self._artefact(
                 "score", place, what, own, inputs, *roots, dataset=cell.tested_on,
                 dimension=cell.dimension, perceptual=perceptual,
@@ -502,7 +582,60 @@ class Plan:
         seen = self.recipes.scored(cell.tested_on, True, samples)
         plain = scores(perceptual=False)
         perceptual = scores(perceptual=True) if seen else None
-        return Made(cell, data, model, predictions, plain, perceptual, keep)
+        return Made(
+            cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
+            tuple(features.values()),
+        )  # fmt: skip
+
+    def _features(
+        self,
+        cell: CellKey,
+        conventions: list[str],
+        forecast: Json,
+        predictions: Artefact | None,
+        made_of: Mapping[str, Artefact | Raw],
+    ) -> dict[str, Artefact]:
+        """What networks see of a cell's clips, as inputs of scores.
+
+        What was observed is looked at once for all cells that are tested on the same clips.
+
+        Args:
+            cell: whose scores need it.
+            conventions: that are scored.
+            forecast: the recipe of the cell's forecasts.
+            predictions: stored ones; None: they are made again, from ``made_of``.
+            made_of: what forecasts are made from, the data among it.
+        """
+        kind, found = self.recipes.samples(cell.tested_on), {}
+        setting = {
+            k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
+        }
+        clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
+        for seen in {s.name: s for name in conventions if (s := self.recipes.looks(name))}.values():
+            assert kind.features and kind.features_rollout
+            recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
+            about = f"{what} of {seen.frames.replace('_', ' ')}"
+            found[f"{seen.name}.observed"] = self._artefact(
+                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
+                {"data": made_of["data"]}, kind.features, seen.code, dataset=cell.tested_on,
+            )  # fmt: skip
+            samples, statistic = self.members(cell)
+            if samples > 1 and statistic == "ensemble_mean":
+                recipe = {**recipe, "member": "mean"}
+            roots, inputs = [kind.features, seen.code], made_of
+            if predictions is not None:
+                inputs = {"data": made_of["data"], "predictions": predictions}
+            else:
+                if "member" not in recipe:  # the first is what the others do not change
+                    drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
+                    forecast = {**forecast, "predict": drawn}
+                recipe = {**recipe, "rollout": forecast}
+                roots = [kind.features_rollout, seen.code, f"{kind.models}.{cell.model}"]
+            found[f"{seen.name}.predicted"] = self._artefact(
+                "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,
+                inputs, *roots, dataset=cell.tested_on, dimension=cell.dimension,
+            )  # fmt: skip
+        return found
 
     @property
     def prepared(self) -> list[Artefact]:
@@ -621,7 +754,9 @@ class Plan:
     def gpus(self, artefact: Artefact) -> int:
         """GPUs of a job: for networks only; a forecast needs one, however many trained it."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
-        needs = artefact.is_perceptual
+        # Distances of sets of clips are made from features; other perceptual scores look.
+        needs = artefact.stage == "features"
+        needs = needs or (artefact.is_perceptual and "weights" in artefact.recipe)
         if network is not None and artefact.kind.on_gpu:
             needs = needs or self.config.models[network["model"]].fit == "sgd"
         if not needs:

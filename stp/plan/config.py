@@ -1,16 +1,27 @@
 """The whole configuration of one scale: facts, suite and scale, checked against each other."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.plan.dataset import Dataset
+from stp.plan.grid import Case, Combinations, Grid
 from stp.plan.metric import Metric
 from stp.plan.model import Model
-from stp.plan.scale import Case, Scale, Wanted
-from stp.plan.strict import CONFIG_FOLDER, Json, S, Strict, check, check_known, merge, read_yaml
+from stp.plan.scale import Scale, Wanted
+from stp.plan.strict import (
+    CONFIG_FOLDER,
+    Json,
+    S,
+    Strict,
+    check,
+    check_known,
+    check_name,
+    merge,
+    read_yaml,
+)
 from stp.plan.suite import Suite, read_suites
 
 
@@ -39,6 +50,7 @@ def _read_folder(
         check_known(name, paths, what, f"{where}: {what}s")
     found = {}
     for name, path in paths.items():
+        check_name(name, what, path or f"{where}: {what}s")
         label = f"{where}: {what}s.{name}" if name in overrides else str(path)
         facts = read_yaml(path) if path else {}
         found[name] = check(kind, merge(facts, overrides.get(name, {})), label)
@@ -60,41 +72,53 @@ def _check_wanted(
     """
     for name in wanted.models:
         check_known(name, models, "model", f"{where}.models")
-    for name in wanted.datasets:
-        check_known(name, datasets, "dataset", f"{where}.datasets")
-    for name in {case.tested_on or case.trained_on for case in wanted.cases}:
-        if name in datasets and name not in suite.datasets and not datasets[name].metrics:
-            raise StpError(
-                f"{where}: nothing says what is scored on {name}",
-                expected=f"metrics in config/datasets/{name}.yaml",
-                remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
-            )
-    for number, case in enumerate(wanted.cells):
-        label = f"{where}.cells.{number}"
-        check_known(case.trained_on, datasets, "dataset", f"{label}.trained_on")
-        tested_on = case.tested_on or case.trained_on
-        check_known(tested_on, datasets, "dataset", f"{label}.tested_on")
-        known = ["all", *datasets[case.trained_on].train_subsets]
-        check_known(
-            case.train_subset,
-            known,
-            f"training subset of {case.trained_on}",
-            f"{label}.train_subset",
+    for label, grid in wanted.entries(where):
+        _check_names(grid, datasets, wanted.models, label)
+        for number, out in enumerate(grid.without):
+            _check_names(out, datasets, grid.models or wanted.models, f"{label}.without.{number}")
+        for case in grid.cases(wanted.models, label):
+            _check_case(case, datasets, models, suite, label)
+
+
+def _check_case(
+    case: Case,
+    datasets: Mapping[str, Dataset],
+    models: Mapping[str, Model],
+    suite: Suite,
+    label: str,
+) -> None:
+    """Refuse one evaluation; see `_check_wanted`."""
+    trained_on, tested_on = datasets[case.trained_on], datasets[case.tested_on]
+    if case.tested_on not in suite.datasets and not tested_on.metrics:
+        raise StpError(
+            f"{label}: nothing says what is scored on {case.tested_on}",
+            expected=f"metrics in config/datasets/{case.tested_on}.yaml",
+            remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
         )
-        known = ["test", *datasets[tested_on].subsets]
-        check_known(case.subset, known, f"subset of {tested_on}", label)
-        for name in case.models:
-            check_known(name, wanted.models, "model of the dimension", f"{label}.models")
-        trained, tested = datasets[case.trained_on].shape, datasets[tested_on].shape
-        if trained != tested:
-            raise StpError(
-                f"{label}: {tested_on} has frames of C, H, W = {list(tested)}",
-                expected=f"{list(trained)}, those of {case.trained_on}, which trains the models",
-                remedy="test on a dataset with equal frames, or prepare one of the two otherwise",
-            )
-    for case in wanted.cases:
-        for name in case.models or wanted.models:
-            _check_kinds(case, models[name], name, datasets, where)
+    known = ["all", *trained_on.train_subsets]
+    what = f"training subset of {case.trained_on}"
+    check_known(case.train_subset, known, what, f"{label}.train_subset")
+    check_known(case.subset, ["test", *tested_on.subsets], f"subset of {case.tested_on}", label)
+    if trained_on.shape != tested_on.shape:
+        raise StpError(
+            f"{label}: {case.tested_on} has frames of C, H, W = {list(tested_on.shape)}",
+            expected=f"{list(trained_on.shape)}, those of {case.trained_on}, which trains the "
+            "models",
+            remedy="test on a dataset with equal frames, or prepare one of the two otherwise",
+        )
+    for name in case.models:
+        _check_kinds(case, models[name], name, datasets, label)
+
+
+def _check_names(
+    of: Grid | Combinations, datasets: Mapping[str, Dataset], models: Collection[str], label: str
+) -> None:
+    """Refuse datasets that are unknown, and models that are not those of the dimension."""
+    for key in ("trained_on", "tested_on"):
+        for name in getattr(of, key) or ():
+            check_known(name, datasets, "dataset", f"{label}.{key}")
+    for name in of.models or ():
+        check_known(name, models, "model of the dimension", f"{label}.models")
 
 
 def _check_kinds(
@@ -105,7 +129,7 @@ def _check_kinds(
     Raises:
         StpError: what is wrong.
     """
-    tested_on = case.tested_on or case.trained_on
+    tested_on = case.tested_on
     for dataset in (case.trained_on, tested_on):
         kind = datasets[dataset].kind
         if kind != model.kind:
@@ -123,6 +147,8 @@ def _check_kinds(
             expected=f"all forecasts of {model.kind} to be stored",
             remedy="take `keep` out of its line of `cells`",
         )
+    for key in case.setting:
+        check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
     protocols = dict(samples.protocols)
     given = case.variant != "default" and model.variants[case.variant].is_given
     for key, value, needed in (

@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from stp.kinds import kind as kinds
 from stp.kinds.kind import Kind
-from stp.plan.strict import Json, Strict
+from stp.plan.strict import Json, Module, Strict
 
 
 class RawFile(Strict):
@@ -74,7 +74,7 @@ class Release(Strict):
     source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
     archives: tuple[Archive, ...] = ()
-    generator: str | None = None
+    generator: Module | None = None
     options: Json = {}
     prepare: Json = {}
     leaky: bool = False
@@ -145,8 +145,10 @@ class Subset(Strict):
     clips: int | None = Field(default=None, ge=0)
 
 
-FOLDER = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
-"""Names of releases and subsets: they are parts of paths."""
+RELEASE = re.compile("[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Names of releases, which may be those of others: they are parts of paths."""
+SUBSET = re.compile("[a-z0-9_][a-z0-9_-]*")
+"""Names of subsets, such as atlas-paper: they are parts of paths."""
 A_PERSON = (2, 1, 1)
 """Shape of a position: x and y."""
 
@@ -186,8 +188,8 @@ class Dataset(Strict):
     homepage: str = ""
     citation: str = ""
     licence: str = ""
-    reader: str | None = None
-    virtual_clips: str | None = None
+    reader: Module | None = None
+    virtual_clips: Module | None = None
     prepare: Json = {}
     counts: Counts = Counts()
     subsets: dict[str, Subset] = {}
@@ -208,13 +210,14 @@ class Dataset(Strict):
 
     @model_validator(mode="after")
     def _names_are_those_of_folders(self) -> Self:
-        for name in (*self.releases, *self.subsets, *self.train_subsets):
-            if not FOLDER.fullmatch(name):
-                raise PydanticCustomError(
-                    "name",
-                    "names of letters, digits and . _ - only, and not {name}",
-                    {"name": name},
-                )
+        for names, form, signs in (
+            (self.releases, RELEASE, "letters, digits and . _ -"),
+            ((*self.subsets, *self.train_subsets), SUBSET, "small letters, digits and _ -"),
+        ):
+            for name in names:
+                if not form.fullmatch(name):
+                    told = {"signs": signs, "name": name}
+                    raise PydanticCustomError("name", "names of {signs} only, not {name}", told)
         return self
 
     @model_validator(mode="after")

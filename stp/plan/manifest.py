@@ -163,6 +163,22 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     return {column: read_shown(name).convention for column, name in shown.items()}
 
 
+def names_of_members(samples: int, statistic: str) -> dict[str, str]:
+    """What names of columns may say of models that draw several forecasts.
+
+    Returns:
+        ``K``: how many; ``members``: what metrics of one forecast make of them, ``best-of-100``;
+        ``seen``: which of them distances between sets of clips see, ``first-of-100``.
+    """
+    said = {"best_of_members": "best", "mean_of_members": "mean", "ensemble_mean": "ensemble-mean"}
+    seen = "ensemble-mean" if statistic == "ensemble_mean" else "first"
+    return {
+        "K": str(samples),
+        "members": f"{said[statistic]}-of-{samples}",
+        "seen": f"{seen}-of-{samples}",
+    }
+
+
 def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     """Return paper column -> what it shows, as the manifest says it: ``csi.mean@16``.
 
@@ -179,5 +195,9 @@ def shown_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:
     shown = known.columns.get(tested, {})
     if cell.samples > 1:  # without their number, what cannot be compared would be
         of_several = known.sampled.get(tested, {})
-        shown = shown | {column.format(K=cell.samples): what for column, what in of_several.items()}
+        names = names_of_members(cell.samples, cell.statistic or "")
+        named = {column.format(**names): what for column, what in of_several.items()}
+        # What a column with a name of its own shows has no second, plain one.
+        plain = {column: what for column, what in shown.items() if what not in named.values()}
+        shown = plain | named
     return shown

@@ -89,6 +89,7 @@ class Cell(StoredCell):
         samples: forecasts of each clip.
         statistic: how several forecasts are scored by metrics of one.
         kept: number of predictions that lie beside the scores, if they are scored while made.
+        behind: stage and folder of every further artefact: other trained models, features.
         clusters: kind of the clusters that intervals and tests are made over, if the data have
             several.
         calibrated: on what a predictor of people was calibrated, in words; empty if it needs no
@@ -104,6 +105,7 @@ class Cell(StoredCell):
     samples: int = 1
     statistic: str | None = None
     kept: int | None = None
+    behind: tuple[tuple[str, str], ...] = ()
     clusters: str | None = None
     calibrated: str | None = None
     external: bool = False

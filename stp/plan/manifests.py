@@ -1,7 +1,7 @@
 """The manifest: all that the tables of one dimension are made from, and whose protocol it is.
 
 Its text changes exactly when a table has to be made again: when a cell gets other scores, when
-the code of collecting and rendering changes, or the published values do.
+the code of collecting changes, or the published values do.
 """
 
 import hashlib
@@ -246,7 +246,7 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
 
 def _is_trained_here(made: Made) -> bool:
     """Was a model fitted to the dataset of training, and not by somebody else?"""
-    return made.model is not None and made.cell.variant == "default"
+    return bool(made.models)
 
 
 def _raw_facts(plan: Plan, name: str) -> RawFacts:
@@ -313,7 +313,7 @@ class _Entries:
             best_of=samples if samples > 1 and statistic == "best_of_members" else 1,
             subset_note=release.note,
             data=folder(made.data),
-            model=folder(made.model) if made.model else None,
+            model=folder(made.models[0]) if made.models else None,
             predictions=folder(made.predictions) if made.predictions else None,
             scores=folder(made.scores),
             samples=samples,
@@ -327,6 +327,10 @@ class _Entries:
             reference=model.reference if is_external else None,
             training=model.training if is_external else None,
             perceptual=folder(made.perceptual) if made.perceptual else None,
+            behind=tuple(
+                (artefact.stage, folder(artefact))
+                for artefact in (*made.models[1:], *made.features)
+            ),
         )
 
     def _other_name(self, source: str) -> str:

@@ -1,6 +1,32 @@
 """What is known about a metric and its conventions: config/conventions/<name>.yaml."""
 
-from stp.plan.strict import Strict
+from stp.plan.strict import Name, Strict
+
+
+class Seen(Strict):
+    """What a distance between sets of clips is made from.
+
+    Attributes:
+        network: whose weights look at the clips, in config/weights.yaml.
+        layer: of the network.
+        frames: of the clips, a choice of stp.features.frames.
+        module: of stp.features.networks; named like the network unless set.
+    """
+
+    network: str
+    layer: str
+    frames: str
+    module: str = ""
+
+    @property
+    def name(self) -> str:
+        """As part of a path: ``predicted_only/i3d.logits``."""
+        return f"{self.frames}/{self.network}.{self.layer}"
+
+    @property
+    def code(self) -> str:
+        """The module that makes it, chosen by name."""
+        return f"stp.features.networks.{self.module or self.network}"
 
 
 class Metric(Strict):
@@ -15,6 +41,7 @@ class Metric(Strict):
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
         weights: the network of config/weights.yaml that a convention looks through; where its
             weights are not at hand, the convention has no value.
+        features: of distances between sets of clips, what each convention is made from.
         conventions: what each one computes, and whose it is.
     """
 
@@ -26,8 +53,9 @@ class Metric(Strict):
     available: bool = True
     perceptual: bool = False
     weights: dict[str, str] = {}
+    features: dict[str, Seen] = {}
     reason: str = ""
-    conventions: dict[str, str]
+    conventions: dict[Name, str]
 
     def is_higher_better(self, choice: str) -> bool | None:
         """The direction of one convention; None if it is best at a value, or has none."""

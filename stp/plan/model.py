@@ -1,11 +1,11 @@
 """What is known about a model: config/models/<name>.yaml."""
 
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from stp.plan.dataset import RawFile, Release
-from stp.plan.strict import Json, Strict
+from stp.plan.strict import Json, Name, Strict
 
 
 class Size(Strict):
@@ -134,7 +134,31 @@ class PerDataset(Strict):
     weights: Weights | None = None
 
 
-class ModelSettings(Strict):
+Lead = Annotated[int, Field(ge=1)]
+
+
+class Leads(Strict):
+    """Which lead times a model forecasts; all from 1 to the horizon unless set.
+
+    Attributes:
+        lead_times: these alone; a cell has those that are not beyond its horizon.
+        per_lead: a network is trained for each of them, which forecasts it directly; else one
+            forecasts all.
+    """
+
+    lead_times: tuple[Lead, ...] = ()
+    per_lead: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if list(self.lead_times) != sorted(set(self.lead_times)):
+            raise ValueError("lead_times ascend, and none is named twice")
+        if self.per_lead and not self.lead_times:
+            raise ValueError("per_lead needs lead_times: those that a network is trained for")
+        return self
+
+
+class ModelSettings(Leads):
     """What a scale may override in a model.
 
     Attributes:
@@ -151,7 +175,7 @@ class ModelSettings(Strict):
     datasets: dict[str, PerDataset] = {}
 
 
-class Variant(Strict):
+class Variant(Leads):
     """A named layer of settings of a model, over all others: trained anew, or given.
 
     Attributes:
@@ -187,6 +211,8 @@ class Model(ModelSettings):
             where its option of this name is set.
         datasets: what the paper set for each dataset.
         variants: of its settings, by name.
+        reads: files and folders that its code reads or imports, besides what its imports name:
+            paths in the checkout. Their content is part of its fingerprints.
         kind: of what it predicts: frames, or tracks of people.
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
@@ -200,6 +226,7 @@ class Model(ModelSettings):
     kind: str = "frames"
     is_sampled: bool = False
     density: bool | str = False
-    variants: dict[str, Variant] = {}
+    variants: dict[Name, Variant] = {}
+    reads: tuple[str, ...] = ()
     training: str = ""
     submissions: tuple[Submission, ...] = ()

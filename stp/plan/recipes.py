@@ -13,14 +13,15 @@ from stp.kinds.kind import Kind, Options
 from stp.options.train import TrainOptions
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
-from stp.plan.metric import Metric
+from stp.plan.grid import Case
+from stp.plan.metric import Seen
 from stp.plan.model import Submission, Variant, Weights
-from stp.plan.scale import Case
-from stp.plan.setting import EXPECTED_SHOWN, read_shown, setting_name, setting_of
+from stp.plan.scored import ScoredConventions
+from stp.plan.setting import setting_name, setting_of
 from stp.plan.strict import Json, check_known, merge
 
 
-class Recipes:
+class Recipes(ScoredConventions):
     """The recipes of a configuration.
 
     Args:
@@ -31,14 +32,11 @@ class Recipes:
     def __init__(
         self, config: Config, weights: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:
-        self.config = config
-        self._at_hand = dict(weights or {})
+        super().__init__(config, weights or {})
         self._settings: dict[tuple[str, str, str, str], Json] = {}
         self._prepare: dict[tuple[str, str], Json] = {}
         self._submissions: dict[str, dict[tuple[str, ...], Submission]] = {}
         self._networks: dict[tuple[str, str, str], Json] = {}
-        self._conventions: dict[tuple[str, bool], list[str]] = {}
-        self._scored: dict[tuple[str, bool, bool], list[str]] = {}
         self._members: dict[tuple[str, str, str], tuple[int, str | None]] = {}
 
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
@@ -135,6 +133,35 @@ class Recipes:
                 return given
         return None
 
+    def leads(self, model: str, variant: str, horizon: int) -> tuple[tuple[int, ...], bool]:
+        """The lead times that a model forecasts of a horizon, and whether each has its network.
+
+        A variant wins over the scale, and the scale over the model's own entry.
+
+        Returns:
+            none: all of them, by one network.
+
+        Raises:
+            StpError: none of its lead times is within the horizon.
+        """
+        layers = (
+            self.variant(model, variant),
+            self.config.scale.models.get(model),
+            self.config.models[model],
+        )
+        found = next((one for one in layers if one is not None and one.lead_times), None)
+        if found is None:
+            return (), False
+        leads = tuple(lead for lead in found.lead_times if lead <= horizon)
+        if not leads:
+            raise StpError(
+                f"{model}, {variant}: it forecasts the lead times {list(found.lead_times)}, and "
+                f"the horizon is {horizon}",
+                expected="at least one of them within the horizon",
+                remedy="set a longer horizon, or take the model out",
+            )
+        return leads, found.per_lead
+
     def train(
         self,
         model: str,
@@ -142,8 +169,21 @@ class Recipes:
         seed: int | None,
         subset: str = "all",
         variant: str = "default",
+        lead: int | None = None,
     ) -> Json:
-        """The recipe of a trained model."""
+        """The recipe of a trained model.
+
+        Args:
+            model: its name.
+            name: of the dataset.
+            seed: of the training.
+            subset: of the training clips.
+            variant: of the model.
+            lead: the lead time that it forecasts alone; None: all of the dataset's horizon.
+
+        Raises:
+            StpError: weights or a lead time are named that its fit has no use for.
+        """
         train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
         if fit == "closed_form":  # one pass over the data: only how much of it and how
@@ -158,6 +198,14 @@ class Recipes:
                     remedy="take weights out of its configuration",
                 )
             recipe["weights"] = weights.use
+        if lead is not None:
+            if fit != "sgd" or not self.samples(name).has_shape:
+                raise StpError(
+                    f"{model} on {name}: a network for each lead time",
+                    expected="per_lead of models of frames that learn by gradient descent",
+                    remedy="take per_lead out of its configuration",
+                )
+            recipe |= {"horizon": 1, "lead": lead}
         return recipe if subset == "all" else {**recipe, "train_subset": subset}
 
     def predict(
@@ -178,6 +226,10 @@ class Recipes:
             subset: split or subset of the tested dataset.
             setting: horizon, and what else there is.
             variant: of the model.
+
+        Raises:
+            StpError: none of its lead times is within the horizon, or its training leaves no such
+                snapshot.
         """
         predict = self.settings(model, trained_on, "predict", variant)
         if predict.get("samples") == 1:  # one is what everybody else has who says nothing
@@ -186,19 +238,40 @@ class Recipes:
         if not samples.trained_context:
             network = {key: value for key, value in network.items() if key != "horizon"}
             network |= {"context": self.config.datasets[tested_on].context}
+        leads, per_lead = self.leads(model, variant, setting["horizon"])
+        if leads and not samples.has_shape:
+            raise StpError(
+                f"{model}, {variant}: lead times of tracks",
+                expected="lead_times of models of frames",
+                remedy="take lead_times out of its configuration",
+            )
+        if "update" in setting:
+            self._check_snapshot(model, trained_on, variant, setting["update"])
         return {
             **network,
+            **({"horizon": 1, "per_lead": True} if per_lead else {}),
+            **({"leads": list(leads)} if leads else {}),
             "lead_times": setting["horizon"],
             "split": subset,
             "predict": predict,
             **{key: setting[key] for key in samples.settings if key in setting},
         }
 
+    def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
+        """Refuse weights after an update that the training does not keep."""
+        kept = self.settings(model, dataset, "train", variant).get("snapshots", ())
+        if self.config.models[model].fit != "sgd" or update not in kept:
+            raise StpError(
+                f"{model} on {dataset}, {variant}: weights after update {update} are asked for",
+                expected=f"one of its snapshots: {', '.join(map(str, kept)) or 'it has none'}",
+                remedy=f"add {update} to train.snapshots of the model, or take update-{update} out "
+                "of the scale file",
+            )
+
     def setting(self, case: Case) -> str:
         """Name the setting of a case, such as ``horizon-30,interval-2``."""
-        tested_on = case.tested_on or case.trained_on
-        setting = {"horizon": self.config.datasets[tested_on].horizon}
-        return setting_name(setting | case.setting.model_dump(exclude_none=True))
+        horizon = self.config.datasets[case.tested_on].horizon
+        return setting_name({"horizon": horizon, **case.setting})
 
     def submission(
         self,
@@ -267,89 +340,25 @@ class Recipes:
                     return found
         return "mean_of_members"
 
-    def conventions(self, dataset: str, samples: int = 1) -> list[str]:
-        """List the conventions that are scored on a dataset, the table's columns first.
+    def features(self, seen: Seen, forecast: Json) -> Json:
+        """The recipe of what a network sees of the clips that forecasts are about.
 
         Args:
-            dataset: of the test.
-            samples: forecasts of each clip.
-
-        Raises:
-            StpError: a convention is not declared in config/conventions.
+            seen: network, layer and frames.
+            forecast: the recipe of the forecasts.
         """
-        if (dataset, samples > 1) in self._conventions:
-            return self._conventions[dataset, samples > 1]
-        row = self.config.suite.datasets.get(dataset, "")
-        where = (
-            f"config/suites/{self.config.scale.suite}.yaml"
-            if row
-            else f"config/datasets/{dataset}.yaml: metrics"
-        )
-        wanted = [
-            *(_convention(shown, where) for shown in self.columns(dataset).values()),
-            *self.config.suite.also.get(row, ()),
-            *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
-            *(self.sampled_columns(dataset).values() if samples > 1 else ()),
-        ]
-        for convention in wanted:
-            metric, _, choice = convention.partition(".")
-            check_known(metric, self.config.metrics, "metric", where)
-            known = self.config.metrics[metric].conventions
-            check_known(choice, known, f"convention of {metric}", where)
-        self._conventions[dataset, samples > 1] = list(dict.fromkeys(wanted))
-        return self._conventions[dataset, samples > 1]
-
-    def columns(self, dataset: str) -> dict[str, str]:
-        """Column of a dataset's table -> what it shows, see `stp.plan.setting.read_shown`.
-
-        On your own data they are called alike.
-        """
-        row = self.config.suite.datasets.get(dataset)
-        if row is None:
-            return {name: name for name in self.config.datasets[dataset].metrics}
-        return self.config.suite.columns[row]
-
-    def sampled_columns(self, dataset: str) -> dict[str, str]:
-        """Further columns of models that draw several forecasts -> convention."""
-        row = self.config.suite.datasets.get(dataset, "")
-        return self.config.suite.sampled.get(row, {})
-
-    def metric(self, convention: str) -> Metric:
-        """What is known about the metric of a convention, such as ``ssim.range2``."""
-        return self.config.metrics[convention.partition(".")[0]]
-
-    def _is_higher_better(self, convention: str) -> bool | None:
-        return self.metric(convention).is_higher_better(convention.partition(".")[2])
-
-    def network(self, convention: str) -> str | None:
-        """The network that a convention looks through, if it does."""
-        return self.metric(convention).weights.get(convention.partition(".")[2])
-
-    def why_unavailable(self, convention: str) -> str:
-        """Why nothing is scored with a convention here; nothing if it is."""
-        metric, network = self.metric(convention), self.network(convention)
-        if not metric.available:
-            return metric.reason
-        if network is not None and network not in self._at_hand:
-            return f"the weights of {network} are not there (see `stp weights`)"
-        return ""
-
-    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
-        """List the conventions of one of a cell's two score jobs.
-
-        Args:
-            dataset: of the test.
-            perceptual: those that a GPU computes, or all others.
-            samples: forecasts of each clip.
-        """
-        key = dataset, perceptual, samples > 1
-        if key not in self._scored:
-            self._scored[key] = [
-                name
-                for name in self.conventions(dataset, samples)
-                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
-            ]
-        return self._scored[key]
+        clips: Json = {key: forecast[key] for key in ("leads", "interval") if key in forecast}
+        return {
+            "network": seen.network,
+            "module": seen.module or seen.network,
+            "layer": seen.layer,
+            "frames": seen.frames,
+            "weights": dict(self._at_hand[seen.network]),
+            "split": forecast["split"],
+            "lead_times": forecast["lead_times"],
+            **clips,
+            "threads": 1,
+        }
 
     def score(
         self,
@@ -366,10 +375,12 @@ class Recipes:
             conventions: to compute.
             statistic: what is scored of several forecasts of a clip.
         """
-        networks = sorted({network for name in conventions if (network := self.network(name))})
-        weights = {name: dict(self._at_hand[name]) for name in networks}
+        looks = {name: seen.name for name in conventions if (seen := self.looks(name))}
+        networks = {self.network(name) for name in conventions if name not in looks} - {None}
+        weights = {name: dict(self._at_hand[name]) for name in sorted(filter(None, networks))}
         return {
             **({"weights": weights} if weights else {}),
+            **({"features": looks} if looks else {}),
             **({"interval": setting["interval"]} if "interval" in setting else {}),
             **({"statistic": statistic} if statistic else {}),
             **(
@@ -389,18 +400,6 @@ class Recipes:
 def _shape(dataset: Dataset) -> Json:
     """The shape of frames; tracks have none, and say so."""
     return {"shape": list(dataset.shape)} if dataset.samples.has_shape else {"kind": dataset.kind}
-
-
-def _convention(shown: str, where: str) -> str:
-    """The convention that a column shows, maybe at one threshold or lead time."""
-    try:
-        return read_shown(shown).convention
-    except ValueError:
-        raise StpError(
-            f"{where}: {shown!r} is nothing that a column may show",
-            expected=EXPECTED_SHOWN,
-            remedy="write it so",
-        ) from None
 
 
 def _without_replaced(settings: Json, layer: Mapping[str, Any]) -> Json:

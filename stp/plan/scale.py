@@ -2,53 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from stp.core.errors import StpError
+from stp.plan.grid import Case, Grid
 from stp.plan.model import ModelSettings
 from stp.plan.strict import Json, Strict
-
-
-class Setting(Strict):
-    """What else distinguishes an evaluation.
-
-    Attributes:
-        horizon: number of frames to predict; that of the tested dataset unless set.
-        interval: frames between consecutive frames, in those of the training.
-        observe: of tracks: observed positions; those of the tested dataset unless set.
-        noise: of tracks: standard deviation of noise on observed positions, in millimetres.
-        people: of tracks: people that a scenario has at least.
-    """
-
-    horizon: int | None = Field(default=None, ge=1)
-    interval: int | None = Field(default=None, ge=1)
-    observe: int | None = Field(default=None, ge=2)
-    noise: int | None = Field(default=None, ge=1)
-    people: int | None = Field(default=None, ge=1)
-
-
-class Case(Strict):
-    """One evaluation of trained models.
-
-    Attributes:
-        trained_on: the dataset of training.
-        tested_on: the dataset of the test; that of training unless set.
-        train_subset: all training clips, or a training subset that the dataset declares.
-        subset: the test split, or a subset that the tested dataset declares.
-        variant: of the models: trained or calibrated here, or options by name.
-        models: of those of the dimension, if not all of them.
-        keep: store this many forecasts, for pictures, and score all while they are made: for those
-            that are too large to be stored. Unless set, all are stored first. Scores are the same.
-    """
-
-    trained_on: str
-    train_subset: str = "all"
-    tested_on: str | None = None
-    subset: str = "test"
-    setting: Setting = Setting()
-    variant: str = "default"
-    models: tuple[str, ...] = ()
-    keep: int | None = Field(default=None, ge=1)
 
 
 class Wanted(Strict):
@@ -56,18 +17,29 @@ class Wanted(Strict):
 
     Attributes:
         models: which models.
-        datasets: short for cases: tested as they were trained.
-        cells: all other cases.
+        datasets: short for cells: tested as they were trained.
+        cells: all other evaluations, each entry one of them or a grid.
     """
 
     models: tuple[str, ...]
     datasets: tuple[str, ...] = ()
-    cells: tuple[Case, ...] = ()
+    cells: tuple[Grid, ...] = ()
 
-    @property
-    def cases(self) -> tuple[Case, ...]:
-        """All cases, those of the short form first."""
-        return (*(Case(trained_on=name) for name in self.datasets), *self.cells)
+    def entries(self, where: str) -> list[tuple[str, Grid]]:
+        """All grids, the short form first, and where each stands in the scale file."""
+        short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
+        return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
+
+    def cases(self, where: str = "the scale file") -> list[Case]:
+        """All evaluations.
+
+        Args:
+            where: the dimension stands, for errors.
+
+        Raises:
+            StpError: an entry leaves out what is not there, or everything.
+        """
+        return [case for at, grid in self.entries(where) for case in grid.cases(self.models, at)]
 
 
 class Paths(Strict):
@@ -86,14 +58,25 @@ class Bootstrap(Strict):
     seed: int = 0
 
 
+RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")
+"""No scale is called so: folders beside those of scales, and schemas that DuckDB has itself."""
+
+
+def _unreserved(name: str) -> str:
+    if name in RESERVED:
+        raise ValueError(f"{name} is reserved, as are {', '.join(RESERVED)}")
+    return name
+
+
 class Scale(Strict):
     """A scale file: which cells, how much of everything, and where.
 
     Attributes:
         prepared: datasets that `results/data/all` prepares, besides those of the cells.
+        versions: installed packages whose versions count in all fingerprints, such as torch.
     """
 
-    scale: str = Field(pattern="^[a-z0-9-]+$")
+    scale: Annotated[str, Field(pattern="^[a-z0-9-]+$"), AfterValidator(_unreserved)]
     suite: str = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
@@ -105,6 +88,7 @@ class Scale(Strict):
     train: Json = {}
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()
+    versions: tuple[str, ...] = ()
     runtime: Json = {}
 
 
@@ -124,4 +108,10 @@ def folders(paths: Paths) -> dict[str, Path | None]:
     for name, variable in variables.items():
         value = os.environ.get(variable) or getattr(paths, name)
         found[name] = Path(value).absolute() if value else None
+        if value and not set("{}\n").isdisjoint(str(found[name])):
+            raise StpError(
+                f"the folder of {name} is {str(found[name])!r} ({variable}, or paths.{name})",
+                expected="a path without braces and line breaks, which Snakemake cannot have",
+                remedy="choose another folder",
+            )
     return found

@@ -1,11 +1,12 @@
 """Checked configuration: YAML in, objects that refuse unknown keys out."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stp.core.errors import StpError, nearest
 from stp.core.limits import require
@@ -15,7 +16,11 @@ CONFIG_FOLDER = Path(__file__).parents[2] / "config"
 
 Json = dict[str, Any]
 NAME = "^[a-z0-9_]+$"
-"""What datasets, models, metrics, suites and dimensions may be called: names are parts of paths."""
+"""What datasets, models, variants, metrics, suites and dimensions may be called, and each of the
+two parts of a convention: names are parts of paths, of commands and of SQL."""
+Name = Annotated[str, Field(pattern=NAME)]
+Module = Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)*$")]
+"""A module that configuration chooses, below the folder of its kind."""
 
 
 class Strict(BaseModel):
@@ -129,6 +134,20 @@ def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
         inner = [a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")]
         current = inner[0] if inner else annotation
     return list(getattr(current, "model_fields", {}))
+
+
+def check_name(name: str, what: str, where: object) -> None:
+    """Refuse a name that is no `NAME`.
+
+    Raises:
+        StpError: it has other characters.
+    """
+    if not re.fullmatch(NAME, name):
+        raise StpError(
+            f"{where}: {name!r} is the name of a {what}",
+            expected="small letters a-z, digits and _ only",
+            remedy="give it another name",
+        )
 
 
 def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from stp.core.errors import StpError, nearest
 from stp.plan.setting import read_shown
-from stp.plan.strict import CONFIG_FOLDER, NAME, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Name, Strict, check, check_name, read_yaml
 
 
 def _readable(shown: str) -> str:
@@ -122,8 +122,10 @@ class Suite(Strict):
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
         datasets: dataset -> its group.
         reproduction: dataset -> its table of what was reproduced.
-        sampled: group -> further columns of models that draw several forecasts; {K} in a column
-            stands for their number.
+        sampled: group -> columns of models that draw several forecasts, besides the others or,
+            where they show the same, instead of them. {K} in a column stands for their number,
+            {members} for what is made of them (``best-of-100``), {seen} for the one that distances
+            between sets of clips see (``first-of-100``).
         absent: method of the paper that there are no values of -> why.
         deviations: what tables say of the paper and its code.
     """
@@ -135,7 +137,7 @@ class Suite(Strict):
     not_printed: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
     tables: dict[str, FurtherTable] = {}
-    dimensions: dict[Annotated[str, Field(pattern=NAME)], Dimension]
+    dimensions: dict[Name, Dimension]
     columns: dict[str, dict[str, ShownText]]
     also: dict[str, tuple[str, ...]] = {}
     ensembles: dict[str, tuple[str, ...]] = {}
@@ -171,7 +173,10 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     Raises:
         StpError: a file is wrong, or two suites have a table of one name.
     """
-    suites = {path.stem: read_suite(path) for path in sorted(folder.glob("*.yaml"))}
+    paths = sorted(folder.glob("*.yaml"))
+    for path in paths:
+        check_name(path.stem, "suite", path)
+    suites = {path.stem: read_suite(path) for path in paths}
     owner: dict[str, str] = {}
     for name, suite in suites.items():
         for table in suite.all_tables():

@@ -2,14 +2,14 @@
 stored by `stp.score.rollout`. Both compute in the same batches, so they get the same numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import zarr
-from torch import nn
+from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.data.prepared import Clips, Prepared
@@ -18,27 +18,31 @@ from stp.models.compute import Compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.predict import PredictOptions
-from stp.predict.output import create_predictions
+from stp.predict.output import create_predictions, lead_numbers
 
 
 class Forecasts:
     """A model, and the clips that it forecasts.
 
     Forecasts are made in one go for all lead times (a model decides itself how to go on after the
-    horizon it was trained for), from frames normalised with the constants of the training data. A
-    model with a method ``parts`` can also make them in parts of consecutive lead times, which take
-    less memory.
+    horizon it was trained for), or each lead time by a network that was trained for it alone, from
+    frames normalised with the constants of the training data. A model with ``needs_lead_times`` is
+    told the lead times and forecasts these; of others, those that are not wanted are left out. A
+    model with a method ``parts`` can also make all of them in parts of consecutive lead times,
+    which take less memory.
 
     Args:
         recipe: as `stp.predict.run` describes it.
         data: the prepared data.
-        trained: folder of the trained model; None where there is nothing to fit.
+        inputs: folders of the trained model (``model``), or of that for each lead time
+            (``model-lead-<lead>``); neither where there is nothing to fit.
         compute: where and how.
 
     Attributes:
         clips: of the split.
         members: forecasts of each clip.
         batch_size: clips that are forecast at a time.
+        leads: numbers of the lead times, int64 (T,), ascending from 1.
         shape: of all forecasts, (N, M, T, C, H, W).
         normalisation: that of the training data.
         has_parts: whether forecasts may be made in parts, see `parts_of`.
@@ -50,16 +54,24 @@ class Forecasts:
     """
 
     def __init__(
-        self, recipe: dict[str, Any], data: Prepared, trained: Path | None, compute: Compute
+        self, recipe: dict[str, Any], data: Prepared, inputs: Mapping[str, Path], compute: Compute
     ) -> None:
         options = PredictOptions.from_recipe(recipe["predict"])
         self.recipe, self.data, self.compute = recipe, data, compute
         self.clips = data.clips(recipe["split"], interval=recipe.get("interval", 1))
         self.members, self.batch_size = options.samples, options.batch_size
         _check(recipe, data, self.clips)
-        self.model, self.normalisation = _model(recipe, data, trained)
-        self.has_parts = hasattr(self.model, "parts")
-        self._is_sampled = bool(getattr(self.model, "is_sampled", False))
+        self.leads = lead_numbers(recipe)
+        if recipe.get("per_lead"):
+            folders = [inputs[f"model-lead-{lead}"] for lead in self.leads]
+            found = [_model(recipe, data, folder) for folder in folders]
+        else:
+            found = [_model(recipe, data, inputs.get("model"))]
+        self.networks = [network.to(compute.device).eval() for network, _ in found]
+        self.normalisation = found[0][1]
+        every_lead = len(self.leads) == recipe["lead_times"] and not recipe.get("per_lead")
+        self.has_parts = every_lead and hasattr(self.networks[0], "parts")
+        self._is_sampled = bool(getattr(self.networks[0], "is_sampled", False))
         if self.members > 1 and not self._is_sampled:
             raise StpError(
                 f"{recipe['model']}: {self.members} forecasts of each clip are asked for, but all "
@@ -67,9 +79,7 @@ class Forecasts:
                 expected="a model that draws its forecasts (is_sampled), such as mcvd",
                 remedy="take predict.samples out of its configuration",
             )
-        self.model.to(compute.device).eval()
-        leads = recipe["lead_times"]
-        self.shape = (len(self.clips), self.members, leads, *data.shape)
+        self.shape = (len(self.clips), self.members, len(self.leads), *data.shape)
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -104,7 +114,7 @@ class Forecasts:
         found = np.empty((len(rows), *self.shape[1:]), np.float32)
         for member in range(self.members):
             with self.compute.autocast():
-                forecast = self.model(frames, self.recipe["lead_times"], **extra[member])
+                forecast = self._of_all_leads(frames, extra[member])
             found[:, member] = self._in_units(forecast)
         return found
 
@@ -120,7 +130,7 @@ class Forecasts:
         with torch.inference_mode():
             frames, extra = self._given(rows)
             leads = self.recipe["lead_times"]
-            parts: Any = self.model.parts
+            parts: Any = self.networks[0].parts
             members = [parts(frames, leads, **own) for own in extra]
         made = 0
         while made < leads:
@@ -129,20 +139,31 @@ class Forecasts:
             made += found.shape[2]
             yield self._finite(found, rows)
 
-    def _given(self, rows: np.ndarray) -> tuple[torch.Tensor, list[dict[str, Any]]]:
+    def _given(self, rows: np.ndarray) -> tuple[Tensor, list[dict[str, Any]]]:
         """Normalised context of a batch, and what else the model is given, by member."""
-        device, recipe = self.compute.device, self.recipe
+        device, recipe, network = self.compute.device, self.recipe, self.networks[0]
         context = self.clips.read(rows, length=recipe["context"])
         frames = self.normalisation.apply(torch.from_numpy(context).to(device))
         extra: dict[str, Any] = {}
-        if getattr(self.model, "needs_phase", False):
+        if getattr(network, "needs_phase", False):
             extra["phase"] = torch.from_numpy(self.clips.phases(rows)).to(device)
             extra["interval"] = recipe.get("interval", 1)
         members = range(self.members)
         return frames, [extra | ({"member": m} if self._is_sampled else {}) for m in members]
 
-    def _in_units(self, forecast: torch.Tensor) -> np.ndarray:
+    def _in_units(self, forecast: Tensor) -> np.ndarray:
         return np.asarray(self.normalisation.undo(forecast.float()).cpu().numpy())
+
+    def _of_all_leads(self, frames: Tensor, extra: dict[str, Any]) -> Tensor:
+        """Normalised forecasts, (B, T, C, H, W)."""
+        network = self.networks[0]
+        if self.recipe.get("per_lead"):
+            return torch.cat([network(frames, 1, **extra) for network in self.networks], dim=1)
+        if getattr(network, "needs_lead_times", False):
+            told: Tensor = network(frames, len(self.leads), lead_times=self.leads.tolist(), **extra)
+            return told
+        forecast: Tensor = network(frames, int(self.leads[-1]), **extra)
+        return forecast if forecast.shape[1] == len(self.leads) else forecast[:, self.leads - 1]
 
     def describe(self) -> dict[str, Any]:
         """For the receipt: device, precision, samples, lead times, normalisation."""
@@ -151,6 +172,7 @@ class Forecasts:
             "samples": len(self),
             **({"members": self.members} if self.members > 1 else {}),
             "lead_times": self.recipe["lead_times"],
+            **({"leads": self.leads.tolist()} if "leads" in self.recipe else {}),
             "normalisation": {
                 "offset": self.normalisation.offset,
                 "scale": self.normalisation.scale,
@@ -168,7 +190,9 @@ def _model(
     """The model with its weights, and the normalisation of its training data."""
     model = create(recipe)
     if trained is not None:
-        state, normalisation = weights.load(Path(trained) / "model.pt", recipe)
+        update = recipe.get("update")
+        name = weights.MODEL if update is None else weights.snapshot_name(update)
+        state, normalisation = weights.load(Path(trained) / name, recipe)
         model.load_state_dict(state)
         return model, normalisation
     if model.state_dict():
@@ -200,7 +224,7 @@ def _check(recipe: dict[str, Any], data: Prepared, clips: Clips) -> None:
             remedy="predict another split",
         )
     shortest = int(clips.index["length"].min())
-    if shortest < recipe["context"] + recipe["lead_times"]:
+    if shortest < recipe["context"] + lead_numbers(recipe)[-1]:
         raise StpError(
             f"{data.folder}: the shortest {recipe['split']} clip has {shortest} frames",
             expected=f"{recipe['context']} context frames and {recipe['lead_times']} lead times",

@@ -13,6 +13,11 @@ KEPT = ("dataset", "source", "release", "units", "variables")
 """Attributes of the prepared data that predictions have as well."""
 
 
+def lead_numbers(recipe: Mapping[str, Any]) -> np.ndarray:
+    """The lead times of a recipe's forecasts, int64, ascending from 1: ``leads``, or all."""
+    return np.asarray(recipe.get("leads") or range(1, recipe["lead_times"] + 1), np.int64)
+
+
 def create_predictions(
     out: Path,
     recipe: Mapping[str, Any],
@@ -22,6 +27,9 @@ def create_predictions(
     **more: Any,
 ) -> zarr.Array[Any]:
     """Create ``predictions.zarr`` with its coordinates.
+
+    Its attribute ``leads`` lists the numbers of the lead times that it has, in their order, and
+    ``lead_times`` is the last one that was to be forecast.
 
     Args:
         out: the folder for it.
@@ -44,10 +52,12 @@ def create_predictions(
             "split": recipe["split"],
             "interval": recipe.get("interval", 1),
             "context": recipe["context"],
+            "lead_times": recipe["lead_times"],
+            "leads": lead_numbers(recipe).tolist(),
         },
     )
-    members, leads = shape[:2]
-    coordinates = {"sample": numbers, "lead": np.arange(1, leads + 1)}
+    members = shape[0]
+    coordinates = {"sample": numbers, "lead": lead_numbers(recipe)}
     outer: tuple[str, ...] = ("lead",)
     if members > 1:
         coordinates["member"] = np.arange(members)

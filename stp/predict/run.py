@@ -20,8 +20,11 @@ def run(job: Job) -> dict[str, Any]:
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (that of
             training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and perhaps
-            ``interval`` (every which frame counts); inputs are ``data`` and, unless there is
-            nothing to fit, ``model``. Runtime: ``device``.
+            ``interval`` (every which frame counts), ``leads`` (the lead times that are forecast,
+            if not all of 1..``lead_times``), ``per_lead`` (each by a network of its own) and
+            ``update`` (after which the weights were kept that forecast); inputs are ``data`` and,
+            unless there is nothing to fit, ``model``, or ``model-lead-<lead>`` of each lead.
+            Runtime: ``device``.
 
     Returns:
         Device, precision, samples, lead times, origin of the normalisation.
@@ -33,7 +36,7 @@ def run(job: Job) -> dict[str, Any]:
     options = PredictOptions.from_recipe(job.recipe["predict"])
     data = Prepared(job.inputs["data"])
     with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
-        forecasts = Forecasts(job.recipe, data, job.inputs.get("model"), compute)
+        forecasts = Forecasts(job.recipe, data, job.inputs, compute)
         total = len(forecasts)
         stored = forecasts.create(job.out, np.arange(total))
         with SequentialWriter(stored) as writer:

@@ -443,7 +443,7 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
     return frames.reshape(-1, 3, height, width)
 
 
-def _pictures(features: Features, camera: int, name: str) -> list[memoryview]:
+def _pictures(features: Features, camera: int, name: str) -> list[bytes]:
     found = want(features, f"steps/observation/image_{camera}", name).bytes()
     if not found:
         raise StpError(
@@ -452,7 +452,7 @@ def _pictures(features: Features, camera: int, name: str) -> list[memoryview]:
     return found
 
 
-def _one(features: Features, key: str, name: str) -> memoryview:
+def _one(features: Features, key: str, name: str) -> bytes:
     values = want(features, key, name).bytes()
     if len(values) != 1:
         raise StpError(

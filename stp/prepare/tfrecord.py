@@ -3,32 +3,60 @@
 A record is: length, uint64; masked CRC-32C of these 8 bytes, uint32; the data; masked CRC-32C of
 the data, uint32; all little-endian (tensorflow/core/lib/io/record_writer.h). The data are protocol
 buffers, ``tf.train.Example`` or ``tf.train.SequenceExample``
-(tensorflow/core/example/{example,feature}.proto):
-
-- Example: field 1 is Features. SequenceExample: 1 is Features (the context), 2 FeatureLists.
-- Features and FeatureLists: field 1, repeated, is a map entry: 1 the name, 2 the value.
-- FeatureList: field 1, repeated, is Feature.
-- Feature: one of 1 BytesList, 2 FloatList, 3 Int64List; in each, field 1, repeated, is the values,
-  numbers packed or not.
-
-Features are found by their names and only decoded when they are asked for; bytes are views of the
-record, not copies.
+(tensorflow/core/example/{example,feature}.proto).
 """
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import google_crc32c
 import numpy as np
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+from google.protobuf.message import DecodeError
 
 from stp.core.errors import StpError
 
 _MASK = 0xA282EAD8  # of record_writer.h
-_KINDS = {1: "bytes", 2: "floats", 3: "ints"}
-_WIRE_VARINT, _WIRE_64, _WIRE_BYTES, _WIRE_32 = 0, 1, 2, 5
 REMEDY = "fetch it again"
+
+SCHEMA = """
+name: "tensorflow/example.proto" package: "tensorflow" syntax: "proto3"
+message_type { name: "BytesList"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_BYTES } }
+message_type { name: "FloatList"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_FLOAT } }
+message_type { name: "Int64List"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_INT64 } }
+message_type { name: "Feature"
+  oneof_decl { name: "kind" }
+  field { name: "bytes_list" number: 1 type: TYPE_MESSAGE type_name: "BytesList" oneof_index: 0 }
+  field { name: "float_list" number: 2 type: TYPE_MESSAGE type_name: "FloatList" oneof_index: 0 }
+  field { name: "int64_list" number: 3 type: TYPE_MESSAGE type_name: "Int64List" oneof_index: 0 } }
+message_type { name: "Features"
+  field { name: "feature" number: 1 label: LABEL_REPEATED
+          type: TYPE_MESSAGE type_name: "FeatureEntry" }
+  nested_type { name: "FeatureEntry" options { map_entry: true }
+    field { name: "key" number: 1 type: TYPE_STRING }
+    field { name: "value" number: 2 type: TYPE_MESSAGE type_name: "Feature" } } }
+message_type { name: "FeatureList"
+  field { name: "feature" number: 1 label: LABEL_REPEATED
+          type: TYPE_MESSAGE type_name: "Feature" } }
+message_type { name: "FeatureLists"
+  field { name: "feature_list" number: 1 label: LABEL_REPEATED
+          type: TYPE_MESSAGE type_name: "FeatureListEntry" }
+  nested_type { name: "FeatureListEntry" options { map_entry: true }
+    field { name: "key" number: 1 type: TYPE_STRING }
+    field { name: "value" number: 2 type: TYPE_MESSAGE type_name: "FeatureList" } } }
+message_type { name: "Example"
+  field { name: "features" number: 1 type: TYPE_MESSAGE type_name: "Features" } }
+message_type { name: "SequenceExample"
+  field { name: "context" number: 1 type: TYPE_MESSAGE type_name: "Features" }
+  field { name: "feature_lists" number: 2 type: TYPE_MESSAGE type_name: "FeatureLists" } }
+"""
+"""The messages, as a FileDescriptorProto in text."""
 
 
 class Record(NamedTuple):
@@ -99,65 +127,45 @@ def masked_crc32c(data: bytes) -> int:
 
 
 class Feature:
-    """One feature, decoded when asked for.
+    """One feature of an example.
 
     Args:
-        data: of the protocol buffer.
+        message: ``tf.train.Feature``.
         name: what to call it in an error.
     """
 
-    def __init__(self, data: memoryview, name: str) -> None:
-        self._data, self._name = data, name
+    def __init__(self, message: Any, name: str) -> None:
+        self._message, self._name = message, name
 
-    def bytes(self) -> list[memoryview]:
-        """The values of a BytesList, views of the record.
+    def bytes(self) -> list[bytes]:
+        """The values of a BytesList.
 
         Raises:
-            StpError: it is damaged, or holds numbers.
+            StpError: it holds numbers.
         """
-        return [_bytes(value, self._name) for wire, value in self._values("bytes")]
+        return list(self._values("bytes_list"))
 
     def floats(self) -> np.ndarray:
         """The values of a FloatList, float32 (n,).
 
         Raises:
-            StpError: it is damaged, or holds something else.
+            StpError: it holds something else.
         """
-        parts = [_as_bytes(wire, value, self._name) for wire, value in self._values("floats")]
-        content = b"".join(parts)
-        if len(content) % 4:
-            raise _broken(self._name, "numbers that are cut off")
-        return np.frombuffer(content, "<f4").astype(np.float32)
+        return np.array(self._values("float_list"), np.float32)
 
     def ints(self) -> np.ndarray:
         """The values of an Int64List, int64 (n,).
 
         Raises:
-            StpError: it is damaged, or holds something else.
+            StpError: it holds something else.
         """
-        found: list[int] = []
-        for wire, value in self._values("ints"):
-            if wire == _WIRE_VARINT and isinstance(value, int):
-                found.append(value)
-                continue
-            packed, at = _bytes(value, self._name), 0
-            while at < len(packed):
-                number, at = _varint(packed, at, self._name)
-                found.append(number)
-        return np.array(found, np.uint64).astype(np.int64)
+        return np.array(self._values("int64_list"), np.int64)
 
-    def _values(self, kind: str) -> list[tuple[int, int | memoryview]]:
-        found = []
-        for field, _, value in _fields(self._data, self._name):
-            if _KINDS.get(field) != kind:
-                raise StpError(
-                    f"{self._name}: a list of {_KINDS.get(field, 'something unknown')}",
-                    expected=f"a list of {kind}",
-                    remedy=REMEDY,
-                )
-            content = _bytes(value, self._name)
-            found += [(wire, v) for f, wire, v in _fields(content, self._name) if f == 1]
-        return found
+    def _values(self, kind: str) -> Any:
+        held = self._message.WhichOneof("kind")
+        if held not in (None, kind):
+            raise StpError(f"{self._name}: a {held}", expected=f"a {kind}", remedy=REMEDY)
+        return getattr(self._message, kind).value
 
 
 Features = dict[str, Feature]
@@ -171,13 +179,9 @@ def example(data: bytes, name: str) -> Features:
         name: what to call it in an error.
 
     Raises:
-        StpError: it is no such protocol buffer.
+        StpError: it is no such message.
     """
-    found: Features = {}
-    for field, _, value in _fields(memoryview(data), name):
-        if field == 1:
-            found |= _features(_bytes(value, name), name)
-    return found
+    return _features(_parsed("Example", data, name).features, name)
 
 
 def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[Feature]]]:
@@ -188,20 +192,14 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
         name: what to call it in an error.
 
     Raises:
-        StpError: it is no such protocol buffer.
+        StpError: it is no such message.
     """
-    context: Features = {}
-    lists: dict[str, list[Feature]] = {}
-    for field, _, value in _fields(memoryview(data), name):
-        if field == 1:
-            context |= _features(_bytes(value, name), name)
-        elif field == 2:
-            for key, content in _entries(_bytes(value, name), name):
-                lists[key] = [
-                    Feature(_bytes(one, name), f"{name}: {key}[{i}]")
-                    for i, (_, _, one) in enumerate(_fields(content, name))
-                ]
-    return context, lists
+    message = _parsed("SequenceExample", data, name)
+    lists = {
+        key: [Feature(one, f"{name}: {key}[{i}]") for i, one in enumerate(found.feature)]
+        for key, found in message.feature_lists.feature_list.items()
+    }
+    return _features(message.context, name), lists
 
 
 def want(features: Features, key: str, name: str) -> Feature:
@@ -219,67 +217,32 @@ def want(features: Features, key: str, name: str) -> Feature:
     return features[key]
 
 
-def _features(data: memoryview, name: str) -> Features:
-    return {key: Feature(value, f"{name}: {key}") for key, value in _entries(data, name)}
+def _features(features: Any, name: str) -> Features:
+    return {key: Feature(one, f"{name}: {key}") for key, one in features.feature.items()}
 
 
-def _entries(data: memoryview, name: str) -> Iterator[tuple[str, memoryview]]:
-    """The entries of a map<string, message>."""
-    for field, _, entry in _fields(data, name):
-        if field != 1:
-            continue
-        parts = {f: _bytes(value, name) for f, _, value in _fields(_bytes(entry, name), name)}
-        try:
-            yield str(parts.get(1, b""), "utf-8"), parts.get(2, memoryview(b""))
-        except UnicodeDecodeError as error:
-            raise _broken(name, "a feature whose name is no text") from error
+def _parsed(kind: str, data: bytes, name: str) -> Any:
+    try:
+        return _messages()[kind].FromString(data)
+    except DecodeError as error:
+        raise StpError(
+            f"{name}: not a tf.train.{kind} ({error})",
+            expected="tf.train.Example or tf.train.SequenceExample",
+            remedy=REMEDY,
+        ) from error
 
 
-def _fields(data: memoryview, name: str) -> Iterator[tuple[int, int, int | memoryview]]:
-    """(field number, wire type, value) of a message, in its order."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at, name)
-        field, wire = tag >> 3, tag & 7
-        if wire == _WIRE_VARINT:
-            value, at = _varint(data, at, name)
-            yield field, wire, value
-            continue
-        if wire == _WIRE_BYTES:
-            length, at = _varint(data, at, name)
-        elif wire in (_WIRE_64, _WIRE_32):
-            length = 8 if wire == _WIRE_64 else 4
-        else:
-            raise _broken(name, f"wire type {wire}")
-        if at + length > len(data):
-            raise _broken(name, "a field that is cut off")
-        yield field, wire, data[at : at + length]
-        at += length
-
-
-def _varint(data: memoryview, at: int, name: str) -> tuple[int, int]:
-    """A number of 7 bits a byte, least first, and where it ends."""
-    number = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number & 0xFFFFFFFFFFFFFFFF, at
-        shift += 7
-    raise _broken(name, "a number that does not end")
-
-
-def _bytes(value: int | memoryview, name: str) -> memoryview:
-    if isinstance(value, int):
-        raise _broken(name, "a number where bytes belong")
-    return value
-
-
-def _as_bytes(wire: int, value: int | memoryview, name: str) -> memoryview:
-    if wire not in (_WIRE_BYTES, _WIRE_32):
-        raise _broken(name, f"floats of wire type {wire}")
-    return _bytes(value, name)
+@cache
+def _messages() -> dict[str, Any]:
+    """The classes of the messages by name, made from `SCHEMA`."""
+    file = descriptor_pb2.FileDescriptorProto()
+    text_format.Parse(SCHEMA, file)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        kind: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"tensorflow.{kind}"))
+        for kind in ("Example", "SequenceExample")
+    }
 
 
 def _open(path: Path, name: str) -> BinaryIO:
@@ -302,13 +265,5 @@ def _damaged(name: str, offset: int, how: str) -> StpError:
     return StpError(
         f"{name}: damaged TFRecord at byte {offset}: {how}",
         expected="a complete, uncompressed TFRecord file",
-        remedy=REMEDY,
-    )
-
-
-def _broken(name: str, what: str) -> StpError:
-    return StpError(
-        f"{name}: not a protocol buffer of TensorFlow: {what}",
-        expected="tf.train.Example or tf.train.SequenceExample",
         remedy=REMEDY,
     )

@@ -29,6 +29,8 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
     try:
         with av.open(str(file) if isinstance(file, Path) else file, "r") as container:
             stream = container.streams.video[0]
+            if stream.codec_context is None:
+                raise ValueError("an unknown codec")
             require_pixels(name, stream.codec_context.width, stream.codec_context.height)
             frames = [_grey(frame) for frame in container.decode(stream)]
         if not frames:

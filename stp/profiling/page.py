@@ -69,7 +69,7 @@ def notes(config: Config) -> dict[str, Notes]:
 def training_datasets(config: Config) -> list[str]:
     """The datasets that the models of a scale are trained on, in the order of its cases."""
     wanted = config.scale.dimensions.values()
-    return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases))
+    return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases()))
 
 
 def page(config: Config) -> str:

@@ -18,7 +18,7 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.manifest import WHOSE, variable_of
 from stp.plan.manifest_types import StoredCell
-from stp.plan.setting import read_shown, setting_of
+from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase
 from stp.render.pictures.drawing import duration
 from stp.render.pictures.forecasts import Case, SampleForecasts, Variable
@@ -300,10 +300,9 @@ def _maps(evaluations: list[dict[str, Any]]) -> dict[str, str]:
 def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dict[str, Any]]:
     """Scores of samples: metrics, and their values over lead times by model and metric."""
     wanted: dict[tuple[str, str], str] = {}  # columns of other lead times show the same values
-    for heading, what in evaluation.columns.items():
+    for heading, convention in evaluation.columns.items():
         variable = variable_of(heading) or ""
-        metric = heading.removeprefix(f"{variable} ")
-        wanted.setdefault((read_shown(what).convention, variable), metric)
+        wanted.setdefault((convention, variable), heading.removeprefix(f"{variable} "))
     cells = list(case.cells.values())
     found = {key: _leads_of(cells, *key, samples) for key in wanted}
     if not any(found.values()):

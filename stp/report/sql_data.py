@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from stp.collect.questions import QUESTIONS
 from stp.page.shares import PAPERS_FILES, shares
 from stp.plan.raw_bytes import bytes_text
-from stp.report.ask import questions
 
 LARGEST = 64_000_000
 """Bytes of per-sample scores, or of people's errors, in the store that still go into a page."""
@@ -138,7 +138,7 @@ def write_data(
             *(create_table(r) if r["file"] else r["sql"].rstrip("; \n") for r in made),
             *(comment for relation in made for comment in _comments(relation)),
         ],
-        "questions": [{"question": about, "sql": sql} for about, _, sql in questions()],
+        "questions": [{"question": asked, "sql": sql} for asked, _, sql in QUESTIONS],
         "relations": [{k: v for k, v in r.items() if k != "sql"} for r in described],
     }
     text = json.dumps(store, ensure_ascii=False, indent=1) + "\n"

@@ -25,11 +25,13 @@ from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
 from stp.core.job import Interrupted, Job, Report
 from stp.data import chunk_sums, zarr_rows
+from stp.data.known_checksums import KnownChecksums
 from stp.plan.cells import Artefact, Plan, Raw
 from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
+from stp.run.sight import Sight
 
 FAILURE = "failure.json"
 REQUEUE_SECONDS = 300
@@ -129,8 +131,6 @@ def _make(
     temporary = store.temporary_folder(final)
     try:
         refuse_missing_code(artefact)
-        core = imported(artefact.core)
-        bytecode.refuse_stale(artefact.code.modules)
         job = Job(
             recipe=canonical_recipe(artefact),
             inputs=inputs,
@@ -145,8 +145,7 @@ def _make(
             report=_both(lines.report, attempt.report),
             interrupted=stop,
         )
-        ranks = plan.ranks(artefact)
-        extras = launch.run(core.__name__, job, ranks) if ranks > 1 else core.run(job)
+        extras = run_core(plan, artefact, job)
         _refuse_if_changed(plan, artefact)
         attempt.end(attempts.DONE)
         receipt = {
@@ -178,6 +177,51 @@ def _make(
             lines.say("somebody else was faster; theirs is kept")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
+    """Run the core of an artefact, in as many processes as the plan says.
+
+    Returns:
+        what the core returns.
+
+    Raises:
+        StpError: it reads what its fingerprint does not know; the compiled code is stale; or what
+            the core has to say.
+    """
+    sight = _sight(plan, artefact, job)
+    core = sight.watch(lambda: imported(artefact.core))
+    bytecode.refuse_stale(artefact.code.modules)
+    ranks = plan.ranks(artefact)
+    if ranks > 1:
+        return launch.run(core.__name__, job, ranks, sight)
+    return sight.watch(lambda: core.run(job))
+
+
+def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
+    """What a core may read: its code, what belongs to its job, and what its model declares."""
+    model = (artefact.forecast or artefact.recipe).get("model")
+    remedy = "make it part of the code, by an import that names it, or of the configuration"
+    if model is not None:
+        remedy = (
+            f"declare it in config/models/{model}.yaml, `reads: [PATH]`, a path in {plan.source}: "
+            "its content is then part of every fingerprint of the model"
+        )
+    raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
+    declared = [file for raw in raws for file in raw.declared.files]
+    return Sight(
+        what=f"{artefact.stage} of {artefact.label}",
+        modules=list(artefact.code.modules),
+        folders=[
+            *map(str, (job.out, job.state, *job.inputs.values())),
+            *(str(KnownChecksums.of(plan.store / raw.lock).path) for raw in raws),
+            *job.runtime.get("raw_roots", ()),
+            *job.runtime.get("weights", {}).values(),
+            *(file.path for file in declared if Path(file.path).is_absolute()),
+        ],
+        declared=[str(plan.source / name) for name in plan.reads(model)],
+        remedy=remedy,
+    )
 
 
 @contextlib.contextmanager
@@ -282,8 +326,8 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Name the files of the networks that scores look through, as settings of their job."""
-    if not artefact.is_perceptual:
+    """Name the files of the networks that look at clips, as settings of their job."""
+    if not artefact.is_perceptual and artefact.stage != "features":
         return {}
     return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
 

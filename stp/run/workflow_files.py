@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from stp.core.disk import write_text, write_text_if_changed
@@ -19,7 +19,7 @@ from stp.core.fingerprint import Sources, digest
 from stp.core.receipts import checksum
 from stp.plan import config as configuration
 from stp.plan import profiled as networks
-from stp.plan.cells import Plan
+from stp.plan.cells import RENDER, Plan
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import Paper, manifest
 from stp.run.results import LAST_RUN, RESULTS
@@ -28,6 +28,8 @@ MADE_FROM = ".made_from.json"
 """Ends the name of the file beside a table that tells what it was made from."""
 NOT_MADE = ("logs",)
 """Folders of results whose times say nothing to Snakemake."""
+DRAWN = ("dimension", "cells", "names", "tables")
+"""What pictures read of a manifest."""
 FACTS = ("datasets", "models", "published")
 """Folders of the configuration that tables of facts are made from."""
 
@@ -127,7 +129,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
 
 
 def note_made_from(manifest: Path, table: Path) -> None:
-    """Note beside a table which manifest it was made from, and what its files hold.
+    """Note beside a table which manifest and code it was made from, and what its files hold.
 
     Args:
         manifest: of its dimension.
@@ -137,18 +139,25 @@ def note_made_from(manifest: Path, table: Path) -> None:
     files = [path for path in table.parent.iterdir() if path.stem in stems and path.is_file()]
     noted = {
         "manifest": manifest.name,
+        "code": _code_of(table),
         "sha256": checksum(manifest),
         "files": {path.name: checksum(path) for path in sorted(files)},
     }
     write_text(table.with_name(f".{table.stem}{MADE_FROM}"), json.dumps(noted, indent=1) + "\n")
 
 
+def _code_of(table: Path) -> str:
+    """The meaning of the code that makes a table."""
+    return Sources().code_of([RENDER.get(table.stem, RENDER["dimension"])]).fingerprint
+
+
 def is_table_current(table: Path, manifest: Path) -> bool:
-    """Is a table made from the manifest as it is now, and are its files as they were made?"""
+    """Is a table made from the manifest and by the code of now, and are its files as made?"""
     try:
         noted = json.loads(table.with_name(f".{table.stem}{MADE_FROM}").read_bytes())
         return bool(
             noted["sha256"] == checksum(manifest)
+            and noted["code"] == _code_of(table)
             and table.name in noted["files"]
             and all(checksum(table.parent / name) == one for name, one in noted["files"].items())
         )
@@ -169,10 +178,14 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
             these. Copies of its tables lie in ``tables`` beside it.
     """
     now = time.time()
-    for folder in (folder for folder in results.glob("*/") if folder.name not in NOT_MADE):
-        for path in folder.rglob("*"):
-            if path.is_file() and path.stat().st_mtime > now:
-                os.utime(path, (now, now))
+    made = [folder for folder in results.glob("*/") if folder.name not in NOT_MADE]
+    copies = results.parent / "tables"
+    for path in [
+        results.parent / "plan" / LAST_RUN.name,
+        *(path for folder in (*made, copies) for path in folder.rglob("*")),
+    ]:
+        if path.is_file() and path.stat().st_mtime > now:
+            os.utime(path, (now, now))
     for dimension in dimensions:
         planned = manifest_path(dimension, results)
         rows = _rows_of(planned, results)
@@ -191,7 +204,7 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
     for table, manifest in tables.items():
         if manifest.is_file() and not is_table_current(table, manifest):
             _make_older(table, manifest, _rows_of(manifest, results))
-    for copy in (results.parent / "tables").glob("*.csv"):
+    for copy in copies.glob("*.csv"):
         table = results / "tables" / copy.name
         if table.is_file() and copy.read_bytes() != table.read_bytes():
             _make_older(copy, table)
@@ -227,7 +240,7 @@ def captions(plan: Plan) -> dict[str, str]:
     for name in plan.config.scale.dimensions:
         one = plan.config.suite.dimensions[name]
         printed = f" (the paper's {one.printed})" if one.printed else ""
-        dimensions[name] = f"{one.title}: {one.about}{printed}. {one.question.rstrip('.')}"
+        dimensions[name] = f"{one.title}: {one.about}{printed}. {one.question}"
     return dimensions
 
 
@@ -272,6 +285,35 @@ def write_code_input(
         described = {"code": Sources().code_of(roots).fingerprint}
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
+
+
+def write_pictures_input(
+    name: str, roots: Iterable[str], manifests: Mapping[str, Path], write: bool = True
+) -> dict[str, Path]:
+    """Write what the pictures of each dimension are made from, where it differs.
+
+    Scores are collected before pictures are drawn; but what else is collected, or is made from
+    what is collected, draws no picture again.
+
+    Args:
+        name: of the files.
+        roots: modules that draw.
+        manifests: of the dimensions.
+        write: whether this process is the one that writes.
+
+    Returns:
+        the path by dimension.
+    """
+    paths = {
+        dimension: path.with_name(f"{name}-{path.name}") for dimension, path in manifests.items()
+    }
+    if write:
+        code = Sources().code_of(roots).fingerprint
+        for dimension, path in paths.items():
+            whole = json.loads(manifests[dimension].read_bytes())
+            described = {"code": code, **{key: whole[key] for key in DRAWN}}
+            write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
+    return paths
 
 
 def write_table_input(

@@ -4,7 +4,7 @@ import difflib
 import importlib
 import pkgutil
 
-import stp.metrics
+from stp import metrics
 from stp.core.errors import StpError
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
@@ -40,4 +40,4 @@ def choices(module: str) -> list[str]:
 
 
 def _modules() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(stp.metrics.__path__))
+    return sorted(module.name for module in pkgutil.iter_modules(metrics.__path__))

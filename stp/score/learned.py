@@ -1,13 +1,13 @@
 """Conventions that look through a network get their weights here, or a reason to be absent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.metrics.metric import Metric, needs_data
-from stp.metrics.perceptual import Embed, LearnedMetric, SetDistance, Weights
+from stp.metrics.perceptual import LearnedMetric, SetDistance, Weights
 from stp.options.score import ScoreOptions
 
 
@@ -17,12 +17,10 @@ class Ready(NamedTuple):
     Attributes:
         metrics: of single clips; some have a ``reason`` instead of statistics.
         distances: between sets of clips.
-        embeds: networks of those distances that have their weights.
     """
 
     metrics: dict[str, Metric]
     distances: dict[str, SetDistance]
-    embeds: dict[str, Embed]
 
 
 def with_weights(
@@ -30,7 +28,7 @@ def with_weights(
     options: ScoreOptions,
     found: Mapping[str, Metric | LearnedMetric | SetDistance],
 ) -> Ready:
-    """Read the weights that conventions need.
+    """Read the weights that conventions of single clips need.
 
     Args:
         job: the runtime names the file of each network (``weights``) and the ``device``.
@@ -43,25 +41,18 @@ def with_weights(
             up.
     """
     metrics: dict[str, Metric] = {}
-    embeds: dict[str, Embed] = {}
-    made: dict[tuple[str, Callable[[Weights], Embed]], Embed] = {}
     for name, convention in found.items():
         if isinstance(convention, Metric):
             metrics[name] = convention
             continue
-        weights = _weights(job, options, convention.weights)
         if isinstance(convention, LearnedMetric):
+            weights = _weights(job, options, convention.weights)
             if weights is None:
                 metrics[name] = Metric(needs_data, reason=why_absent(convention.weights))
             else:
                 metrics[name] = convention.build(weights)
-        elif weights is not None:
-            key = convention.weights, convention.embed
-            if key not in made:
-                made[key] = convention.embed(weights)
-            embeds[name] = made[key]
     distances = {name: c for name, c in found.items() if isinstance(c, SetDistance)}
-    return Ready(metrics, distances, embeds)
+    return Ready(metrics, distances)
 
 
 def why_absent(name: str) -> str:

@@ -8,6 +8,10 @@ Metrics of ensembles (CRPS, spread) see all members. For the others a recipe nam
 - ``best_of_members``: for each sample the member with the best mean over lead times, as papers on
   stochastic video report ("best of N"); it grows with the number of members, and only equal
   numbers may be compared.
+
+Distances between sets of clips see one forecast of each sample: the mean of the members' frames
+where that is what is scored, and else the first member, which is drawn as any other. So FVD of the
+first sample stands beside PSNR of the best of 100.
 """
 
 from collections.abc import Mapping
@@ -16,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.data.ensembles import ensemble_mean
 from stp.metrics.metric import Metric, every_component, first_component
 from stp.options.score import STATISTICS
 
@@ -72,22 +77,6 @@ class Members:
         of_best = self.statistic == "best_of_members" and not metric.ensemble
         return metric.independent_leads and not of_best
 
-    def single(self, predicted: np.ndarray) -> np.ndarray:
-        """The forecast of each sample that stands for all where sets of clips are compared.
-
-        It is the mean of the members where that is what is scored, and else the first: any other
-        one is drawn from the same distribution.
-
-        Args:
-            predicted: (n, M, T, C, H, W).
-
-        Returns:
-            (n, T, C, H, W).
-        """
-        if self.statistic == "ensemble_mean":
-            return np.asarray(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))
-        return predicted[:, 0]
-
     def statistics(
         self,
         name: str,
@@ -119,7 +108,7 @@ class Members:
         if metric.ensemble:
             return of(predicted)
         if self.statistic == "ensemble_mean":
-            return of(self.single(predicted))
+            return of(ensemble_mean(predicted))
         each = np.stack([of(predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
             return _best(each, higher=bool(self.higher_is_better[name]))

@@ -123,10 +123,10 @@ class FrameSamples(Samples):
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         steps = self.there.leads[leads]
-        first, last = self.context + steps[0], self.context + steps[-1]
-        observed = self._clips.read(self._rows[start:stop], length=int(last) + 1, first=int(first))
-        if len(steps) < observed.shape[1]:
-            observed = observed[:, steps - steps[0]]
+        length = self.context + int(steps[-1]) + 1
+        observed = self._clips.read(
+            self._rows[start:stop], length=length, frames=self.context + steps
+        )
         if len(self.there.channels) < observed.shape[2]:
             observed = np.ascontiguousarray(observed[:, :, self.there.channels])
         return self.forecasts(start, stop, leads), observed

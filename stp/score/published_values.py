@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.metrics import fvd, lpips
+from stp.features.networks import i3d
+from stp.metrics import lpips
 from stp.metrics.networks.state import read_state
 
 
@@ -55,7 +56,7 @@ def tried(network: str, path: Path) -> list[Trial]:
         ours = lpips.compare(lpips.Lpips(network, state), black, black + 1).item()
         return [Trial("LPIPS of black and white frames", LPIPS_ALEX, ours, TOLERANCE)]
     if network == "i3d":
-        embed = fvd.logits_of(state, "cpu")
+        embed = i3d.embed_with(state, "cpu")
         trials = []
         for frames, published in FVD.items():
             black = np.zeros((1, frames, 3, 64, 64), np.float32)

@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import ALL, FrameSamples
+from stp.score.predictions import ALL, FrameSamples, There
 from stp.score.run import score
 
 KEPT = "kept"
@@ -53,7 +53,7 @@ def run(job: Job) -> dict[str, Any]:
     data = Prepared(job.inputs["data"])
     device = job.runtime.get("device", "auto")
     with settle(device, predict.threads, predict.precision) as compute:
-        forecasts = Forecasts(rollout, data, job.inputs.get("model"), compute)
+        forecasts = Forecasts(rollout, data, job.inputs, compute)
         rolled = Rollout(forecasts, spread(len(forecasts), keep), Path(job.state) / KEPT)
         where = f"forecasts of {rollout['model']}"
         found = score(job, options, data, rolled, where=where, threads=predict.threads)
@@ -105,7 +105,13 @@ class Rollout(FrameSamples):
     """
 
     def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
-        super().__init__(forecasts.clips, forecasts.shape)
+        channels = np.arange(forecasts.shape[3])
+        super().__init__(
+            forecasts.clips,
+            forecasts.shape,
+            leads=forecasts.recipe["lead_times"],
+            there=There(forecasts.leads - 1, channels),
+        )
         self.kept = kept
         self.together = forecasts.batch_size if forecasts.has_parts else 1
         self._source, self._aside = forecasts, aside

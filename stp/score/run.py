@@ -17,7 +17,7 @@ from stp.data.prepared import Prepared
 from stp.metrics.comparison import ComparedData, Comparison, on_data
 from stp.metrics.metric import Metric, Series
 from stp.options.score import ScoreOptions
-from stp.score import aggregate, conventions, features, learned, sets, tables
+from stp.score import aggregate, conventions, learned, sets, tables
 from stp.score.accumulate import Accumulated, accumulate
 from stp.score.members import Members
 from stp.score.predictions import Predictions, Samples
@@ -26,10 +26,11 @@ from stp.score.predictions import Predictions, Samples
 def run(job: Job) -> dict[str, Any]:
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
-    Distances between sets of clips also leave the features of all clips: ``features.parquet``.
+    Distances between sets of clips are made from features that `stp.features.run` has left.
 
     Args:
-        job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``; the runtime
+        job: the recipe is a `ScoreOptions`; inputs are ``data``, ``predictions``, and
+            ``<name>.observed`` and ``<name>.predicted`` for each of its ``features``; the runtime
             may set ``block_samples``, the samples that are read at a time, ``score_threads``, the
             blocks that are computed at the same time, and ``checkpoint_every_s``.
 
@@ -95,7 +96,6 @@ def score(
         unseen, ready = ready.distances, ready._replace(distances={})
     else:
         unseen = {}
-    seen = sets.look(job, predictions, ready, members)
     scored = _rows(options, metrics, kept, counts, predictions)
     if spread:
         for name, metric in metrics.items():
@@ -114,10 +114,9 @@ def score(
     for name in unseen:
         rows[name] = [aggregate.Row(None, "mean", None, len(codes), lacks, variable)]
     for name, distance in ready.distances.items():
-        rows[name] = [row._replace(variable=variable) for row in sets.rows(name, distance, seen)]
+        pair = sets.read(job.inputs, options.features.get(name))
+        rows[name] = [row._replace(variable=variable) for row in sets.rows(distance, pair)]
     clips = [str(clip) for clip in predictions.index["clip"]]
-    if seen.features:
-        features.write_features(job.out / features.FEATURES, clips, seen.features)
     clusters = [str(name) for name in names]
     tables.write_scores(job.out / "scores.parquet", options.cell, rows)
     tables.write_samples(

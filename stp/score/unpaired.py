@@ -7,11 +7,13 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.metrics import frechet, fvd, kvd
-from stp.metrics.perceptual import Embed, SetDistance, matched
+from stp.features.frames import CHOICES
+from stp.features.networks import i3d
+from stp.metrics import frechet, kvd
+from stp.metrics.perceptual import Embed, matched
 from stp.score.video_folder import Clip, find_clips, read_clip
 
-CONVENTIONS = ("predicted_only", "with_context", "zero_padded")
+CONVENTIONS = tuple(CHOICES)
 BATCH = 16
 """Clips that are read before the network looks at them."""
 
@@ -69,14 +71,13 @@ def compare(
     Args:
         real: folder of real videos (see stp.score.video_folder).
         generated: folder of generated ones.
-        embed: from clips to features (see `stp.metrics.fvd.embed`).
+        embed: from clips to features (see `stp.features.networks.i3d.embed`).
 
     Raises:
         StpError: folders, clips or options that do not fit, clips that are too short, or fewer than
             two.
     """
-    convention: SetDistance | None = getattr(fvd, options.convention, None)
-    if options.convention not in CONVENTIONS or convention is None:
+    if options.convention not in CONVENTIONS:
         raise StpError(
             f"unknown convention {options.convention!r}", expected=", ".join(CONVENTIONS)
         )
@@ -93,11 +94,11 @@ def compare(
         [own[i] for i in matched(len(own), n, options.seed)] for own in clips
     )
     first = _read(real_clips[0], options)
-    seen = _cut(first[None], options, convention)
-    if seen.shape[1] < convention.shortest:
+    seen = _cut(first[None], options)
+    if seen.shape[1] < i3d.SHORTEST:
         raise StpError(
             f"{real_clips[0]} gives {seen.shape[1]} frames for {options.convention}",
-            expected=f"at least {convention.shortest}, what I3D needs",
+            expected=f"at least {i3d.SHORTEST}, what I3D needs",
             remedy="use longer clips, --convention with_context, or zero_padded (whose values "
             "compare with their like only)",
         )
@@ -107,7 +108,7 @@ def compare(
         for start in range(0, n, BATCH):
             some = own[start : start + BATCH]
             read = [_alike(clip, _read(clip, options), real_clips[0], first) for clip in some]
-            blocks.append(embed(_cut(np.stack(read), options, convention)))
+            blocks.append(embed(_cut(np.stack(read), options)))
             report("clips seen", part * n + start + len(some), 2 * n)
         features.append(np.concatenate(blocks))
     for folder, own_features in zip((real, generated), features, strict=True):
@@ -139,9 +140,9 @@ def _read(clip: Clip, options: Options) -> np.ndarray:
     return np.repeat(frames, 3 // frames.shape[1], axis=1)
 
 
-def _cut(clips: np.ndarray, options: Options, convention: SetDistance) -> np.ndarray:
+def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
     """What the network shall see of clips (N, T, C, H, W)."""
-    return convention.clip(clips[:, : options.context], clips[:, options.context :])
+    return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 
 
 def _alike(clip: Clip, frames: np.ndarray, first: Clip, wanted: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Reading of batches, one ahead of the computation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,6 +17,7 @@ def read_batches(
     size: int,
     *,
     length: int,
+    frames: Sequence[int] | None = None,
     normalisation: Normalisation,
     epoch: int = 0,
     rank: int = 0,
@@ -29,6 +30,7 @@ def read_batches(
         rows: clip numbers.
         size: clips in a batch; the last one may have fewer.
         length: frames T of a clip.
+        frames: those of them that are read; all unless given.
         normalisation: applied to all frames.
         epoch: of clips that are rendered on demand.
         rank: which share of every batch to read, 0..ranks-1.
@@ -39,16 +41,16 @@ def read_batches(
         A share without clips is left out.
     """
 
-    def read(batch: np.ndarray) -> Tensor:
-        frames = clips.read(batch, length=length, epoch=epoch)
-        return normalisation.apply(torch.from_numpy(frames))
+    def of(batch: np.ndarray) -> Tensor:
+        read = clips.read(batch, length=length, frames=frames, epoch=epoch)
+        return normalisation.apply(torch.from_numpy(read))
 
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     parts = [part for part in (np.array_split(b, ranks)[rank] for b in batches) if len(part)]
     with ThreadPoolExecutor(1) as reader:
-        following = reader.submit(read, parts[0]) if parts else None
+        following = reader.submit(of, parts[0]) if parts else None
         for i, part in enumerate(parts):
             assert following is not None
-            frames = following.result()
-            following = reader.submit(read, parts[i + 1]) if i + 1 < len(parts) else None
-            yield part, frames
+            found = following.result()
+            following = reader.submit(of, parts[i + 1]) if i + 1 < len(parts) else None
+            yield part, found

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job
-from stp.core.options import require, whole
 from stp.data.prepared import Prepared
 from stp.models.compute import Compute
 from stp.models.create import create
@@ -23,7 +22,9 @@ from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
+from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
+from stp.train.snapshots import Snapshots
 
 CRITERION = (
     "lowest mean squared error of free-running forecasts on normalised frames of the validation "
@@ -85,8 +86,9 @@ class GradientDescent:
         callbacks: objects as of stp.train.callbacks, besides those of the options.
 
     Raises:
-        StpError: a split is empty, a batch has fewer clips than there are processes, the model,
-            loss or a callback refuses its options, or initial weights are those of another model.
+        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot is
+            wanted after the last update, the model, loss or a callback refuses its options, or
+            initial weights are those of another model.
     """
 
     def __init__(
@@ -105,6 +107,10 @@ class GradientDescent:
         self.recipe = job.recipe
         self.seed = self.recipe["seed"]
         self.context, self.horizon = self.recipe["context"], self.recipe["horizon"]
+        # A network that forecasts one lead time alone sees the frame of that lead as its first.
+        lead = self.recipe.get("lead")
+        self.length = self.context + (lead or self.horizon)
+        self.frames = [*range(self.context), self.length - 1] if lead else None
         subset = self.recipe.get("train_subset", "all")
         self.train_clips = data.clips("train", subset)
         self.val_clips = data.clips("val", subset)
@@ -117,6 +123,12 @@ class GradientDescent:
         if options.iterations is not None:
             self.epochs = -(-options.iterations // self.epoch_steps)
             self.steps = options.iterations
+        if options.snapshots and options.snapshots[-1] > self.steps:
+            raise StpError(
+                f"{self._label}: a snapshot of update {options.snapshots[-1]}",
+                expected=f"none after the last update, {self.steps}",
+                remedy="take it out of train.snapshots, or train longer",
+            )
         self.batch = min(options.batch_size, self.epoch_clips)
         if self.batch < ranks.size:
             raise StpError(
@@ -133,9 +145,9 @@ class GradientDescent:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
-        self.loss = _loss(self.model, options, self.context, self.recipe["model"])
-        self.micro_batch = _micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
-        self.optimizer = _optimizer(self.model, options)
+        self.loss = loss_of(self.model, options, self.context, self.recipe["model"])
+        self.micro_batch = micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
+        self.optimizer = optimizer_of(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
@@ -143,7 +155,7 @@ class GradientDescent:
         if options.compiled:
             # The compiler, too; see stp.models.compute.settle.
             torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
-            _compile(self.model)
+            compile_parts(self.model)
         self.callbacks = [
             load("train.callbacks", "callbacks", {name: chosen})()
             for name, chosen in options.callbacks.items()
@@ -152,6 +164,7 @@ class GradientDescent:
         self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
         self.checkpoint = Checkpoint(Path(job.state) / "training.pt", self.recipe)
+        self.snapshots = Snapshots(Path(job.state), self.recipe, options.snapshots)
         self.reported = 0.0
         self.saved = time.monotonic()
         self.clock = time.monotonic()
@@ -167,7 +180,18 @@ class GradientDescent:
             self._epoch()
 
     def stop_early(self, why: str) -> None:
-        """End the training after this epoch: for callbacks, in all processes alike."""
+        """End the training after this epoch: for callbacks, in all processes alike.
+
+        Raises:
+            StpError: snapshots are still to come.
+        """
+        if any(update > self.progress.step for update in self.options.snapshots):
+            raise StpError(
+                f"{self._label}: a callback ends the training at update {self.progress.step} "
+                f"({why})",
+                expected=f"all updates to the last snapshot, {self.options.snapshots[-1]}",
+                remedy="take the callback or later snapshots out of the configuration",
+            )
         self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
@@ -187,6 +211,7 @@ class GradientDescent:
                 "val": len(self.val_rows),
                 "left_out_per_epoch": len(self.train_rows) - self.epoch_clips,
             },
+            **({"snapshots": list(self.options.snapshots)} if self.options.snapshots else {}),
             "ended_early": progress.ended_early,
             "resumes": progress.resumes,
             "devices": progress.devices,
@@ -207,7 +232,8 @@ class GradientDescent:
             self.train_clips,
             order[done * size :],
             size,
-            length=self.context + self.horizon,
+            length=self.length,
+            frames=self.frames,
             normalisation=self.normalisation,
             epoch=epoch,
             rank=self.ranks.rank,
@@ -267,6 +293,9 @@ class GradientDescent:
         self._average()
         progress.step += 1
         progress.loss_sum += value
+        if progress.step in self.options.snapshots and not self.ranks.rank:
+            self._require_finite_weights()
+            self.snapshots.save(progress.step, _copy(self.kept))
         self._call("after_step", value)
         time.sleep(self.job.runtime.get("slow_step_s", 0))
         self._report(f"loss {value:.4g}")
@@ -330,7 +359,8 @@ class GradientDescent:
             self.val_clips,
             self.val_rows,
             self.options.batch_size,
-            length=self.context + self.horizon,
+            length=self.length,
+            frames=self.frames,
             normalisation=self.normalisation,
             rank=self.ranks.rank,
             ranks=self.ranks.size,
@@ -399,9 +429,7 @@ class GradientDescent:
         self._tick()
         if self.ranks.rank:  # all processes know the same; one writes it down
             return
-        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
-            # What was saved before is still good.
-            raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
+        self._require_finite_weights()
         self.checkpoint.save(
             {
                 "progress": vars(self.progress),
@@ -417,10 +445,20 @@ class GradientDescent:
         )
         self.saved = time.monotonic()
 
+    def _require_finite_weights(self) -> None:
+        if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
+            # What was saved before is still good.
+            raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
+
+    def _say(self, text: str) -> None:
+        self.job.report(text, self.progress.step, self.steps)
+
     def _resume(self) -> None:
-        state = self.checkpoint.load(lambda text: self.job.report(text, 0, self.steps))
-        if state is not None:
+        state = self.checkpoint.load(self._say)
+        if state is not None and self.snapshots.are_there(state["progress"]["step"], self._say):
             self._go_on_from(state)
+        elif state is not None:
+            self._say("a snapshot is lost: starting from the beginning")
         device = f"{self.compute.describe()['device']}, {self.compute.used}"
         if self.progress.devices[-1:] != [device]:
             self.progress.devices.append(device)
@@ -449,62 +487,6 @@ def _rows(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
             remedy="prepare the data again with other splits or windows",
         )
     return spread(len(clips), most)
-
-
-def _micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
-    """Clips that are computed at once; the gradient is that of the whole batch all the same."""
-    if asked is None:
-        return batch
-    require(whole(asked, 1), "runtime.micro_batch", asked, "a whole number from 1")
-    norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
-    if asked < batch and any(isinstance(module, norms) for module in model.modules()):
-        raise StpError(
-            f"runtime.micro_batch is {asked}: this model normalises over its batch of {batch}",
-            expected="a batch that is computed at once, or the results would be others",
-            remedy="share it between GPUs (runtime.gpus), or train with a smaller batch_size",
-        )
-    return int(min(asked, batch))
-
-
-def _loss(
-    model: nn.Module, options: TrainOptions, context: int, name: str
-) -> Callable[[Tensor, int], Tensor]:
-    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar."""
-    if options.loss is None:
-        own: Callable[[Tensor, int], Tensor] = model.loss  # type: ignore[assignment]
-        return own
-    if hasattr(model, "validation_errors"):
-        raise StpError(
-            f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
-            expected="no train.loss for this model",
-            remedy="take it out of the configuration",
-        )
-    compare = load("train.loss", "losses", options.loss)
-
-    def loss(clips: Tensor, step: int) -> Tensor:
-        if hasattr(model, "outputs"):
-            predicted, observed = model.outputs(clips, step)  # type: ignore[operator]
-        else:
-            predicted = model(clips[:, :context], clips.shape[1] - context)
-            observed = clips[:, context:]
-        scalar: Tensor = compare(predicted.float(), observed)
-        return scalar
-
-    return loss
-
-
-def _compile(model: nn.Module) -> None:
-    """Compile the parts of a network; what holds them together stays Python."""
-    for part in model.children():
-        if isinstance(part, (nn.ModuleList, nn.ModuleDict)):
-            _compile(part)
-        else:
-            part.compile()
-
-
-def _optimizer(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
-    return kind(model.parameters(), lr=options.lr, weight_decay=options.weight_decay)
 
 
 def _copy(model: nn.Module) -> dict[str, Tensor]:

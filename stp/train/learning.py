@@ -80,19 +80,6 @@ def split(scenarios: Scenarios) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(~last), np.flatnonzero(last)
 
 
-def some(scenarios: Scenarios, numbers: np.ndarray) -> Scenarios:
-    """A few of the scenarios."""
-    return Scenarios(
-        scenarios.start[numbers],
-        scenarios.person[numbers],
-        scenarios.observed[numbers],
-        scenarios.future[numbers],
-        scenarios.episode[numbers],
-        scenarios.dt,
-        scenarios.looked_at,
-    )
-
-
 def learn(
     build: Callable[[], nn.Module],
     objective: Objective,
@@ -131,8 +118,8 @@ def learn(
             remedy="ask for fewer people, or for shorter observation and prediction",
         )
     learnt, validated = split(scenarios)
-    rows = objective.rows(some(scenarios, learnt))
-    kept = objective.rows(some(scenarios, validated)) if len(validated) else None
+    rows = objective.rows(scenarios.chosen(learnt))
+    kept = objective.rows(scenarios.chosen(validated)) if len(validated) else None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(draw(seed, INITIAL_WEIGHTS, 0)[0] % 2**63))
         network = build()

@@ -41,12 +41,17 @@ BLOCK_BYTES = 1 << 26
 def run(job: Job) -> dict[str, Any]:
     """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
 
+    With ``train.snapshots``, ``snapshots/update-<n>.pt`` hold the weights after n updates (averaged
+    ones, where an average is kept), whatever the validation says of them.
+
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
             ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), perhaps
-            ``train_subset``, and perhaps ``weights``: "initialise" (begin with given weights) or
-            "replace" (take them as trained). Inputs are ``data`` and, where the recipe has
-            weights, ``weights``: the lock of their file. Runtime: ``device`` (auto, cpu, cuda),
+            ``train_subset``, perhaps ``lead`` (of a network that forecasts this lead time alone:
+            its ``horizon`` is the one frame of that lead), and perhaps ``weights``: "initialise"
+            (begin with given weights) or "replace" (take them as trained). Inputs are ``data`` and,
+            where the recipe has weights, ``weights``: the lock of their file. Runtime: ``device``
+            (auto, cpu, cuda),
             ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
             unless set: less memory, the same gradient but for rounding and what is drawn),
             ``recompute`` (false; forget what the backward pass needs and compute it twice: less
@@ -70,7 +75,7 @@ def run(job: Job) -> dict[str, Any]:
         ("context", data.context),
         ("horizon", data.horizon),
     ):
-        if recipe[key] != found:
+        if recipe[key] != found and not (key == "horizon" and "lead" in recipe):
             raise StpError(
                 f"{data.folder}: {key} of the data is {found}",
                 expected=f"{recipe[key]}, as the training recipe says",
@@ -79,8 +84,14 @@ def run(job: Job) -> dict[str, Any]:
     normalisation = Normalisation.of(data.attrs)
     given = given_weights.read(job) if "weights" in recipe else None
     if given is not None and recipe["weights"] == "replace":
+        if options.snapshots:
+            raise StpError(
+                f"{recipe['model']}: snapshots of a training that given weights replace",
+                expected="no train.snapshots",
+                remedy="take train.snapshots or weights out of the configuration",
+            )
         weights.save(
-            job.out / "model.pt", given.tensors, recipe, given.normalisation or normalisation
+            job.out / weights.MODEL, given.tensors, recipe, given.normalisation or normalisation
         )
         _write_history(job, [])
         parameters = sum(p.numel() for p in create(recipe).parameters())
@@ -110,7 +121,11 @@ def run(job: Job) -> dict[str, Any]:
         extras |= compute.describe()
     if ranks.rank:
         return extras
-    weights.save(job.out / "model.pt", fitted, recipe, normalisation)
+    weights.save(job.out / weights.MODEL, fitted, recipe, normalisation)
+    for update in options.snapshots:
+        path = job.out / weights.snapshot_name(update)
+        path.parent.mkdir(exist_ok=True)
+        weights.save(path, training.snapshots.read(update), recipe, normalisation)
     _write_history(job, history)
     return extras
 

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp.core.fingerprint import definitions_of
+from stp.core.provenance import versions
 from stp.core.receipts import read_receipt
 from stp.plan.cells import Artefact, Plan, Raw, fingerprint_of
 from stp.upkeep.inventory import FINGERPRINT
@@ -133,6 +134,20 @@ def finished(receipt: Json) -> float:
     """When an artefact was finished, as Unix time; 0 if its receipt does not say."""
     time: float = receipt.get("provenance", {}).get("finished", 0.0)
     return time
+
+
+def made_with(receipt: Json) -> str | None:
+    """Name the packages that an artefact was made with in other versions than those of now."""
+    then = receipt.get("provenance", {}).get("packages", {})
+    other = {
+        name: (then[name], version)
+        for name, version in versions().items()
+        if name in then and then[name] != version
+    }
+    if not other:
+        return None
+    made, now = (", ".join(f"{name} {pair[i]}" for name, pair in other.items()) for i in (0, 1))
+    return f"made with {made} (here: {now})"
 
 
 def _raw(now: Raw, then: str, folder: str, receipt: Json) -> Iterator[Difference]:

@@ -146,14 +146,15 @@ def find_predictions(
     for folder, inputs in wanted.items():
         for given in inputs:
             made_of.setdefault(given, []).append(folder)
-    # Scores that no plan has may be made just now, of any predictions of their cell.
-    busy = {_cell(folder) for folder in states(root) if store.is_held(root / "state" / folder)}
+    # Scores and features that no plan has may be made just now, of any predictions of their cell.
+    busy = [folder for folder in states(root) if store.is_held(root / "state" / folder)]
     rubbish, young = [], 0
     planned = sorted(folder for folder in wanted if folder.startswith("predictions/"))
     for done, folder in enumerate(planned):
         report("looked at", done, len(planned))
         path, users = root / folder, made_of.get(folder, [])
-        if not users or _cell(folder) in busy or not store.is_complete(path):
+        of_cell = f"/{_cell(folder)}/"
+        if not users or any(of_cell in one for one in busy) or not store.is_complete(path):
             continue
         if not all((root / user / RECEIPT).exists() for user in users):
             continue
@@ -169,7 +170,7 @@ def find_predictions(
 
 
 def _cell(folder: str) -> str:
-    """The path of a cell, which predictions and scores share."""
+    """The path of a cell, which is part of those of its predictions, features and scores."""
     return folder.rpartition("/")[0].partition("/")[2]
 
 

@@ -3,7 +3,6 @@
 The older artefact's own inputs and recipe are used, so the code is all that can differ.
 """
 
-import importlib
 import shutil
 import time
 import uuid
@@ -19,8 +18,7 @@ from stp.core.provenance import describe_machine
 from stp.core.receipts import checksum
 from stp.data import zarr_rows
 from stp.plan.cells import Artefact, Plan
-from stp.run.cluster import launch
-from stp.run.runner import canonical_recipe, raw_roots
+from stp.run.runner import canonical_recipe, raw_roots, run_core
 from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 
@@ -99,7 +97,6 @@ def _make(
 ) -> None:
     for name in ("out", "state"):
         (scratch / name).mkdir()
-    core = importlib.import_module(artefact.core)
     job = Job(
         recipe=canonical_recipe(artefact),
         inputs=inputs,
@@ -108,11 +105,7 @@ def _make(
         runtime={**plan.config.scale.runtime, **raw_roots(plan, artefact), **runtime},
         report=report,
     )
-    ranks = plan.ranks(artefact)
-    if ranks > 1:
-        launch.run(core.__name__, job, ranks)
-    else:
-        core.run(job)
+    run_core(plan, artefact, job)
 
 
 def _compared(old: Path, new: Path) -> list[Compared]:

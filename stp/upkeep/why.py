@@ -11,7 +11,7 @@ from stp.core.units import duration
 from stp.plan.cells import Artefact, Plan
 from stp.run.runner import state_folder
 from stp.run.status import DONE, FAILED, RUNNING, Standing, look
-from stp.upkeep.differences import Comparison, Past, finished
+from stp.upkeep.differences import Comparison, Past, finished, made_with
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _explain_present(plan: Plan, artefact: Artefact) -> Reason:
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         text = f"{len(missing)} of {len(receipt['files'])} files are missing or cut short: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
-    because = [f"made {made} in {took} on {host}"]
+    because = [f"made {made} in {took} on {host}", *filter(None, [made_with(receipt)])]
     if not (folder / RECEIPT).exists():
         text = "its receipt was deleted; the sealed copy is put back and nothing is computed"
         return Reason(artefact, "would be adopted", [text, *because])

@@ -11,7 +11,7 @@ from stp.plan.config import seal_of
 from stp.run.meter import Meter
 from stp.run.status import look
 from stp.upkeep import prove as proof
-from stp.upkeep.differences import Past, finished
+from stp.upkeep.differences import Past, finished, made_with
 from stp.upkeep.why import Reason, chosen, equivalents, explain, undone
 
 Json = dict[str, Any]
@@ -27,6 +27,9 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
     if reason.older:
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(reason.older.receipt)))
         yield f"  compared with {reason.older.folder}, made {made}:"
+        others = made_with(reason.older.receipt)
+        if others:
+            yield f"  - it was {others}; versions count only where the scale file says so"
     inherited = [] if reason.older is None else [
         (f"its {name} changed: ", difference.text)
         for name, differences in reason.older.inputs.items() for difference in differences

@@ -141,7 +141,7 @@ def fvd(
     set as many are drawn as the smaller one has, and N is printed.
     """
     from stp.core.file_identity import require
-    from stp.metrics import fvd as metric
+    from stp.features.networks import i3d
     from stp.metrics.perceptual import Weights
     from stp.plan import weights as files
     from stp.score.unpaired import Options, compare
@@ -149,7 +149,7 @@ def fvd(
     path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
     options = Options(frames, interval, context, convention, n, seed)
     sha256 = require(path, file.model_dump())["sha256"]
-    embed = metric.embed(Weights(path, {"sha256": sha256}, device, threads))
+    embed = i3d.embed(Weights(path, {"sha256": sha256}, device, threads), "logits")
     found = compare(real, generated, options, embed, _show)
     _over()
     if as_json:

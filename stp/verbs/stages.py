@@ -171,6 +171,20 @@ def predict(
 
 
 @command()
+def features(
+    targets: Targets,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
+) -> None:
+    """Let a network look at clips, observed or predicted: features.parquet.
+
+    Only what a distance between sets of clips (FVD, KVD) needs is there; see `stp weights`.
+    """
+    _make("features", targets, configfile, log, **({"device": device} if device else {}))
+
+
+@command()
 def score(
     targets: Targets,
     configfile: ConfigFile = DEMO,

@@ -13,20 +13,22 @@ from stp.collect import matched
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
+from stp.features import table
 from stp.metrics import frechet
-from stp.score.features import FEATURES, Features, write_features
+from stp.score.sets import Pair
 
 FVD = "fvd.predicted_only"
+NAME = "predicted_only/i3d.logits"
 ROWS = (
     "SELECT tested_on, subset, n, clips, value, sd, repeats, reason FROM matched_distances "
     "WHERE comparison = ? AND model = ? ORDER BY clips"
 )
 
 
-def clips(n: int, seed: int) -> Features:
+def clips(n: int, seed: int) -> Pair:
     """What a network of six features saw in ``n`` clips."""
     rng = np.random.default_rng(seed)
-    return Features(rng.normal(size=(n, 6)), rng.normal(0.3, 1.2, size=(n, 6)))
+    return Pair(rng.normal(size=(n, 6)), rng.normal(0.3, 1.2, size=(n, 6)))
 
 
 class Cells:
@@ -39,7 +41,7 @@ class Cells:
     def add(
         self,
         dimension: str,
-        features: Features | None,
+        features: Pair | None,
         keep: bool = True,
         value: float | None = None,
         reason: str | None = None,
@@ -56,7 +58,7 @@ class Cells:
         }  # fmt: skip
         n = 0
         if features is not None:
-            n, value = len(features.observed), frechet.distance(*features)
+            n, value = len(features.observed), frechet.distance(*features[:2])
         cell = store.add(
             model,
             trained_on,
@@ -71,8 +73,14 @@ class Cells:
         if features is not None and keep:
             folder = Path(cell["perceptual"])
             names = [f"clip{i}" for i in range(n)]
-            write_features(folder / FEATURES, names, {"predicted_only": features})
-            write_receipt(folder, "score")
+            root, inputs = folder.parents[2], {}
+            for of, values in zip(("observed", "predicted"), features[:2], strict=True):
+                seen = root / "features" / of / folder.name
+                seen.mkdir(parents=True, exist_ok=True)
+                table.write(seen, names, table.Features(values))
+                write_receipt(seen, "features")
+                inputs[f"{NAME}.{of}"] = str(seen.relative_to(root))
+            write_receipt(folder, "score", recipe={"features": {FVD: NAME}}, inputs=inputs)
         return value
 
     def build(self, cache: Path | None = None, report: Any = None) -> Path:
@@ -96,12 +104,12 @@ def ask(database: Path, *values: Any, sql: str = ROWS) -> list[tuple[Any, ...]]:
         return connection.execute(sql, list(values)).fetchall()
 
 
-def drawn(features: Features, n: int) -> tuple[float, float]:
+def drawn(features: Pair, n: int) -> tuple[float, float]:
     """Mean and spread of ten drawings, written down once more."""
     values = []
     for seed in range(10):
         order = np.random.default_rng(seed).permutation(len(features.observed))
-        x, y = (part[np.sort(order[:n])] for part in features)
+        x, y = (part[np.sort(order[:n])] for part in features[:2])
         root = np.linalg.eigvals(np.cov(x.T) @ np.cov(y.T)).real.clip(min=0) ** 0.5
         difference = x.mean(0) - y.mean(0)
         spread = np.trace(np.cov(x.T)) + np.trace(np.cov(y.T)) - 2 * root.sum()
@@ -227,7 +235,7 @@ def test_a_smaller_cell_changes_the_number_for_all(cells: Cells, tmp_path: Path)
 def test_damaged_features_are_named(cells: Cells) -> None:
     cells.add("short_term", clips(30, 1))
     cells.add("generalization", clips(12, 2), subset="new_scene_new_task")
-    (path,) = cells.folder.glob("short_term/**/features.parquet")
+    path = next(cells.folder.glob("short_term/**/features.parquet"))
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(StpError, match=r"features\.parquet"):
         cells.build()

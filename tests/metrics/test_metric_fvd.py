@@ -1,5 +1,6 @@
 """FVD and KVD: which frames count, features with seeded weights, and whole folders of videos."""
 
+import importlib
 import json
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,14 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
+from stp.features.frames import CHOICES
+from stp.features.networks import i3d
 from stp.metrics import frechet, fvd, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
 from stp.metrics.perceptual import Embed, SetDistance, matched
+from stp.plan import weights
+from stp.plan.metric import Metric
+from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
 from stp.score.unpaired import CONVENTIONS, Found, Options, compare
 from stp.score.video_folder import find_clips, read_clip
 
@@ -24,15 +30,15 @@ from stp.score.video_folder import find_clips, read_clip
 
 def test_only_predicted_frames_or_context_as_well() -> None:
     context, frames = np.zeros((2, 2, 1, 3, 3)), np.ones((2, 14, 1, 3, 3))
-    assert fvd.predicted_only.clip(context, frames) is frames
-    joined = fvd.with_context.clip(context, frames)
+    assert CHOICES["predicted_only"](context, frames) is frames
+    joined = CHOICES["with_context"](context, frames)
     assert joined[1, :, 0, 0, 0].tolist() == [0] * 2 + [1] * 14
 
 
 @pytest.mark.parametrize(("frames", "length"), [(4, 10), (9, 10), (10, 10), (14, 14)])
 def test_short_clips_are_filled_up_with_grey(frames: int, length: int) -> None:
     clips = np.full((1, frames, 3, 8, 8), 0.25, np.float32)
-    found = fvd.zero_padded.clip(clips[:, :2], clips)
+    found = CHOICES["zero_padded"](clips[:, :2], clips)
     assert found.shape == (1, length, 3, 8, 8)
     assert found.dtype == np.float32
     prepared = prepare(found)[0, 0, :, 0, 0]
@@ -40,14 +46,30 @@ def test_short_clips_are_filled_up_with_grey(frames: int, length: int) -> None:
 
 
 def test_fvd_and_kvd_look_at_the_same_features() -> None:
+    declared = {
+        name: check(Metric, read_yaml(CONFIG_FOLDER / "conventions" / f"{name}.yaml"), name)
+        for name in ("fvd", "kvd")
+    }
+    assert declared["fvd"].features == declared["kvd"].features
     for name in CONVENTIONS:
         of_fvd, of_kvd = getattr(fvd, name), getattr(kvd, name)
         assert isinstance(of_fvd, SetDistance)
-        assert (of_fvd.embed, of_fvd.clip) == (of_kvd.embed, of_kvd.clip)
-        assert of_fvd.weights == of_kvd.weights == "i3d"
-        assert of_fvd.shortest == of_kvd.shortest == 9
         assert of_fvd.distance is frechet.distance
         assert of_kvd.distance is kvd.distance
+        seen = declared["fvd"].features[name]
+        assert (seen.name, seen.code) == (f"{name}/i3d.logits", "stp.features.networks.i3d")
+
+
+def test_what_is_declared_of_features_has_code() -> None:
+    networks = weights.declared()
+    for path in (CONFIG_FOLDER / "conventions").glob("*.yaml"):
+        metric = check(Metric, read_yaml(path), str(path))
+        for name, seen in metric.features.items():
+            module = importlib.import_module(seen.code)
+            assert seen.layer in module.LAYERS and module.SHORTEST > 0
+            assert (
+                seen.frames in CHOICES and seen.network in networks and name in metric.conventions
+            )
 
 
 # Features
@@ -60,14 +82,20 @@ def seeded() -> dict[str, torch.Tensor]:
 
 
 def test_features_are_the_mean_logits_of_each_clip(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(fvd.BATCH_FRAMES, "cpu", 1)  # one clip at a time
+    monkeypatch.setitem(i3d.BATCH_FRAMES, "cpu", 1)  # one clip at a time
     clips = np.random.default_rng(0).random((2, 9, 1, 16, 20), np.float32)
-    found = fvd.logits_of(seeded(), "cpu")(clips)
-    assert found.shape == (2, 400)
-    assert found.dtype == np.float64
+    found, pooled = (i3d.embed_with(seeded(), "cpu", layer)(clips) for layer in i3d.LAYERS)
+    assert found.shape == (2, 400) and pooled.shape == (2, 1024)
+    assert found.dtype == pooled.dtype == np.float64
+    network = read_i3d(seeded())
     with torch.inference_mode():
-        both = read_i3d(seeded())(prepare(clips)).double().numpy()
+        both = network(prepare(clips)).double().numpy()
     np.testing.assert_allclose(found, both, rtol=1e-4, atol=1e-6)
+    # logits are linear in what they are made from
+    last = network.logits.conv3d
+    weight, bias = (value.detach().double().numpy() for value in (last.weight, last.bias))
+    linear = pooled @ weight.reshape(400, 1024).T + bias
+    np.testing.assert_allclose(found, linear, rtol=1e-4, atol=1e-6)
 
 
 # Folders
@@ -279,7 +307,7 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     (tmp_path / "weights.yaml").write_text(text)
     monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "weights.yaml",))
     given = []
-    monkeypatch.setattr(fvd, "embed", lambda weights: given.append(weights) or toy_embed)
+    monkeypatch.setattr(i3d, "embed", lambda weights, layer: given.append(weights) or toy_embed)
     real = write_arrays(tmp_path / "real", range(3))
     generated = write_arrays(tmp_path / "generated", range(9, 11))
 

@@ -43,7 +43,7 @@ def append(source: str) -> str:
 def places(tree: ast.AST) -> list[ast.AST]:
     """Constants and operators that `change` can change, in the order of the source.
 
-    Not in docstrings and not in raise statements, whose texts carry no meaning.
+    Not in docstrings, raise statements, and what assertions say: their texts carry no meaning.
     """
     return list(_places(tree))
 
@@ -58,7 +58,8 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Compare):
         yield node
     for child in ast.iter_child_nodes(node):
-        yield from _places(child)
+        if not (isinstance(node, ast.Assert) and child is node.msg):
+            yield from _places(child)
 
 
 def change(node: ast.AST) -> None:

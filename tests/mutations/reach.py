@@ -14,11 +14,11 @@ import yaml
 
 from stp.core.fingerprint import digest
 from stp.plan import config
-from stp.plan.cells import COLLECT, Made, Plan
+from stp.plan.cells import COLLECT, RENDER, Made, Plan
 from stp.plan.config import Config
+from stp.plan.grid import Case
 from stp.plan.model import Model, Submission
 from stp.plan.recipes import Recipes
-from stp.plan.scale import Case
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -58,7 +58,7 @@ def look(*plans: Plan) -> Seen:
         _look(plan, paths, own)
     # The manifest names the scores and the code of the tables; its text has more, see
     # test_config_edits.py.
-    code = plans[0].code(*COLLECT).fingerprint
+    code = plans[0].code(*COLLECT, *RENDER.values()).fingerprint
     scores = [path for thing, path in paths.items() if thing.stage == "score"]
     paths[Thing("tables")], own[Thing("tables")] = digest([code, scores]), code
     return Seen(paths, own)
@@ -83,8 +83,8 @@ def things(made: Made) -> list[tuple[Thing, Any]]:
     cell = made.cell
     seed = "" if cell.seed is None else f"seed-{cell.seed}"
     found: list[tuple[Thing, Any]] = []
-    if made.model is not None:
-        found.append((Thing("train", cell.trained_on, cell.model, seed), made.model))
+    for model in made.models:
+        found.append((Thing("train", cell.trained_on, cell.model, seed), model))
     if made.predictions is not None:
         found.append((Thing("predict", cell.tested_on, cell.model, seed), made.predictions))
     found.append((Thing("score", cell.tested_on, cell.model, seed), made.scores))
@@ -180,7 +180,7 @@ def everything() -> Config:
         dimension="short_term",
         trained_on=dataset,
         tested_on=dataset,
-        setting=recipes.setting(Case(trained_on=dataset)),
+        setting=recipes.setting(Case(dataset, dataset, "all", "test", "default", {}, ())),
         data=digest(recipes.prepare(dataset)),
         windows="0" * 64,
         bytes=1,

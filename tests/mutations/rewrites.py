@@ -38,16 +38,19 @@ def reprint(source: str) -> str:
 
 
 def reword(source: str) -> str:
-    """Other texts in every exception that is raised with one."""
+    """Other texts in every exception that is raised with one, and in every assertion."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
+        values: list[ast.expr] = []
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             values = [*node.exc.args, *(keyword.value for keyword in node.exc.keywords)]
-            for value in values:
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    value.value = "Other words, " + value.value
-                elif isinstance(value, ast.JoinedStr):
-                    value.values.insert(0, ast.Constant("Other words, "))
+        elif isinstance(node, ast.Assert) and node.msg is not None:
+            values = [node.msg]
+        for value in values:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                value.value = "Other words, " + value.value
+            elif isinstance(value, ast.JoinedStr):
+                value.values.insert(0, ast.Constant("Other words, "))
     return ast.unparse(tree)
 
 

@@ -2,7 +2,7 @@
 
 A change of meaning that is not seen is the worst error of the whole system: old results would
 pass for new ones. So everything is compared with `meaning`, a second opinion: Python's own dump
-of the syntax tree, without docstrings, `pass` and the texts of raised exceptions.
+of the syntax tree, without docstrings, `pass` and the texts of raised exceptions and assertions.
 """
 
 import ast
@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reach import ROOT
 
-from stp.core.fingerprint import digest, source_hash
+from stp.core.canonical import source_hash
+from stp.core.fingerprint import digest
 
 SOURCES = [path.read_text() for path in sorted((ROOT / "stp").rglob("*.py"))]
 few = settings(max_examples=60, deadline=None, derandomize=True, database=None)
@@ -98,6 +99,8 @@ def meaning(source: str) -> str:
             if isinstance(statements, list):
                 kept = [s for s in statements if not isinstance(s, ast.Pass)]
                 setattr(node, name, [s for s in kept if not edits.is_text(s)])
+        if isinstance(node, ast.Assert) and node.msg is not None:
+            node.msg = Silence().visit(node.msg)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             messages = [*node.exc.args, *node.exc.keywords]
             for message in messages:
@@ -185,7 +188,9 @@ def test_constants_are_the_same_only_if_type_and_value_are(a: object, b: object)
         ("f'{x=}'.y", "f'{x}'.y"),
         ("f'{x!r}'.y", "f'{x!s}'.y"),
         ("y = f'{x:.2f}'", "y = f'{x:.3f}'"),
-        ("assert x, 'a'", "assert x, 'b'"),
+        ("assert x, 'a'", "assert y, 'a'"),
+        ("assert x", "assert x, 'a'"),
+        ("assert x, f(1)", "assert x, f(2)"),
         ("f'{g()}'", "'g()'"),
         ("@a\n@b\ndef f(): g()", "@b\n@a\ndef f(): g()"),
         ("class A:\n    x = 1", "class A:\n    x = 2"),
@@ -217,6 +222,84 @@ def test_a_changed_meaning_is_seen(before: str, after: str):
 )
 def test_what_chooses_the_exception_is_seen(before: str, after: str):
     assert seen(before) != seen(after)
+
+
+LOGS = "import logging, warnings\nLOG = logging.getLogger(__name__)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("LOG.info('one')", "LOG.info('other')"),
+        ("LOG.warning('one %s', x)", "LOG.warning('other %s', x)"),
+        ("logging.error(f'one {x}')", "logging.error(f'{x} other')"),
+        ("def f():\n    LOG.debug('one')", "def f():\n    LOG.debug('other')"),
+        ("warnings.warn('one', UserWarning)", "warnings.warn('other', UserWarning)"),
+        ("assert x, 'one'", "assert x, 'other'"),
+        ("assert x, f'one {y}'", "assert x, f'other {z}'"),
+    ],
+)
+def test_words_of_logs_warnings_and_assertions_are_not_seen(before: str, after: str):
+    assert seen(LOGS + before) == seen(LOGS + after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("LOG.info('one', x)", "LOG.info('one', y)"),
+        ("LOG.info(f'{f()}')", "LOG.info('')"),  # it is called
+        ("LOG.info(f('one'))", "LOG.info(f('other'))"),
+        ("LOG.info('one')", "LOG.debug('one')"),
+        ("LOG.info('one')", ""),
+        ("x = LOG.info('one')", "x = LOG.info('other')"),
+        ("LOG.addFilter('one')", "LOG.addFilter('other')"),
+        ("warnings.warn('one', UserWarning)", "warnings.warn('one', RuntimeWarning)"),
+        ("warnings.filterwarnings('error', 'one')", "warnings.filterwarnings('error', 'other')"),
+        ("log.info('one')", "log.info('other')"),  # whatever that is
+        ("LOG = []\nLOG.info('one')", "LOG = []\nLOG.info('other')"),
+        ("def f(LOG):\n    LOG.info('one')", "def f(LOG):\n    LOG.info('other')"),
+        ("self.LOG.info('one')", "self.LOG.info('other')"),
+        ("class LOG: ...\nLOG.info('one')", "class LOG: ...\nLOG.info('other')"),
+        (
+            "import model as logging\nlogging.info('a')",
+            "import model as logging\nlogging.info('b')",
+        ),
+    ],
+)
+def test_what_logs_evaluate_and_what_may_be_no_log_is_seen(before: str, after: str):
+    assert seen(LOGS + before) != seen(LOGS + after)
+
+
+TYPES = "from typing import TYPE_CHECKING, Any\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (TYPES + "if TYPE_CHECKING:\n    from a import B\nx = 1", TYPES + "x = 1"),
+        (TYPES + "if TYPE_CHECKING:\n    from a import B\nelse:\n    x = 1", TYPES + "x = 1"),
+        (TYPES + "x = 1", "from typing import Any\nx = 1"),
+        ("from typing import TYPE_CHECKING\nx = 1", "x = 1"),
+        ("import typing\nif typing.TYPE_CHECKING:\n    import a", "import typing"),
+    ],
+)
+def test_imports_for_types_alone_are_not_seen(before: str, after: str):
+    assert seen(before) == seen(after)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from other import TYPE_CHECKING\nif TYPE_CHECKING:\n    from a import B",
+        TYPES + "TYPE_CHECKING = True\nif TYPE_CHECKING:\n    from a import B",
+        TYPES + "if TYPE_CHECKING or x:\n    from a import B",
+        TYPES + "if not TYPE_CHECKING:\n    from a import B",
+        "import other as typing\nif typing.TYPE_CHECKING:\n    from a import B",
+        "if TYPE_CHECKING:\n    from a import B",
+    ],
+)
+def test_what_only_looks_like_imports_for_types_is_seen(source: str):
+    assert seen(source) != seen(source.replace("import B", "import C"))
 
 
 # Another form of the same meaning

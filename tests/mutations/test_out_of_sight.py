@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from edits import is_text
 from reach import ROOT, everything, people
 
-from stp.core.fingerprint import Sources
-from stp.plan.cells import COLLECT, Plan
+from stp.core.canonical import meaning
+from stp.core.fingerprint import SHELL_OF_CORES, Sources
+from stp.plan.cells import COLLECT, RENDER, Plan
 
 IMPORTED_BY_NAME = {
     # module -> what it imports by a name that is made at run time; covered by Plan.code
@@ -21,6 +23,7 @@ IMPORTED_BY_NAME = {
     "stp.predict.motion": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.train.calibrated": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.score.conventions": {"f'stp.metrics.{module}'"},
+    "stp.features.look": {"f'stp.features.networks.{options.module}'"},
     "stp.options.named": {"f'stp.train.{kind}.{name}'"},
 }
 UNSEEN = {
@@ -51,7 +54,7 @@ def fingerprinted() -> dict[str, ast.Module]:
     plans = [Plan(everything()), Plan(people())]
     artefacts = [artefact for plan in plans for artefact in plan.artefacts.values()]
     modules = {m for artefact in artefacts for m in artefact.code.modules}
-    modules |= set(Sources().closure(COLLECT))
+    modules |= set(Sources().closure([*COLLECT, *RENDER.values()]))
     for path in (ROOT / "stp" / "fetch" / "generators").glob("*.py"):
         modules |= set(Sources().closure([f"stp.fetch.generators.{path.stem}"]))
     return {m: ast.parse(path_of(m).read_bytes()) for m in sorted(modules) if path_of(m).exists()}
@@ -140,6 +143,82 @@ def test_errors_are_chosen_without_text(module: str):
                     or (isinstance(node, ast.Constant) and isinstance(node.value, str))
                 ]
                 assert not texts, ast.unparse(part)
+
+
+SAID = {
+    # what exceptions say, and where it goes: to another error, to a choice between raising this
+    # exception or another one, or to pages of what is missing; never into a score
+    "stp.collect.scores": {"problems.append(problem)"},
+    "stp.core.disk": {"str(error)"},
+    "stp.human_study.answers": {
+        "problems.append(f'{path}, line {number}: {error}')",
+        "problems.append(f'{path}, line {reader.line_num}: {error}')",
+        "problems.append(f'{path}: {error}')",
+        "{error}",
+    },
+    "stp.models.compute": {"str(error)"},
+    "stp.models.create": {"error.name"},
+    "stp.prepare.moving_mnist": {
+        "Planned(numbers=numbers, unknown={'test': error.what})",
+        "error.what",
+    },
+    "stp.render.tables.paper_table": {"_why_missing(plan, cell, failures, problem)"},
+}
+
+
+def test_no_text_of_an_exception_becomes_a_result(module: str):
+    """Texts inside raise do not count; so what an exception says may only be raised again."""
+    used: set[str] = set()
+    for handler in ast.walk(MODULES[module]):
+        if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
+            continue
+        raised = {
+            id(part)
+            for node in ast.walk(handler)
+            if isinstance(node, ast.Raise)
+            for part in ast.walk(node)
+        }
+        used |= {
+            ast.unparse(node)
+            for node in ast.walk(handler)
+            if isinstance(node, (ast.Call, ast.Attribute, ast.FormattedValue, ast.Subscript))
+            and id(node) not in raised
+            and not ast.unparse(node).startswith("isinstance(")
+            and any(isinstance(p, ast.Name) and p.id == handler.name for p in ast.walk(node))
+        }
+    assert used == SAID.get(module, set())
+
+
+def test_what_counts_nowhere_computes_nothing():
+    """Errors, and how work is handed over: classes of data, and functions that return no data."""
+    for module in SHELL_OF_CORES:
+        tree = ast.parse(path_of(module).read_bytes())
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                is_error = any(ast.unparse(base).endswith("Exception") for base in node.bases)
+                inner = [s for s in node.body if not isinstance(s, ast.AnnAssign)]
+                assert is_error or all(is_text(s) for s in inner), f"{module}.{node.name}"
+            elif isinstance(node, ast.FunctionDef):
+                returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+                constant = all(isinstance(v, ast.Constant) for v in returned)
+                assert constant or (module, node.name) == ("stp.core.errors", "nearest")
+            else:
+                told = isinstance(node, (ast.Import, ast.ImportFrom)) or is_text(node)
+                assert told or ast.unparse(node).startswith("Report = Callable"), module
+        imported = {m for _, m, _ in meaning(path_of(module).read_bytes()).imports}
+        assert not {name for name in imported if name.startswith("stp")}
+
+
+def test_suggestions_are_for_errors_alone(module: str):
+    """``nearest`` chooses a text, and counts nowhere."""
+    tree = MODULES[module]
+    imported = [alias.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)
+                and n.module == "stp.core.errors" for alias in n.names]  # fmt: skip
+    if "nearest" not in imported:
+        return
+    raised = {id(p) for n in ast.walk(tree) if isinstance(n, ast.Raise) for p in ast.walk(n)}
+    called = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "nearest"]
+    assert all(id(name) in raised for name in called)
 
 
 def test_every_folder_of_the_package_has_an_init():

@@ -307,7 +307,7 @@ def test_the_same_episode_in_two_files(make_job, rlds):
     ("episodes", "message"),
     [
         ([episode(0), episode(1)], "2 episodes of 3 steps or more, 2 wanted"),
-        ([b"x"], "record 0: not a protocol buffer"),
+        ([b"x"], "record 0: not a tf.train.Example"),
         ([example({})], "no feature 'episode_metadata/file_path'"),
         ([episode(0, image_1=[])], "no picture of camera 1"),
         ([episode(0, image_1=[b"no JPEG"] * 5)], "image_1: cannot be decoded"),

@@ -185,7 +185,7 @@ def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
     assert done.exit_code == 3
     assert done.output.startswith("short_term/tau/moving_mnist/seed-7\n")
     assert "NO SCORES: train: out of memory (Slurm says so)." in done.output
-    assert "node7" in done.output and "30 min 00 s" in done.output and "3990" in done.output
+    assert "node7" in done.output and "30:00 min" in done.output and "3990" in done.output
 
 
 def test_the_log_of_an_artefact_is_named_where_it_is(results: Path) -> None:

@@ -19,10 +19,10 @@ import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from console_store import console_store
 
+from stp.collect.questions import QUESTIONS
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 from stp.report import npm, sql_data
-from stp.report.ask import questions
 from stp.report.build import write_report
 from stp.report.sql import PARTS, write_console
 from stp.report.sql_data import Understood, relations, write_data
@@ -37,7 +37,7 @@ needs_browser = pytest.mark.skipif(
 )
 READY = "['ready', 'failed'].includes(document.documentElement.dataset.state)"
 STATUS = "document.getElementById('status').textContent"
-QUESTIONS = [pytest.param(about, sql, id=about) for about, _, sql in questions()]
+ASKED = [pytest.param(asked, sql, id=asked) for asked, _, sql in QUESTIONS]
 # Many things asked at once of the page's own engine.
 ASK_ALL = """
 const engine = await import(new URL('engine.js', document.baseURI).href);
@@ -314,7 +314,7 @@ def in_any_order(rows: list[Any]) -> list[str]:
 
 @needs_npm
 @needs_browser
-@pytest.mark.parametrize(("question", "sql"), QUESTIONS)
+@pytest.mark.parametrize(("question", "sql"), ASKED)
 def test_questions_are_answered_as_by_the_store(
     browser: Browser, database: Path, question: str, sql: str
 ) -> None:

@@ -25,7 +25,7 @@ from stp.run import runner
 from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
-from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines, size
+from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines
 from stp.run.costs.work import forecast_gmacs
 from stp.run.progress import Progress
 
@@ -540,13 +540,6 @@ def test_plan_as_json_has_all_of_it(tmp_path, monkeypatch):
     assert first["cost"]["seconds"] > 0
     assert found["to_do"][-1]["jobs"] == 28
     assert found["assumptions"]
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 B"), (999, "999 B"), (1.44e9, "1.44 GB"), (3.14e12, "3.14 TB")]
-)
-def test_sizes_read_as_people_say_them(number, text):
-    assert size(number) == text
 
 
 @pytest.mark.parametrize(

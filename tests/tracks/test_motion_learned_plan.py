@@ -42,8 +42,8 @@ def plan(tmp_path, **changes) -> Plan:
 def test_seeds_of_a_training_and_released_weights(tmp_path):
     first, second, released = plan(tmp_path).cells
     assert [made.cell.seed for made in (first, second, released)] == [0, 1, None]
-    assert first.model and second.model and first.model.folder != second.model.folder
-    assert first.model.is_resumable and not released.model
+    assert first.models and second.models and first.models != second.models
+    assert first.models[0].is_resumable and not released.models
     given = released.predictions.inputs["weights"]
     assert isinstance(given, Raw)
     (file,) = given.declared.files

@@ -143,6 +143,12 @@ def test_predictions_go_once_their_cell_is_scored_and_receipts_stay(plan):
         folders(garbage.find_predictions(plan.store, wanted | {second: [predictions.folder]}))
         == set()
     )
+    # so does a network that looks at them, for another plan
+    cell = predictions.folder.removeprefix("predictions/").rpartition("/")[0]
+    looking = plan.store / "state" / "features" / "predictions" / cell / "a" / "b" / ("0" * 16)
+    hold(looking)
+    assert folders(garbage.find_predictions(plan.store, wanted)) == set()
+    (looking / "lease.json").unlink()
     found = garbage.find_predictions(plan.store, wanted)
     assert folders(found) == {predictions.folder}
     assert found.rubbish[0].bytes == len(predictions.label)

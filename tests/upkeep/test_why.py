@@ -1,5 +1,6 @@
 """Why something would be made again, in words; and the proof that it need not be."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,9 +15,10 @@ import zarr
 from fake_store import TINY, finish, finish_all, hold, pick, small_plan, tried
 
 from stp.core import store
+from stp.core.canonical import definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
-from stp.core.fingerprint import definitions
+from stp.core.provenance import versions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
@@ -69,6 +71,46 @@ def test_nothing_to_explain_where_all_is_there(plan):
     assert list(lines_of_groups([])) == [
         "nothing would be made: every artefact of the plan is there"
     ]
+
+
+def packages(plan: Plan, stage: str, **other: str) -> None:
+    """Let an artefact have been made with other versions than those of now."""
+    folder = plan.store / pick(plan, stage, "simvpv2").folder
+    receipt = json.loads((folder / "artefact.json").read_text())
+    receipt["provenance"]["packages"] = {**versions(), **other}
+    for name in ("artefact.json", ".sealed.json"):
+        (folder / name).write_text(json.dumps(receipt))
+
+
+def test_other_versions_of_packages_are_named(plan, copy):
+    packages(plan, "train", torch="2.12.0", numpy="2.3.1")
+    (_, told) = reasons(plan, "train", "simvpv2")
+    here = versions()
+    assert told == (
+        f"made with torch 2.12.0, numpy 2.3.1 (here: torch {here['torch']}, numpy {here['numpy']})"
+    )
+    packages(plan, "predict")
+    assert len(reasons(plan, "predict", "simvpv2")) == 1
+    now = edited(copy, "stp.models.simvpv2", "def forward(self, x", "def forward(self, y_, x")
+    artefact = pick(now, "train", "simvpv2")
+    lines = list(lines_of_one(explain(now, artefact, Past(now), look(now)[artefact.folder])))
+    assert f"  - it was {told}; versions count only where the scale file says so" in lines
+
+
+def test_versions_count_where_the_scale_file_says_so(plan):
+    """All that is made with another one is made again, and why says that."""
+    counted = changed(versions=["torch", "numpy"])
+    assert not {*counted.artefacts} & {*plan.artefacts}
+    recipe = pick(counted, "train", "simvpv2").recipe
+    assert recipe["versions"] == {name: versions()[name] for name in ("torch", "numpy")}
+    assert pick(plan, "train", "simvpv2").recipe == {
+        key: value for key, value in recipe.items() if key != "versions"
+    }
+    why = reasons(counted, "train", "simvpv2")
+    here = versions()["torch"]
+    assert f"train recipe of simvpv2: versions.torch: unset -> {here}" in why
+    with pytest.raises(StpError, match=r"no installed package 'torhc'(.|\n)*versions"):
+        changed(versions=["torhc"])
 
 
 def test_a_changed_function_is_named_with_its_module(plan, copy):

@@ -86,11 +86,15 @@ class Checkout:
         )
 
     def snakemake(
-        self, *options: str, config: str = "tests/workflow/tiny.yaml", **environment: str
+        self,
+        *options: str,
+        config: str = "tests/workflow/tiny.yaml",
+        targets: tuple[str, ...] = (TABLE,),
+        **environment: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Ask for the table."""
+        """Ask for the table, or for others."""
         return self.run(
-            "snakemake", "--profile", "local", "--configfile", config, *options, "--", TABLE,
+            "snakemake", "--profile", "local", "--configfile", config, *options, "--", *targets,
             **environment,
         )  # fmt: skip
 
@@ -100,12 +104,12 @@ class Checkout:
         assert done.returncode == 0, done.stdout
         return done.stdout
 
-    def planned(self, *options: str) -> Counter[str]:
+    def planned(self, *options: str, targets: tuple[str, ...] = (TABLE,)) -> Counter[str]:
         """Dry-run; count the planned jobs by what they are, such as ``train convlstm``.
 
         Jobs of a cell carry their model, jobs of a dataset its name.
         """
-        done = self.snakemake("-n", "--quiet", "host", *options)
+        done = self.snakemake("-n", "--quiet", "host", *options, targets=targets)
         assert done.returncode == 0, done.stdout
         jobs: Counter[str] = Counter()
         for block in re.split(r"\n *(?=(?:local)?rule )", done.stdout):  # indented in a group

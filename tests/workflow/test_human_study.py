@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"
 PAGE = "results/small-study/human_study/questionnaire.html"
 STUDY = "results/tables/human_preferences.csv"
+AGREEMENT = "results/small-study/tables/human_preferences_agreement.csv"
 CONFIG = "config/human_study.yaml"
 
 
@@ -74,7 +75,7 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
         rows = {row["model"]: row for row in csv.DictReader(file) if row["dataset"] == "all"}
     assert rows["Persistence"]["answers"] == "120"
     assert float(rows["Persistence"]["low"]) < 0.7 < float(rows["Persistence"]["high"])
-    with (checkout.folder / STUDY.replace(".csv", "_agreement.csv")).open(newline="") as file:
+    with (checkout.folder / AGREEMENT).open(newline="") as file:
         mse = next(row for row in csv.DictReader(file) if row["metric"] == "MSE")
     assert mse["answers"] == "120", mse["reason"]
     assert "Nothing to be done" in snakemake(checkout, STUDY, "-n", "--quiet", "host").stdout

@@ -17,6 +17,7 @@ import pytest
 from checkout import TABLE, Checkout
 
 pytestmark = pytest.mark.slow
+PRINTED = "motion,short_term,ConvLSTM,KTH,KTH,,,,,,SSIM,0.5,0.5,\n"
 LAST = Counter(["collect_short_term", "render_short_term"])
 STAGES = ("train", "predict_short_term", "score_short_term")
 
@@ -76,6 +77,10 @@ def test_what_cannot_change_a_result_re_runs_nothing(checkout):
         ("stp/metrics/ssim.py", message, "Oh dear. " + message),
         ("stp/cli.py", "", "\nCHANGED = 1\n"),
         ("stp/run/runner.py", "", "\nCHANGED = 1\n"),
+        ("stp/core/errors.py", "", "\nCHANGED = 1\n"),
+        ("stp/core/job.py", "", "\nCHANGED = 1\n"),
+        ("stp/__init__.py", "", "\nCHANGED = 1\n"),
+        ("stp/models/__init__.py", "", "\nCHANGED = 1\n"),
         ("workflow/rules/render.smk", "mem_mb=2000", "mem_mb=3000"),
         ("README.md", "", "\nMore.\n"),
     ]:
@@ -137,6 +142,29 @@ def test_an_edited_metric_really_scores_again(private):
     new = set(second) - set(first)
     assert kinds(new) == {"scores": 4}
     assert all("/enso/" in path for path in new)
+
+
+def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
+    """What is drawn or written depends on what it reads, and on its own code."""
+    findings = "results/tiny/tables/findings.csv"
+    movie = "results/tiny/figures/short_term/movies/moving_mnist.gif"
+    cited = "results/tiny/CITATION.md"
+    targets = (TABLE, findings, movie, cited)
+    done = private.snakemake(targets=targets)
+    assert done.returncode == 0, done.stdout
+    assert private.planned(targets=targets) == Counter()
+    expected: Counter[str] = Counter()
+    for name, reached in (  # one after the other
+        ("stp/core/errors.py", []),
+        ("stp/render/tables/findings.py", ["render_findings"]),
+        ("stp/render/tables/paper_table.py", ["render_short_term"]),
+        ("stp/export/cite.py", ["cite"]),
+        ("config/published/predbench.csv", ["collect_short_term"]),
+        ("stp/render/pictures/movie_files.py", ["render_movie"]),
+    ):
+        private.edit(name, new="\nCHANGED = 1\n" if name.endswith(".py") else PRINTED)
+        expected += Counter(reached)
+        assert private.planned(targets=targets) == expected, name
 
 
 def test_a_comment_really_runs_nothing(private):
@@ -269,6 +297,7 @@ def without_simvpv2(checkout: Checkout) -> str:
 
 
 def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(private):
+    private.make_table()
     in_an_hour(private.folder / "results")
     done = private.snakemake(config=without_simvpv2(private))
     assert done.returncode == 0, done.stdout
@@ -283,6 +312,7 @@ def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(private):
 
 def test_results_that_rsync_brought_from_another_plan_are_made_again(private, tmp_path):
     """Whole, and the table alone; newer than what the plan is."""
+    private.make_table()
     text = (private.folder / TABLE).read_text()
     other = tmp_path / "other"
     shutil.copytree(private.folder / "results", other)
@@ -290,7 +320,11 @@ def test_results_that_rsync_brought_from_another_plan_are_made_again(private, tm
     assert done.returncode == 0, done.stdout
     fewer = (private.folder / TABLE).read_text()
     assert fewer != text
-    for names in (("collected", "tables"), ("tables",), ("tables/short_term.csv",)):
+    for names in (
+        ("tiny/collected", "tiny/tables", "tables"),
+        ("tiny/tables", "tables"),
+        ("tables/short_term.csv",),
+    ):
         for name in names:
             if (other / name).is_dir():
                 shutil.copytree(

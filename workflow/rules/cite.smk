@@ -11,6 +11,7 @@ rule cite:
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
         references=str(CONFIG_FOLDER / "references.yaml"),
+        code=CODE_OF["citations"],
     output:
         bibtex=f"{RESULTS}/CITATION.bib",
         markdown=in_report(
@@ -30,5 +31,5 @@ rule cite:
     params:
         database=DATABASE,
     shell:
-        "stp cite --database {params.database} --out {output.bibtex} --out {output.markdown}"
-        " --log {log}"
+        "stp cite --database {params.database:q} --out {output.bibtex:q} --out {output.markdown:q}"
+        " --log {log:q}"

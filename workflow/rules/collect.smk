@@ -32,7 +32,7 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             database=DATABASE,
         shell:
-            "stp collect {input.manifest} --out {output.rows} --database {params.database} --log {log}"
+            "stp collect {input.manifest:q} --out {output.rows:q} --database {params.database:q} --log {log:q}"
 
 
 # Only on demand, where somebody deleted it.
@@ -49,4 +49,4 @@ rule database:
         mem_mb=4000,
         runtime=60,
     shell:
-        "stp collect --database {output.database} --log {log}"
+        "stp collect --database {output.database:q} --log {log:q}"

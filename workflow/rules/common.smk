@@ -11,6 +11,11 @@ from stp.plan.suite import read_suites
 # What `results/tables/all` and `results/figures/all` make: each file of rules adds its own.
 TABLES = [f"{RESULTS}/tables/{name}.csv" for name in PLAN.config.scale.dimensions]
 FIGURES = []
+# What the code is that makes each kind of table: an edit of it makes these again, and no other.
+CODE_OF = {
+    name: workflow_files.write_code_input(name, [module], workflow.is_main_process)
+    for name, module in {**RENDER, "citations": "stp.export.cite"}.items()
+}
 # Tables of the suite besides those of its dimensions.
 FURTHER_TABLES = [
     *PLAN.config.suite.tables,
@@ -63,6 +68,19 @@ def whose_bytes(wildcards):
     return WHOSE_BYTES[wildcards.dimension]
 
 
+def files_of(dimension):
+    """The files of a dimension's table; where its scores are read by lead time, one more."""
+    by_lead = PLAN.config.suite.dimensions[dimension].by_lead
+    return {
+        "table": table_in_report("{dimension}", "dimension", whose_bytes, "csv"),
+        "tidy": f"{RESULTS}/tables/{{dimension}}_tidy.csv",
+        **({"leads": f"{RESULTS}/tables/{{dimension}}_leads.csv"} if by_lead else {}),
+        "markdown": f"{RESULTS}/tables/{{dimension}}.md",
+        "latex": f"{RESULTS}/tables/{{dimension}}.tex",
+        "html": table_in_report("{dimension}", "dimension", whose_bytes),
+    }
+
+
 def in_all_formats(name, whose=WHOSE_BYTES["all"]):
     """The outputs of a table besides its CSV file."""
     return {
@@ -98,8 +116,8 @@ def cases_of(dimension):
 
 def kind_of(dimension):
     """The kind of the samples that a dimension tests."""
-    case = PLAN.config.scale.dimensions[dimension].cases[0]
-    return PLAN.recipes.samples(case.tested_on or case.trained_on)
+    case = PLAN.config.scale.dimensions[dimension].cases()[0]
+    return PLAN.recipes.samples(case.tested_on)
 
 
 def is_made_from(table):
@@ -128,6 +146,13 @@ def manifest_of(wildcards):
 ASKED = ["mem_mb", "runtime", "slurm_extra"]
 ASKED += ["gres" if SITE.gpu.request == "gres" else "gpu"]
 ASKED += [name for name in SITE_RESOURCES if RESOURCES.site_sets(name)]
+
+
+def made_table(wildcards):
+    """The table that a run of the scale makes; one of a dimension that it has."""
+    if any(wildcards.table in suite.dimensions for suite in read_suites().values()):
+        manifest_of(SimpleNamespace(dimension=wildcards.table))
+    return f"{RESULTS}/tables/{wildcards.table}.csv"
 
 
 def asks(receipt):

@@ -13,6 +13,7 @@ rule render_convention_effects:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        code=CODE_OF["convention_effects"],
     output:
         **in_all_formats("convention_effects"),
         table=table_in_report("convention_effects", file="csv"),
@@ -26,4 +27,4 @@ rule render_convention_effects:
     params:
         database=DATABASE,
     shell:
-        "stp conventions --database {params.database} --out {output.table} --log {log}"
+        "stp conventions --database {params.database:q} --out {output.table:q} --log {log:q}"

@@ -39,7 +39,7 @@ rule render_dataset_statistics:
     params:
         config=CONFIG,
     shell:
-        "stp data --configfile {params.config} --table {output.table} --log {log}"
+        "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"
 
 
 rule render_training_protocol:
@@ -58,4 +58,4 @@ rule render_training_protocol:
     params:
         config=CONFIG,
     shell:
-        "stp models --configfile {params.config} --protocol {output.table} --log {log}"
+        "stp models --configfile {params.config:q} --protocol {output.table:q} --log {log:q}"

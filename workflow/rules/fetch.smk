@@ -15,4 +15,4 @@ rule fetch:
     params:
         config=CONFIG,
     shell:
-        "stp fetch {output.lock} --configfile {params.config} --log {log}"
+        "stp fetch {output.lock:q} --configfile {params.config:q} --log {log:q}"

@@ -23,6 +23,7 @@ rule render_findings:
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
         FINDINGS,
+        code=CODE_OF["findings"],
     output:
         table=table_in_report("findings", file="csv"),
         markdown=f"{RESULTS}/tables/findings.md",
@@ -38,4 +39,4 @@ rule render_findings:
     params:
         database=DATABASE,
     shell:
-        "stp findings --database {params.database} --out {output.table} --log {log}"
+        "stp findings --database {params.database:q} --out {output.table:q} --log {log:q}"

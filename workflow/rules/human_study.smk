@@ -28,7 +28,7 @@ rule questionnaire:
         mem_mb=4000,
         runtime=60,
     shell:
-        "stp questionnaire {input.manifest} --out {output.page} --study {input.study} --log {log}"
+        "stp questionnaire {input.manifest:q} --out {output.page:q} --study {input.study:q} --log {log:q}"
 
 
 # The key is no input: a table never writes the questionnaire anew, whose raters have answered.
@@ -37,6 +37,7 @@ rule human_preferences:
         answers=answers_of_raters,
         manifest=manifest_behind("human_preferences"),
         rows=f"{RESULTS}/collected/{is_made_from('human_preferences')}.parquet",
+        code=CODE_OF["human_preferences"],
     output:
         table=table_in_report("human_preferences", file="csv"),
         agreement=f"{RESULTS}/tables/human_preferences_agreement.csv",
@@ -53,5 +54,5 @@ rule human_preferences:
     params:
         key=f"{RESULTS}/human_study/key.json",
     shell:
-        "stp preferences {input.answers} --key {params.key} --manifest {input.manifest}"
-        " --out {output.table} --log {log}"
+        "stp preferences {input.answers:q} --key {params.key:q} --manifest {input.manifest:q}"
+        " --out {output.table:q} --log {log:q}"

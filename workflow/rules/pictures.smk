@@ -1,7 +1,8 @@
 # predictions -> pictures of one test sample per case: what models predict, beside the truth
 #
-# All scores of a dimension exist once its rows are collected, and so did the predictions, which are
-# read from the folders that the manifest names.
+# They wait for all scores of a dimension, and so for the predictions, which are read from the folders
+# that the manifest names. What they read of it is in an input of its own, so that nothing else that
+# is collected draws them again.
 
 
 localrules:
@@ -9,8 +10,8 @@ localrules:
     render_movie,
 
 
-PICTURES_INPUT = workflow_files.write_code_input(
-    "pictures", ["stp.render.pictures.files"], workflow.is_main_process
+PICTURES_INPUT = workflow_files.write_pictures_input(
+    "pictures", ["stp.render.pictures.files"], MANIFESTS, workflow.is_main_process
 )
 FIGURES += [
     f"{RESULTS}/figures/{dimension}/{kind}"
@@ -23,10 +24,9 @@ FIGURES += [
 
 rule render_strip:
     input:
-        PICTURES_INPUT,
-        # Its text changes only together with the rows.
+        lambda wildcards: PICTURES_INPUT[wildcards.dimension],
         manifest=ancient(manifest_of),
-        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+        scores=ancient(lambda wildcards: PLAN.receipts(wildcards.dimension)),
     output:
         png=in_report(
             f"{RESULTS}/figures/{{dimension}}/strips/{{case}}.png",
@@ -49,14 +49,14 @@ rule render_strip:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp pictures {input.manifest} --case {wildcards.case} --out {output.png} --log {log}"
+        "stp pictures {input.manifest:q} --case {wildcards.case:q} --out {output.png:q} --log {log:q}"
 
 
 rule render_movie:
     input:
-        PICTURES_INPUT,
+        lambda wildcards: PICTURES_INPUT[wildcards.dimension],
         manifest=ancient(manifest_of),
-        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+        scores=ancient(lambda wildcards: PLAN.receipts(wildcards.dimension)),
     output:
         gif=in_report(
             f"{RESULTS}/figures/{{dimension}}/movies/{{case}}.gif",
@@ -79,5 +79,5 @@ rule render_movie:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp pictures {input.manifest} --case {wildcards.case} --out {output.gif}"
-        " --out {output.mp4} --log {log}"
+        "stp pictures {input.manifest:q} --case {wildcards.case:q} --out {output.gif:q}"
+        " --out {output.mp4:q} --log {log:q}"

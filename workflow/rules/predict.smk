@@ -25,4 +25,4 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp predict {output.receipt} --configfile {params.config} --log {log}"
+            "stp predict {output.receipt:q} --configfile {params.config:q} --log {log:q}"

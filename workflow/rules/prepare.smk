@@ -17,7 +17,7 @@ rule prepare:
     params:
         config=CONFIG,
     shell:
-        "stp prepare {output.receipt} --configfile {params.config} --log {log}"
+        "stp prepare {output.receipt:q} --configfile {params.config:q} --log {log:q}"
 
 
 rule data:
@@ -34,4 +34,4 @@ rule data:
     params:
         config=CONFIG,
     shell:
-        "stp data --prepared --configfile {params.config} --out {output} 2> {log}"
+        "stp data --prepared --configfile {params.config:q} --out {output:q} 2> {log:q}"

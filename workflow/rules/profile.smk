@@ -44,8 +44,8 @@ rule profile:
         config=CONFIG_FOLDER / "paper.yaml",
         seconds=5,
     shell:
-        "stp profile {wildcards.model} {wildcards.dataset} --configfile {params.config}"
-        " --threads {threads} --seconds {params.seconds} --out {output.measured} --log {log}"
+        "stp profile {wildcards.model:q} {wildcards.dataset:q} --configfile {params.config:q}"
+        " --threads {threads:q} --seconds {params.seconds:q} --out {output.measured:q} --log {log:q}"
 
 
 rule count_model_size:
@@ -65,7 +65,7 @@ rule count_model_size:
     params:
         config=CONFIG_FOLDER / "paper.yaml",
     shell:
-        "stp models --configfile {params.config} --sizes {output.table} --log {log}"
+        "stp models --configfile {params.config:q} --sizes {output.table:q} --log {log:q}"
 
 
 rule render_model_speed:
@@ -88,5 +88,5 @@ rule render_model_speed:
         config=CONFIG_FOLDER / "paper.yaml",
         measured=lambda wildcards, input: Path(input.measured[0]).parents[1],
     shell:
-        "stp models --configfile {params.config} --table {output.table}"
-        " --measurements {params.measured} --log {log}"
+        "stp models --configfile {params.config:q} --table {output.table:q}"
+        " --measurements {params.measured:q} --log {log:q}"

@@ -13,6 +13,7 @@ rule render_reliability:
         # Its text changes only together with the rows.
         manifest=ancient(repeated_runs),
         rows=f"{RESULTS}/collected/{is_made_from('reliability')}.parquet",
+        code=CODE_OF["reliability"],
     output:
         **in_all_formats("reliability"),
         table=table_in_report("reliability", file="csv"),
@@ -26,4 +27,4 @@ rule render_reliability:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp render {input.manifest} --reliability --out {output.table} --log {log}"
+        "stp render {input.manifest:q} --reliability --out {output.table:q} --log {log:q}"

@@ -43,7 +43,7 @@ rule report:
     params:
         database=DATABASE,
     shell:
-        "stp report --database {params.database} --out {output.page} --log {log}"
+        "stp report --database {params.database:q} --out {output.page:q} --log {log:q}"
 
 
 # On demand only: it needs npm, and the registry that npm is configured for, once.
@@ -65,5 +65,6 @@ rule report_sql:
         runtime=60,
     params:
         database=DATABASE,
+        folder=lambda wildcards, output: str(Path(output.page).parent),
     shell:
-        "stp report-sql --database {params.database} --out $(dirname {output.page}) --log {log}"
+        "stp report-sql --database {params.database:q} --out {params.folder:q} --log {log:q}"

@@ -13,6 +13,7 @@ rule render_reproduction:
         # Its text changes only together with the rows.
         manifest=ancient(manifest_behind("reproduction")),
         rows=f"{RESULTS}/collected/{is_made_from('reproduction')}.parquet",
+        code=CODE_OF["reproduction"],
     output:
         **in_all_formats("reproduction"),
         table=table_in_report("reproduction", file="csv"),
@@ -24,4 +25,4 @@ rule render_reproduction:
         mem_mb=2000,
         runtime=60,
     shell:
-        "stp render {input.manifest} --reproduction --out {output.table} --log {log}"
+        "stp render {input.manifest:q} --reproduction --out {output.table:q} --log {log:q}"

@@ -14,6 +14,7 @@ rule render_runtime:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
+        code=CODE_OF["atlas_runtime"],
     output:
         **in_all_formats("atlas_runtime"),
         table=table_in_report("atlas_runtime", file="csv"),
@@ -27,4 +28,4 @@ rule render_runtime:
     params:
         database=DATABASE,
     shell:
-        "stp runtime --database {params.database} --out {output.table} --log {log}"
+        "stp runtime --database {params.database:q} --out {output.table:q} --log {log:q}"

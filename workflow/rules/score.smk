@@ -2,7 +2,7 @@
 # are not stored (`keep` in the scale file): trained model, prepared data -> scores.parquet and a few
 # predictions, on a GPU node if the model is a network.
 SCORED = f"{STORE}/scores/{CELL}/artefact.json"
-# Scores that compare what networks see: a job of its own, with a GPU. Only cells with such a metric
+# Scores that compare what networks see: a job of its own, with a GPU where it looks itself. Only cells with such a metric
 # have one (perceptual and available in config/conventions).
 PERCEIVED = f"{STORE}/scores/{PERCEPTUAL_CELL}/artefact.json"
 
@@ -30,7 +30,7 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp score {output.receipt} --configfile {params.config} --log {log}"
+            "stp score {output.receipt:q} --configfile {params.config:q} --log {log:q}"
 
     rule:
         name:
@@ -53,4 +53,4 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp score {output.receipt} --configfile {params.config} --log {log}"
+            "stp score {output.receipt:q} --configfile {params.config:q} --log {log:q}"

@@ -26,5 +26,5 @@ rule search:
     params:
         config=CONFIG,
     shell:
-        "stp search {wildcards.model} {wildcards.dataset} --out {output.best}"
-        " --configfile {params.config} --log {log}"
+        "stp search {wildcards.model:q} {wildcards.dataset:q} --out {output.best:q}"
+        " --configfile {params.config:q} --log {log:q}"

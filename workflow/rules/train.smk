@@ -17,4 +17,4 @@ rule train:
     params:
         config=CONFIG,
     shell:
-        "stp train {output.receipt} --configfile {params.config} --log {log}"
+        "stp train {output.receipt:q} --configfile {params.config:q} --log {log:q}"

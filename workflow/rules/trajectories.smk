@@ -4,8 +4,11 @@
 # of the scale, which has most of them, is drawn.
 
 ON_MAPS = [name for name in MANIFESTS if kind_of(name).pictures == "trajectories"]
-TRAJECTORIES_INPUT = workflow_files.write_code_input(
-    "trajectories", ["stp.render.pictures.trajectories"], workflow.is_main_process
+TRAJECTORIES_INPUT = workflow_files.write_pictures_input(
+    "trajectories",
+    ["stp.render.pictures.trajectories"],
+    {name: MANIFESTS[name] for name in ON_MAPS[:1]},
+    workflow.is_main_process,
 )
 
 
@@ -19,10 +22,10 @@ if ON_MAPS:
 
 rule trajectories:
     input:
-        TRAJECTORIES_INPUT,
-        # Its text changes only together with the rows.
+        # What is drawn, by what; other rows draw it no second time.
+        list(TRAJECTORIES_INPUT.values()),
         manifest=ancient([MANIFESTS[name] for name in ON_MAPS[:1]]),
-        rows=[f"{RESULTS}/collected/{name}.parquet" for name in ON_MAPS[:1]],
+        scores=ancient([path for name in ON_MAPS[:1] for path in PLAN.receipts(name)]),
     output:
         png=in_report(
             f"{RESULTS}/figures/atlas_trajectories.png",
@@ -43,5 +46,5 @@ rule trajectories:
         mem_mb=4000,
         runtime=60,
     shell:
-        "stp trajectories {input.manifest} --out {output.png} --out {output.svg}"
-        " --out {output.pdf} --out {output.gif} --out {output.mp4} --log {log}"
+        "stp trajectories {input.manifest:q} --out {output.png:q} --out {output.svg:q}"
+        " --out {output.pdf:q} --out {output.gif:q} --out {output.mp4:q} --log {log:q}"

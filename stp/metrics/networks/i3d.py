@@ -127,10 +127,12 @@ class I3D(nn.Module):
         self.avg_pool = nn.AvgPool3d((2, 7, 7), stride=1)
         self.logits = Logits()
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, 400)."""
-        for layer in self.children():
-            x = layer(x)
+    def forward(self, x: Tensor, layer: str = "logits") -> Tensor:
+        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, 400); or to the means
+        (N, 1024) that they are made from (``pooled``)."""
+        for name, part in self.named_children():
+            if name != "logits" or layer == "logits":
+                x = part(x)
         return x.mean(dim=(2, 3, 4))
 
 

@@ -7,6 +7,7 @@ into the state of the job.
 """
 
 import shutil
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -34,7 +35,11 @@ STORED = {
     **dict.fromkeys(("float16", "float64", "int32", "uint32", "int64", "uint64"), "float32"),
 }
 """The types that are read, and how each is kept; networks see float32 in any case."""
-DAMAGE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, SyntaxError)
+DAMAGE = (
+    *(OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError),
+)
+"""What numpy and zipfile raise of an array file that is none."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
     """
     try:
         with av.open(str(path)) as container:
-            stream = container.streams.video[0]
+            stream = _stream(container)
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             stamps: list[int | None] = []
             for packet in container.demux(stream):
@@ -196,6 +196,8 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
 def _stream(container: Any) -> av.VideoStream:
     """The first video of a file; one thread, because the job has a process for each processor."""
     stream: av.VideoStream = container.streams.video[0]
+    if stream.codec_context is None:
+        raise ValueError("an unknown codec")
     stream.codec_context.thread_count = 1
     return stream
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import zarr
@@ -9,15 +10,17 @@ import zarr
 from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
-from stp.plan.cells import Plan
 from stp.plan.strict import check_known
 from stp.render.pictures.sheet import Group, Panel, Sheet
+
+if TYPE_CHECKING:
+    from stp.plan.cells import Plan
 
 FORMATS = (".png", ".gif", ".mp4")
 
 
 def show(
-    plan: Plan,
+    plan: "Plan",
     name: str,
     out: Path,
     *,

@@ -7,13 +7,12 @@ from typing import Any
 
 from stp.collect.cell import Artefact, Json, Missing, name_of, names, raw_files
 from stp.core.lock import COUNTS
+from stp.core.units import duration, size_text
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.page.shares import PAPERS_FILES
 from stp.plan.raw_bytes import bytes_text
 from stp.render.direction import Direction
-
-_DAY = 86400
 
 
 def of_cell(database: Path, known: Json) -> Grid:
@@ -94,7 +93,7 @@ def of_missing(found: Missing) -> Grid:
             attempt["how"] or "",
             attempt["detail"] or "",
             f"{attempt['started']:%Y-%m-%d %H:%M}" if attempt["started"] else "",
-            duration(attempt["seconds"]),
+            _took(attempt["seconds"]),
             attempt["host"] or "",
             _peak([attempt]),
         ]
@@ -241,13 +240,13 @@ def made_of(
         [
             step["stage"],
             step["fingerprint"],
-            duration(step["seconds"]),
+            _took(step["seconds"]),
             f"{step['started']:%Y-%m-%d %H:%M}" if step["started"] else "",
             step["host"] or "",
             step["device"] or "",
             str(len(step["attempts"]) or ""),
             _peak(step["attempts"]),
-            _megabytes(step["bytes"]),
+            _size(step["bytes"]),
             step["commit"] or "unknown",
             step["code_fingerprint"] or "unknown",
         ]
@@ -282,7 +281,7 @@ def made_of(
             "device",
             "attempts",
             "peak MB",
-            "MB",
+            "size",
             "commit",
             "code",
         ],
@@ -307,27 +306,17 @@ def _not_stored(cell: Json) -> Iterable[Section]:
         )
 
 
-def duration(seconds: float | None) -> str:
-    """How long something took, for people."""
-    if seconds is None:
-        return "unknown"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    days, rest = divmod(round(seconds), _DAY)
-    hours, rest = divmod(rest, 3600)
-    minutes, last = divmod(rest, 60)
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {last:02} s"
+def _took(seconds: float | None) -> str:
+    return "unknown" if seconds is None else duration(seconds)
+
+
+def _size(count: int | None) -> str:
+    return "" if count is None else size_text(count)
 
 
 def _peak(attempts: Sequence[Json]) -> str:
     most = [attempt["peak_mb"] for attempt in attempts if attempt["peak_mb"] is not None]
     return f"{max(most):.0f}" if most else ""
-
-
-def _megabytes(size: int | None) -> str:
-    return "" if size is None else f"{size / 1e6:.1f}"
 
 
 def _count(value: int | None) -> str:

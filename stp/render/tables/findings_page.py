@@ -53,7 +53,7 @@ The Frechet distance between two sets of clips shrinks as they grow, so values o
 never compared. Models on one test set have equal N. Where a model is compared with itself on
 another test set, `results.duckdb` has a table of distances at the N of the smallest one,
 `matched_distances`: of larger sets, as many clips are drawn without replacement, ten times with
-seeds 0 to 9 (the same clips for all models), from the features that were kept beside the scores;
+seeds 0 to 9 (the same clips for all models), from the features of all clips;
 `value` is the mean, `sd` the spread over drawings. Groups are the short-term test with all
 generalization tests of a training, and all intervals of the robustness test.
 

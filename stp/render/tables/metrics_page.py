@@ -36,7 +36,8 @@ stp weights --check    # reads their bytes, and compares published values
 
 They lie in the folder that `STP_WEIGHTS_DIR` names (`results/weights` otherwise; all nodes of a
 cluster must see it). `config/weights.yaml` declares every file with its checksum, which is part of
-the fingerprint of scores made with it. Without weights there is no job, and tables say why.
+the fingerprint of what is made with it: scores (LPIPS), or what a network sees of clips (stage
+`features`), from which FVD and KVD are made. Without weights there is no job, and tables say why.
 
 FVD depends on the number of clips: compare values at equal N only. Two folders of videos, paired or
 not, from this project or any other:

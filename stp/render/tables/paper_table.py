@@ -94,7 +94,8 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy="run the table command")
     columns = ", ".join(f'"{name}"' for name in COLLECTED.names)
-    by_lead = plan.suite.dimensions[plan.dimension].by_lead
+    dimension = plan.dimension
+    by_lead = plan.suite.dimensions[dimension].by_lead
     try:
         with duckdb.connect(str(path), read_only=True) as store:
             found = store.sql(

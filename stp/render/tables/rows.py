@@ -415,16 +415,14 @@ def _entry(
         place = convention, part._replace(statistic="mean"), statistic
         return [scores.get((key, *place)) for key in keys]
 
-    means = rows(part.statistic)
-    has_interval = part.statistic == "mean"
-    lows, highs = (rows("ci95_low"), rows("ci95_high")) if has_interval else ([], [])
+    means, lows, highs = rows(part.statistic), rows("ci95_low"), rows("ci95_high")
     value, low, high = _mean(means), _mean(lows), _mean(highs)
+    if part.statistic != "mean":
+        low = high = None
     lacking = means if value is None else lows if low is None else []
     reasons = [
         row.reason if row else "not scored" for row in lacking if row is None or row.value is None
     ]
-    if value is not None and not has_interval:
-        reasons = ["a standard deviation has no interval"]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,

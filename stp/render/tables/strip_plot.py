@@ -27,7 +27,7 @@ def strip_plot(studies: Sequence[Study], out: Path, kind: str) -> None:
         kind: ``png`` or ``svg``.
     """
     widest = max(len(study.columns) for study in studies)
-    with mpl.rc_context({"svg.hashsalt": "stp", "font.size": 8}):
+    with mpl.rc_context({"svg.hashsalt": "stp benchmark", "font.size": 8}):
         figure = Figure(figsize=(PANEL * widest, PANEL * len(studies)), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(len(studies), widest, squeeze=False)

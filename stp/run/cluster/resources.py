@@ -84,7 +84,7 @@ class JobResources:
         cost = self.costs.of(artefact)
         if cost.gpus or cost.seconds > 60 * self.site.group_minutes:
             return False
-        if artefact.stage not in ("predict", "score"):
+        if artefact.stage not in ("predict", "features", "score"):
             return False
         if (self.plan.store / "state" / artefact.folder).exists():
             return False

@@ -86,8 +86,8 @@ class Site(Strict):
     group_minutes: float = Field(default=10.0, ge=0)
     group_jobs: int = Field(default=10, ge=1)
     min_memory_mb: int = Field(default=1000, ge=1)
-    memory_mb: dict[Literal["fetch", "prepare", "train", "predict", "score"], int] = Field(
-        default={}
+    memory_mb: dict[Literal["fetch", "prepare", "train", "predict", "features", "score"], int] = (
+        Field(default={})
     )
     scratch: str | None = None
     software: Literal["here", "conda", "apptainer"] = "here"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.core.units import duration
+from stp.core.units import duration, size_text
 from stp.plan.cells import Plan, Raw
-from stp.run.costs.summary import Entry, entries, size
+from stp.run.costs.summary import Entry, entries
 from stp.run.results import RESULTS
 from stp.run.status_text import short
 from stp.run.workflow_files import whose_bytes
@@ -54,7 +54,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
     yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
     yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
-    left = size(sum(entry.cost.bytes for entry in waiting))
+    left = size_text(sum(entry.cost.bytes for entry in waiting))
     yield f"  about {left} more below {short(plan.store)}"
 
 

@@ -14,7 +14,7 @@ from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown
 from stp.run.costs.work import Work, Workload
 
-TORCH_STAGES = ("train", "predict")
+TORCH_STAGES = ("train", "predict", "features")
 COPIES = 5
 """Of the weights in training: weights, gradients, two moments of Adam, the best weights."""
 MEMORY_HEADROOM = 1.25
@@ -53,6 +53,7 @@ class Start(Strict):
     prepare: float
     train: float
     predict: float
+    features: float
     score: float
     table: float
     gpu: float
@@ -92,6 +93,7 @@ class Files(Strict):
     prepare: int
     train: int
     predict: int
+    features: int
     score: int
     table: int
 
@@ -252,8 +254,12 @@ class Costs:
         own += memory.gpu if gpus else work.activations_mb / ranks
         if artefact.forecast is not None:
             own += work.weights_mb
-            if artefact.is_rollout:  # a block for each thread, and its copies
+            if (
+                artefact.is_rollout and artefact.stage == "score"
+            ):  # a block for each thread, and copies
                 own += memory.score + 20 * work.block_mb * self._threads(artefact)
+        elif artefact.stage == "features":
+            own += work.weights_mb
         elif artefact.recipe["fit"] == "sgd":
             own += COPIES * work.weights_mb
         else:

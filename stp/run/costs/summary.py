@@ -211,17 +211,8 @@ def _is_newer(path: Path, than: Path) -> bool:
 
 
 def _order(stage: str) -> int:
-    stages = ("fetch", "prepare", "train", "predict", "score", "collect", "render")
+    stages = ("fetch", "prepare", "train", "predict", "features", "score", "collect", "render")
     return stages.index(stage.partition(",")[0])
-
-
-def size(number: float) -> str:
-    """Format bytes as people say them: ``0 B``, ``1.4 GB``."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 999.5:
-            return f"{number:.3g} {unit}"
-        number /= 1000
-    return f"{number:,.3g} TB" if number < 1000 else f"{number:,.0f} TB"
 
 
 def hours(number: float) -> str:

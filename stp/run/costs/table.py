@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from stp.core.units import duration
+from stp.core.units import duration, size_text
 from stp.run.costs.summary import (
     SHARED,
     Entry,
@@ -11,7 +11,6 @@ from stp.run.costs.summary import (
     by_dimension,
     hours,
     lines,
-    size,
 )
 
 COLUMNS = (
@@ -41,7 +40,7 @@ def show(console: Console, found: list[Entry], everything: bool) -> None:
             hours(line.gpu_hours),
             hours(line.cpu_hours),
             duration(line.longest_s) if line.longest_s else "-",
-            size(line.bytes),
+            size_text(line.bytes),
             f"{line.files:,}",
             end_section=after == "total",
         )
@@ -85,9 +84,9 @@ def listing(found: list[Entry]) -> Table:
             entry.what,
             done,
             str(entry.cost.gpus),
-            size(entry.cost.memory_mb * 1e6),
+            size_text(entry.cost.memory_mb * 1e6),
             duration(entry.cost.seconds),
-            size(entry.cost.bytes),
+            size_text(entry.cost.bytes),
             fingerprint,
         )
     return table

@@ -29,6 +29,11 @@ PASS_SHARE = 0.5
 """Part of the work of a pass that does not depend on how many frames it is shown."""
 
 
+LOOK_GMACS = 1.74
+"""Of I3D for a frame of 224 x 224, in clips of 16; counted on the module."""
+LOOK_FEATURES = 400
+LOOK_MB = 800.0
+"""A block of clips in the first layers: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
 """One trial of a calibration takes as long as a pass over so many MB of frames, about 0.1 s."""
 PEOPLE_MB = 10.0
@@ -147,7 +152,7 @@ class Workload:
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
             gmacs * (TRAINING * seen + validated),
             reading_mb=0.0 if dataset.virtual_clips else frames * stored_mb(dataset),
-            bytes=size.parameters * FLOAT,
+            bytes=size.parameters * FLOAT * (1 + len(train.get("snapshots", ()))),
             batch_mb=batch * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             activations_mb=batch * activations,
@@ -159,7 +164,7 @@ class Workload:
         recipe, data = artefact.forecast, _data(artefact)
         assert recipe is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], recipe["lead_times"]
+        clips, leads = counts[recipe["split"]], _leads(recipe)
         samples = recipe["predict"].get("samples", PredictOptions.samples)
         clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
         common: dict[str, Any] = {
@@ -168,14 +173,21 @@ class Workload:
         }
         if self.plan.config.models[recipe["model"]].fit != "sgd":
             return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)
-        model = artefact.inputs["model"]
-        assert isinstance(model, Artefact)
+        model = next(
+            one
+            for one in artefact.inputs.values()
+            if isinstance(one, Artefact) and one.stage == "train"
+        )
         size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
+        if recipe.get("per_lead"):  # a network for each, of one frame
+            gmacs = leads * forecast_gmacs(size, recipe, 1)
+        else:
+            gmacs = forecast_gmacs(size, recipe, max(recipe.get("leads", [recipe["lead_times"]])))
         once = size.once_gmacs / max(size.gmacs, 1e-9)
         evaluations = once + (1 - once) * size.evaluations
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * samples * forecast_gmacs(size, recipe, leads) * evaluations,
+            clips * samples * gmacs * evaluations,
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             published=size.gpu_gmacs_per_s,
@@ -189,7 +201,7 @@ class Workload:
         forecast = predicted.forecast if isinstance(predicted, Artefact) else artefact.forecast
         assert forecast is not None
         counts, unknown = self.facts.clips(data)
-        clips, leads = counts[recipe["split"]], forecast["lead_times"]
+        clips, leads = counts[recipe["split"]], _leads(forecast)
         samples = forecast["predict"].get("samples", PredictOptions.samples)
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
@@ -200,6 +212,24 @@ class Workload:
             written += min(recipe.get("keep", 0), clips) * values * FLOAT
             return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
         return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
+
+    def _features(self, artefact: Artefact) -> Work:
+        recipe, data = artefact.recipe, _data(artefact)
+        counts, unknown = self.facts.clips(data)
+        clips, frames = counts[recipe["split"]], _leads(recipe)
+        looking = Work(
+            "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
+            clips * frames * LOOK_GMACS,
+            bytes=clips * LOOK_FEATURES * 8,
+            batch_mb=LOOK_MB,
+            unknown=(*unknown, "every network that looks at clips is taken for I3D"),
+        )
+        if not artefact.is_rollout:
+            return looking
+        made = self._predict(artefact)
+        if made.rate != looking.rate:  # without a network: little beside the look
+            return looking
+        return replace(looking, amount=looking.amount + made.amount, reading_mb=made.reading_mb)
 
 
 def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:
@@ -225,6 +255,11 @@ def _data(artefact: Artefact) -> Artefact:
     data = artefact.inputs["data"]
     assert isinstance(data, Artefact)
     return data
+
+
+def _leads(forecast: dict[str, Any]) -> int:
+    """How many lead times a recipe's forecasts have."""
+    return len(forecast.get("leads") or range(forecast["lead_times"]))
 
 
 def _values(recipe: dict[str, Any], frames: int) -> int:

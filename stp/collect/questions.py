@@ -1,0 +1,105 @@
+"""Everyday questions to the results store: docs/results_store.md and the report ask them."""
+
+from typing import NamedTuple
+
+
+class Question(NamedTuple):
+    """A question, what more is to be said of it (Markdown), and its query."""
+
+    asked: str
+    about: str
+    sql: str
+
+
+QUESTIONS = (
+    Question(
+        "Who wins on KTH in LPIPS, and is it significant?",
+        "(In SSIM, where LPIPS has no weights.) With 95 % confidence the ranks of all "
+        "models are from `rank_low` to `rank_high`; `p_corrected` is of the difference to "
+        "the winner, and `better` is the model that is significantly better, if one is. How "
+        "these are found and how often they err: [Intervals and tests](statistics.md).",
+        """\
+WITH chosen AS (
+    SELECT CASE WHEN count(value) > 0 THEN 'lpips.alex' ELSE 'ssim.range2' END AS convention
+    FROM overall
+    WHERE dimension = 'short_term' AND tested_on = 'kth' AND convention = 'lpips.alex'
+)
+SELECT convention, r.rank, r.rank_low, r.rank_high, r.model, l.value, c.p_corrected, c.better,
+    r.reason, l.source
+FROM chosen
+JOIN ranks r USING (convention)
+JOIN leaderboard l USING (dimension, trained_on, tested_on, setting, model, variant, convention)
+LEFT JOIN comparisons c
+    ON c.dimension = r.dimension AND c.tested_on = r.tested_on AND c.convention = r.convention
+    AND (c.model, c.other) IN ((r.model, l.best_model), (l.best_model, r.model))
+WHERE r.dimension = 'short_term' AND r.trained_on = 'kth' AND r.tested_on = 'kth'
+ORDER BY r.rank;""",
+    ),
+    Question(
+        "Which models degrade most at three times the frame interval?",
+        "`decline` is how much worse the value is than at the interval of training, as a "
+        "part of it: 0.5 is half again as bad.",
+        """\
+WITH tested AS (
+    SELECT l.*, s."interval", c.higher_is_better
+    FROM leaderboard l
+    JOIN settings s USING (setting)
+    JOIN conventions c USING (convention)
+    WHERE (l.dimension, l.tested_on, l.convention)
+        IN (SELECT (dimension, dataset, convention) FROM paper_columns)
+)
+SELECT
+    t.model, t.tested_on, t.convention, t.variable, b.value AS base_value, t.value,
+    CASE WHEN t.higher_is_better THEN b.value - t.value ELSE t.value - b.value END
+        / abs(b.value) AS decline,
+    t.source
+FROM tested t
+JOIN tested b USING (suite, dimension, trained_on, train_subset, tested_on, subset, model, variant,
+    convention, source, scale)
+WHERE t."interval" = 3 AND b."interval" = 1 AND t.variable IS NOT DISTINCT FROM b.variable
+    AND t.level IS NOT DISTINCT FROM b.level AND t.threshold IS NOT DISTINCT FROM b.threshold
+    AND decline IS NOT NULL
+ORDER BY decline DESC LIMIT 10;""",
+    ),
+    Question(
+        "What did TAU on nuScenes cost?",
+        "Every attempt counts, also those that failed, and each once: a trained model "
+        "serves several tests. Without the last line of the condition, all models are "
+        "listed.",
+        """\
+SELECT model, stage, count(*) AS attempts, sum(seconds) / 3600 AS hours,
+    sum(gpu_hours) AS gpu_hours, string_agg(DISTINCT device, ', ' ORDER BY device) AS device
+FROM (
+    SELECT DISTINCT l.model, r.*
+    FROM lineage l JOIN runs r USING (path)
+    WHERE l.trained_on = 'nuscenes' AND l.tested_on = 'nuscenes'
+        AND l.model = 'tau'
+)
+GROUP BY ALL ORDER BY ALL;""",
+    ),
+    Question(
+        "Where does this number come from, down to the raw files?",
+        "",
+        """\
+SELECT s.value, l.step, l.stage, l.path, l.commit, l.code_fingerprint, l.host,
+    count(r.file) AS raw_files, min(r.file || ' sha256 ' || r.sha256) AS first_raw_file
+FROM overall s
+JOIN lineage l USING (suite, dimension, model, variant, trained_on, train_subset, tested_on, subset)
+LEFT JOIN raw_files r ON r.lock = l.raw_lock
+WHERE s.model = 'convlstm' AND s.dimension = 'short_term' AND s.tested_on = 'kth'
+    AND s.convention = 'ssim.range2' AND s.setting = l.setting
+    AND s.seed IS NOT DISTINCT FROM l.seed
+GROUP BY ALL ORDER BY s.value, l.step;""",
+    ),
+    Question(
+        "What is missing?",
+        "Cells that are planned and not scored (table `missing` has a row for each, with "
+        "its log), and conventions without a value (`overall` has the reason of each).",
+        """\
+SELECT dimension, trained_on, tested_on, subset, setting, model, cells, missing, why_missing,
+    without_value
+FROM coverage
+WHERE missing > 0 OR len(without_value) > 0
+ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;""",
+    ),
+)

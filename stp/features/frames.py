@@ -1,0 +1,34 @@
+"""Which frames of a clip a network looks at: of context and frames that were predicted, or observed
+instead, each (N, T, C, H, W), the clips (N, T', C, H, W)."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+PADDED = 10
+"""Frames that PredBench's code fills shorter clips up to."""
+
+GREY = 0.5
+"""What is filled in; zero once frames are scaled to [-1, 1]."""
+
+
+def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The clips without their context: PredBench's code."""
+    return frames
+
+
+def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The clips behind their context: the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
+    return np.concatenate([context, frames], axis=1)
+
+
+def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
+    """The clips without their context, filled up to ten frames with grey behind the end:
+    PredBench's code for Human3.6M and CityScapes."""
+    lacking = max(0, PADDED - frames.shape[1])
+    return np.pad(frames, ((0, 0), (0, lacking), (0, 0), (0, 0), (0, 0)), constant_values=GREY)
+
+
+CHOICES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    choice.__name__: choice for choice in (predicted_only, with_context, zero_padded)
+}

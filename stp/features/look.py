@@ -1,0 +1,131 @@
+"""Let a network look at all clips of a split, block by block."""
+
+import importlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import require
+from stp.data.ensembles import ensemble_mean
+from stp.data.prepared import Clips
+from stp.features.frames import CHOICES
+from stp.features.table import Features, write
+from stp.metrics.perceptual import Weights
+from stp.options.features import FeatureOptions
+
+BLOCK = 16
+"""Clips that are looked at together."""
+
+
+def look(
+    job: Job, options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
+) -> dict[str, Any]:
+    """Write ``features.parquet``.
+
+    Args:
+        job: for its folder and progress; its runtime names the file of weights.
+        options: of the recipe.
+        clips: of the split.
+        predicted: forecasts of the clips, in order, each block float32 (n, M, T, C, H, W); None:
+            the network looks at what was observed.
+
+    Returns:
+        Numbers of clips and of features, and perhaps the reason why there are none.
+
+    Raises:
+        StpError: the network has no such layer, its weights are gone or have other bytes, or the
+            number of forecasts is not that of clips.
+    """
+    module = _module(options)
+    names = [str(clip) for clip in clips.index["clip"]]
+    reason = _why_too_short(options, clips.prepared.context, module.SHORTEST)
+    if reason:
+        write(job.out, names, Features(np.empty((0, 1)), reason))
+        return {"clips": 0, "features": 0, "reason": reason}
+    embed, choose = module.embed(_weights(job, options), options.layer), CHOICES[options.frames]
+    parts, done = [], 0
+    for context, frames in _shown(options, clips, predicted):
+        parts.append(embed(choose(context, frames)))
+        done += len(frames)
+        job.report("clips seen", done, len(clips))
+    if done != len(clips):
+        raise StpError(
+            f"{done} forecasts of {len(clips)} clips of the split {options.split!r}",
+            expected="a forecast of each",
+            remedy="predict this split of this dataset again",
+        )
+    found = np.concatenate(parts)
+    write(job.out, names, Features(found))
+    return {"clips": done, "features": found.shape[1]}
+
+
+def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
+    """Cut arrays anew along their first axis: blocks of so many rows, and the rest.
+
+    How many clips a network sees at once may move the last bits of what it says, so it is the same
+    number wherever forecasts come from.
+    """
+    held: list[np.ndarray] = []
+    for part in parts:
+        while len(part):
+            lacking = size - sum(map(len, held))
+            held.append(part[:lacking])
+            part = part[lacking:]
+            if sum(map(len, held)) == size:
+                yield np.concatenate(held)
+                held = []
+    if held:
+        yield np.concatenate(held)
+
+
+def _shown(
+    options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Context and frames of each block, float32 (n, T, C, H, W)."""
+    context, leads = clips.prepared.context, options.numbers
+    if predicted is None:
+        wanted = np.concatenate([np.arange(context), context + leads - 1])
+        for start in range(0, len(clips), BLOCK):
+            rows = np.arange(start, min(start + BLOCK, len(clips)))
+            read = clips.read(rows, length=context + int(leads[-1]), frames=wanted)
+            yield read[:, :context], read[:, context:]
+        return
+    start = 0
+    for block in blocks_of(predicted):
+        frames = ensemble_mean(block) if options.member == "mean" else block[:, 0]
+        rows = np.arange(start, min(start + len(frames), len(clips)))
+        yield clips.read(rows, length=context), frames
+        start += len(frames)
+
+
+def _module(options: FeatureOptions) -> ModuleType:
+    known = options.frames in CHOICES
+    require(known, "features: frames", options.frames, " or ".join(CHOICES))
+    module = importlib.import_module(f"stp.features.networks.{options.module}")
+    ok = options.layer in module.LAYERS
+    require(ok, f"layer of {options.network}", options.layer, " or ".join(module.LAYERS))
+    return module
+
+
+def _weights(job: Job, options: FeatureOptions) -> Weights:
+    path = job.runtime.get("weights", {}).get(options.network)
+    if path is None:
+        raise StpError(
+            f"the weights of {options.network} are gone since this was planned",
+            expected=f"the file with {options.weights}",
+            remedy="put it back (`stp weights`), or run snakemake again without it",
+        )
+    device = job.runtime.get("device", "auto")
+    return Weights(Path(path), options.weights, device, options.threads)
+
+
+def _why_too_short(options: FeatureOptions, context: int, shortest: int) -> str:
+    """Say how many frames there are and have to be; empty if there are enough."""
+    clip = (np.empty((1, n, 1, 1, 1)) for n in (context, len(options.numbers)))
+    length = CHOICES[options.frames](*clip).shape[1]
+    return f"clips of {length} frames; the network needs {shortest}" if length < shortest else ""

@@ -1,0 +1,64 @@
+"""I3D, as FVD is defined with it (Unterthiner et al. 2018, arXiv 1812.01717).
+
+Preprocessing as in the authors' code (``google-research/frechet_video_distance``): frames are
+squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey ones get
+three equal channels.
+"""
+
+import numpy as np
+import torch
+
+from stp.metrics.networks import i3d
+from stp.metrics.networks.state import State, read_verified
+from stp.metrics.perceptual import Embed, Weights
+from stp.models.compute import settle
+
+LAYERS = ("logits", "pooled")
+"""Logits of 400 actions; and the 1,024 values that they are made from (``avg_pool``): means over
+the time that is left."""
+
+SHORTEST = i3d.SHORTEST
+
+BATCH_FRAMES = {"cpu": 32, "cuda": 512}
+"""Frames that are looked at together: about 25 MB each in the first layers."""
+
+
+def embed(weights: Weights, layer: str) -> Embed:
+    """Make what computes features.
+
+    Args:
+        weights: of the network.
+        layer: one of ``LAYERS``.
+
+    Raises:
+        StpError: the bytes are not the declared ones, or the weights not those of I3D.
+    """
+    state, _ = read_verified(weights.path, weights.declared)
+    with settle(weights.device, weights.threads, "float32") as compute:
+        looking = embed_with(state, str(compute.device), layer)
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        with settle(weights.device, weights.threads, "float32"):
+            return looking(clips)
+
+    return features
+
+
+def embed_with(state: State, device: str, layer: str = "logits") -> Embed:
+    """Put weights into the network.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D).
+    """
+    network = i3d.read_i3d(state).to(device)
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        batch = max(1, BATCH_FRAMES.get(torch.device(device).type, 32) // clips.shape[1])
+        with torch.inference_mode():
+            parts = [
+                network(i3d.prepare(clips[start : start + batch], device), layer).double().cpu()
+                for start in range(0, len(clips), batch)
+            ]
+        return np.concatenate([part.numpy() for part in parts])
+
+    return features

@@ -1,0 +1,51 @@
+"""Features of the clips of a split: of what was observed, or of stored predictions of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.data.prepared import Prepared
+from stp.data.zarr_rows import MappedRows, read_metadata
+from stp.features.look import BLOCK, look
+from stp.options.features import FeatureOptions
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``features.parquet`` (see stp.features.table).
+
+    Args:
+        job: the recipe is a `FeatureOptions`; inputs are ``data`` and, unless what was observed is
+            looked at, ``predictions``. Runtime: ``weights`` (network -> file), ``device``.
+
+    Returns:
+        Numbers of clips and features.
+
+    Raises:
+        StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or
+            predictions that do not fit the data.
+    """
+    options = FeatureOptions.from_recipe(job.recipe)
+    data = Prepared(job.inputs["data"])
+    clips = data.clips(options.split, interval=options.interval)
+    folder = job.inputs.get("predictions")
+    return look(job, options, clips, None if folder is None else _stored(folder, options))
+
+
+def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
+    """Stored predictions, block by block: float32 (n, M, T, C, H, W)."""
+    path = Path(folder) / "predictions.zarr"
+    found = read_metadata(path, "group")["attributes"].get("lead_times")
+    if found is not None and list(found) != options.numbers.tolist():
+        raise StpError(
+            f"{path}: lead times {found}",
+            expected=f"{options.numbers.tolist()}, as the recipe says",
+            remedy="predict this cell again",
+        )
+    stored = MappedRows(path / "predictions")
+    for start in range(0, stored.shape[0], BLOCK):
+        block = np.asarray(stored.read(start, min(start + BLOCK, stored.shape[0])), np.float32)
+        yield block if block.ndim == 6 else block[:, None]

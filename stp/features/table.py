@@ -1,0 +1,67 @@
+"""``features.parquet``: what a network sees of clips, a row for each."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.core.errors import StpError
+
+FEATURES = "features.parquet"
+
+
+class Features(NamedTuple):
+    """What a network sees of clips.
+
+    Attributes:
+        values: float64 (N, D), in the order of the samples; without rows where there is a reason.
+        reason: why it cannot look at them; empty if it has.
+    """
+
+    values: np.ndarray
+    reason: str = ""
+
+
+def write(folder: Path, clips: list[str], features: Features) -> None:
+    """Write ``features.parquet``: ``sample``, ``clip`` and ``features``, a list of D values.
+
+    Args:
+        folder: for the file.
+        clips: names of the samples.
+        features: of all clips, or the reason why there are none.
+    """
+    found = np.asarray(features.values, np.float64)
+    named = clips[: len(found)]
+    table = pa.table(
+        {
+            "sample": pa.array(np.arange(len(found), dtype=np.int64)),
+            "clip": pa.array(named, pa.string()),
+            "features": pa.FixedSizeListArray.from_arrays(
+                pa.array(found.reshape(-1)), found.shape[1]
+            ),
+        }
+    ).replace_schema_metadata({"reason": features.reason})
+    pq.write_table(table, folder / FEATURES, write_page_checksum=True)
+
+
+def read(folder: Path) -> Features:
+    """Read the features of an artefact.
+
+    Raises:
+        StpError: the file is missing or damaged.
+    """
+    path = Path(folder) / FEATURES
+    try:
+        table = pq.read_table(path, partitioning=None, page_checksum_verification=True)
+        column = table["features"].combine_chunks()
+        values = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)
+        reason = (table.schema.metadata or {}).get(b"reason", b"").decode()
+    except (OSError, KeyError, ValueError, AttributeError, pa.ArrowInvalid) as error:
+        raise StpError(
+            f"{path}: no features ({type(error).__name__})",
+            expected="a table with the column features, as `stp features` writes it",
+            remedy="delete its folder and run again: they are made anew",
+        ) from error
+    return Features(values, reason)

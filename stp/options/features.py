@@ -1,0 +1,63 @@
+"""What a recipe of features may say."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stp.core.options import build, require, whole
+
+MEMBERS = ("first", "mean")
+"""Which of several forecasts of a clip is looked at: the first, or the mean of their frames."""
+
+
+@dataclass(frozen=True)
+class FeatureOptions:
+    """Which clips a network looks at, and how.
+
+    Attributes:
+        network: name in config/weights.yaml.
+        module: of stp.features.networks.
+        layer: of the network.
+        frames: of the clips, a choice of stp.features.frames.
+        weights: checksums of the network's weights.
+        split: split or subset of the data.
+        lead_times: frames behind the context.
+        leads: numbers of those that there are, if not all.
+        interval: every which frame of the clips counts.
+        member: of several forecasts of a clip, one of ``MEMBERS``.
+        threads: of the network.
+    """
+
+    network: str
+    module: str
+    layer: str
+    frames: str
+    weights: dict[str, str]
+    split: str
+    lead_times: int
+    leads: tuple[int, ...] = ()
+    interval: int = 1
+    member: str = "first"
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for key in ("lead_times", "interval", "threads"):
+            value = getattr(self, key)
+            require(whole(value, 1), f"features: {key}", value, "a whole number from 1")
+        ok = self.member in MEMBERS
+        require(ok, "features: member", self.member, " or ".join(MEMBERS))
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of the lead times, int64, ascending from 1."""
+        return np.asarray(self.leads or range(1, self.lead_times + 1), np.int64)
+
+    @classmethod
+    def from_recipe(cls, recipe: dict[str, Any]) -> "FeatureOptions":
+        """Read a recipe.
+
+        Raises:
+            StpError: an unknown key, a missing key or a value out of range.
+        """
+        return build(cls, recipe, "recipe of features")

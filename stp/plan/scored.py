@@ -1,0 +1,130 @@
+"""What is scored on each dataset, by which conventions, and what these look through."""
+
+from collections.abc import Mapping
+
+from stp.core.errors import StpError
+from stp.plan.config import Config
+from stp.plan.metric import Metric, Seen
+from stp.plan.setting import EXPECTED_SHOWN, read_shown
+from stp.plan.strict import check_known
+
+
+class ScoredConventions:
+    """The conventions of a configuration.
+
+    Args:
+        config: the checked configuration.
+        weights: checksums of the weights that are at hand, by the name of the network.
+    """
+
+    def __init__(self, config: Config, weights: Mapping[str, Mapping[str, str]]) -> None:
+        self.config = config
+        self._at_hand = dict(weights)
+        self._conventions: dict[tuple[str, bool], list[str]] = {}
+        self._scored: dict[tuple[str, bool, bool], list[str]] = {}
+
+    def conventions(self, dataset: str, samples: int = 1) -> list[str]:
+        """List the conventions that are scored on a dataset, the table's columns first.
+
+        Args:
+            dataset: of the test.
+            samples: forecasts of each clip.
+
+        Raises:
+            StpError: a convention is not declared in config/conventions.
+        """
+        if (dataset, samples > 1) in self._conventions:
+            return self._conventions[dataset, samples > 1]
+        row = self.config.suite.datasets.get(dataset, "")
+        where = (
+            f"config/suites/{self.config.scale.suite}.yaml"
+            if row
+            else f"config/datasets/{dataset}.yaml: metrics"
+        )
+        wanted = [
+            *(_convention(shown, where) for shown in self.columns(dataset).values()),
+            *self.config.suite.also.get(row, ()),
+            *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
+            *(self.sampled_columns(dataset).values() if samples > 1 else ()),
+        ]
+        for convention in wanted:
+            metric, _, choice = convention.partition(".")
+            check_known(metric, self.config.metrics, "metric", where)
+            known = self.config.metrics[metric].conventions
+            check_known(choice, known, f"convention of {metric}", where)
+        self._conventions[dataset, samples > 1] = list(dict.fromkeys(wanted))
+        return self._conventions[dataset, samples > 1]
+
+    def columns(self, dataset: str) -> dict[str, str]:
+        """Column of a dataset's table -> what it shows, see `stp.plan.setting.read_shown`.
+
+        On your own data they are called alike.
+        """
+        row = self.config.suite.datasets.get(dataset)
+        if row is None:
+            return {name: name for name in self.config.datasets[dataset].metrics}
+        return self.config.suite.columns[row]
+
+    def sampled_columns(self, dataset: str) -> dict[str, str]:
+        """Further columns of models that draw several forecasts -> convention."""
+        row = self.config.suite.datasets.get(dataset, "")
+        return self.config.suite.sampled.get(row, {})
+
+    def metric(self, convention: str) -> Metric:
+        """What is known about the metric of a convention, such as ``ssim.range2``."""
+        return self.config.metrics[convention.partition(".")[0]]
+
+    def _is_higher_better(self, convention: str) -> bool | None:
+        return self.metric(convention).is_higher_better(convention.partition(".")[2])
+
+    def network(self, convention: str) -> str | None:
+        """The network that a convention looks through, if it does."""
+        looks = self.looks(convention)
+        return looks.network if looks else self.metric(convention).weights.get(_choice(convention))
+
+    def looks(self, convention: str) -> Seen | None:
+        """What a distance between sets of clips is made from; None for all other conventions."""
+        return self.metric(convention).features.get(_choice(convention))
+
+    def why_unavailable(self, convention: str) -> str:
+        """Why nothing is scored with a convention here; nothing if it is."""
+        metric, network = self.metric(convention), self.network(convention)
+        if not metric.available:
+            return metric.reason
+        if network is not None and network not in self._at_hand:
+            return f"the weights of {network} are not there (see `stp weights`)"
+        return ""
+
+    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
+        """List the conventions of one of a cell's two score jobs.
+
+        Args:
+            dataset: of the test.
+            perceptual: those that a GPU computes, or all others.
+            samples: forecasts of each clip.
+        """
+        key = dataset, perceptual, samples > 1
+        if key not in self._scored:
+            self._scored[key] = [
+                name
+                for name in self.conventions(dataset, samples)
+                if self.metric(name).perceptual == perceptual and not self.why_unavailable(name)
+            ]
+        return self._scored[key]
+
+
+def _choice(convention: str) -> str:
+    """``range2`` of ``ssim.range2``."""
+    return convention.partition(".")[2]
+
+
+def _convention(shown: str, where: str) -> str:
+    """The convention that a column shows, maybe at one threshold or lead time."""
+    try:
+        return read_shown(shown).convention
+    except ValueError:
+        raise StpError(
+            f"{where}: {shown!r} is nothing that a column may show",
+            expected=EXPECTED_SHOWN,
+            remedy="write it so",
+        ) from None

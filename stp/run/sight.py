@@ -1,0 +1,307 @@
+"""What a core reads while it runs, compared with what the plan knows about it.
+
+A fingerprint holds the modules that import statements name, the recipe and the inputs. Whatever
+else a core reads (a module beside the package, a file beside a model, a variable of the
+environment) could change a number and leave its path. So it is declared (``reads:`` in
+config/models), or the job ends where it is read.
+
+Watched are Python's own ways to open files for reading and to import, ``importlib.import_module``
+and ``os.environ``, in every thread of the process. Not seen is what compiled libraries open by
+themselves (HDF5, DuckDB, FFmpeg), what library code reads from the environment, names of files in
+listed folders, and what processes that a core starts read; ranks of one training are watched.
+"""
+
+import contextlib
+import importlib
+import os
+import site
+import stat
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import resolve_name, source_from_cache
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, TypeVar
+
+from stp.core.canonical import PACKAGE
+from stp.core.errors import StpError
+from stp.core.fingerprint import SHELL_OF_CORES, SOURCE_FOLDER
+
+SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/nix/store", "/opt", "/proc", "/run", "/sbin",
+          "/sys", "/usr")  # fmt: skip
+"""What belongs to the machine and its software."""
+SETTINGS = (".config", ".triton", ".nv", ".cache/fontconfig", ".cache/matplotlib")
+"""Folders of the home where libraries keep their settings and compiled code."""
+VARIABLES = frozenset({"CUBLAS_WORKSPACE_CONFIG", "STP_LIMITS"})
+"""What cores may ask the environment for: the first is set by us, the second only refuses."""
+
+_CHECKOUT = f"{SOURCE_FOLDER}{os.sep}"
+_UNSEEN = "what its fingerprint knows: imports that are written out, its recipe and its inputs"
+_ENVIRON = frozenset({"os", "_collections_abc", "collections.abc"})
+T = TypeVar("T")
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Folders of Python, of installed packages and of the system."""
+    named = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
+    prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
+    settings = [str(Path.home() / name) for name in SETTINGS]
+    return _as_folders([*named, *prefixes, *SYSTEM, *settings])
+
+
+def _absolute(name: str) -> str:
+    """A path from the root, through the same links."""
+    return os.path.abspath(name)  # noqa: PTH100 (Path.resolve follows links)
+
+
+def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
+    found = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
+    return tuple(sorted(name.rstrip(os.sep) + os.sep for name in found if name != os.sep))
+
+
+def _below(path: str, folders: tuple[str, ...]) -> bool:
+    """Does a path lie in one of these folders?"""
+    if path.startswith(_CHECKOUT):  # which may itself lie below /opt, or a folder of raw files
+        folders = tuple(one for one in folders if one.startswith(_CHECKOUT))
+    return path.startswith(folders)
+
+
+def _is_installed(path: str) -> bool:
+    """Does a file belong to Python, an installed package or the system, or is it about one?"""
+    return _below(path, _installed()) or any(
+        part.endswith((".egg-info", ".dist-info")) or part in ("site-packages", "dist-packages")
+        for part in Path(path).parts
+    )
+
+
+@dataclass
+class Sight:
+    """What a core may read.
+
+    Attributes:
+        what: the work, for errors: ``train of convlstm on kth, seed 0``.
+        modules: of the package, that its fingerprint knows.
+        folders: folders and files that belong to its job: inputs, raw files, output, state.
+        declared: files of the checkout that its model declares.
+        remedy: how to declare another one.
+    """
+
+    what: str
+    modules: list[str]
+    folders: list[str]
+    declared: list[str]
+    remedy: str
+    _known: set[str] = field(default_factory=set, repr=False)
+    _written: set[str] = field(default_factory=set, repr=False)
+    _refused: StpError | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # Names of what a job may read are few, paths that it reads many.
+        self._folders = _as_folders(self.folders)
+        _installed()  # looks at the environment, which is watched later
+        self._files = {*map(_absolute, (*self.declared, *self.folders))}
+        parents = (name.split(".")[:i] for name in self.modules for i in range(1, 9))
+        self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for another process: ``Sight(**...)``."""
+        names = ("what", "modules", "folders", "declared", "remedy")
+        return {name: getattr(self, name) for name in names}
+
+    def watch(self, work: Callable[[], T]) -> T:
+        """Do some work of the core.
+
+        Raises:
+            StpError: it reads what nobody knows about. It is raised where that is read, and once
+                more at the end if the core took no notice.
+        """
+        before = set(sys.modules)
+        with _watching(self):
+            done = work()
+        for name in sorted(set(sys.modules) - before):
+            if name.partition(".")[0] != PACKAGE:  # the shell may have imported more of ours
+                self._see_module(sys.modules.get(name), "")
+        if self._refused is not None:
+            raise self._refused
+        return done
+
+    # What is read
+
+    def opened(self, path: Any, mode: Any, flags: Any) -> None:
+        """A file is opened."""
+        if isinstance(path, int) or path is None:
+            return
+        name = os.fsdecode(path)
+        if name in self._known:
+            return
+        writes = isinstance(mode, str) and not mode.startswith("r")
+        if writes or (mode is None and isinstance(flags, int) and flags & os.O_CREAT):
+            self._written.add(_absolute(name))
+            return
+        self.see(name)
+
+    def see(self, name: str, reader: str | None = None) -> None:
+        """Refuse a file that nobody knows about.
+
+        Raises:
+            StpError: it is one.
+        """
+        path = _absolute(name)
+        if path in self._files or path in self._written or _below(path, self._folders):
+            self._known.add(name)
+            return
+        source = path
+        if path.endswith(".pyc"):
+            with contextlib.suppress(ValueError):
+                source = source_from_cache(path)
+        if source in self._files or self._is_module(source) or _is_installed(path):
+            self._known.add(name)
+            return
+        try:
+            if not stat.S_ISREG(Path(path).stat().st_mode):
+                return
+        except OSError:
+            return
+        if reader is None:
+            reader = self._reader(sys._getframe(1))
+        if reader is not None:
+            self._refuse(f"{source} is read", reader, self.remedy)
+
+    def imported(self, module: ModuleType | None) -> None:
+        """A module is imported by a name that is made while the core runs."""
+        reader = self._reader(sys._getframe(2))
+        if reader is not None:
+            self._see_module(module, reader)
+
+    def asked(self, variable: str) -> None:
+        """The environment is asked for a variable.
+
+        Raises:
+            StpError: by the core, or what it imports from outside the package.
+        """
+        if variable in VARIABLES:
+            return
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and frame.f_globals.get("__name__") in _ENVIRON:
+            frame = frame.f_back
+        if frame is None or not _can_ask(frame):
+            return
+        name = frame.f_globals.get("__name__", "")
+        is_ours = name == PACKAGE or name.startswith(f"{PACKAGE}.")
+        if self._reader(frame) and (name in self._modules if is_ours else _is_foreign(frame)):
+            self._refuse(
+                f"the variable {variable} of the environment is read",
+                name,
+                "make it an option, in config/models or in the scale file",
+            )
+
+    def _see_module(self, module: ModuleType | None, reader: str) -> None:
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str):
+            self.see(file, reader)
+
+    def _is_module(self, path: str) -> bool:
+        """Is it a module of the package that the fingerprint knows?"""
+        if not path.startswith(f"{_CHECKOUT}{PACKAGE}{os.sep}") or not path.endswith(".py"):
+            return False
+        name = path.removeprefix(_CHECKOUT).removesuffix(".py").replace(os.sep, ".")
+        return name.removesuffix(".__init__") in self._modules
+
+    def _reader(self, frame: FrameType | None) -> str | None:
+        """Who reads, as the name of a module; empty if nobody knows, None if that is the shell, or
+        a traceback that shows lines of a source."""
+        reader = ""
+        while frame is not None and frame.f_code is not Sight.watch.__code__:
+            name = str(frame.f_globals.get("__name__", ""))
+            if name == "linecache":
+                return None
+            if name.partition(".")[0] == PACKAGE:
+                if name in self._modules:
+                    reader = reader or name
+                elif name != __name__ and not _is_work(frame):
+                    return None
+            elif _is_foreign(frame):
+                reader = reader or name
+            frame = frame.f_back
+        return reader
+
+    def _refuse(self, what: str, reader: str, remedy: str) -> None:
+        by = f" by {reader}" if reader else ""
+        error = StpError(f"{self.what}: {what}{by}", expected=_UNSEEN, remedy=remedy)
+        self._refused = self._refused or error
+        raise error
+
+
+def _is_work(frame: FrameType) -> bool:
+    """Is it what is watched: the shell's own line that calls the core?"""
+    return frame.f_back is not None and frame.f_back.f_code is Sight.watch.__code__
+
+
+def _can_ask(frame: FrameType) -> bool:
+    """Does a line of its module name the environment? Compiled libraries, which ask for variables
+    on behalf of whoever calls them, are on no stack."""
+    if not {"environ", "getenv"}.isdisjoint(frame.f_code.co_names):
+        return True
+    return any(value is os.environ for value in frame.f_globals.values())
+
+
+def _is_foreign(frame: FrameType) -> bool:
+    """Does its code belong to nothing that is installed?"""
+    file = frame.f_code.co_filename
+    return not file.startswith("<") and not _is_installed(file)
+
+
+# The process: hooks that stay, and whoever watches now
+
+_now: Sight | None = None
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _now is not None:
+        if event == "open":
+            _now.opened(*arguments)
+        elif event == "import" and arguments[1]:  # a compiled module, which Python does not open
+            _now.see(arguments[1])
+
+
+_import_module = importlib.import_module
+
+
+def import_module(name: str, package: str | None = None) -> ModuleType:
+    """`importlib.import_module`; modules that are there already are seen, too."""
+    if _now is None or sys.modules.get(resolve_name(name, package)) is None:
+        return _import_module(name, package)
+    module = _import_module(name, package)
+    _now.imported(module)
+    return module
+
+
+class _Environment(type(os.environ)):  # type: ignore[misc]
+    def __getitem__(self, key: str) -> str:
+        if _now is not None:
+            _now.asked(key)
+        return str(super().__getitem__(key))
+
+
+@cache
+def _listen() -> None:
+    """Hear what this process opens, from now on: Python has no way to take that back."""
+    sys.addaudithook(_hear)
+
+
+@contextlib.contextmanager
+def _watching(sight: Sight) -> Iterator[None]:
+    global _now
+    _listen()
+    outer, _now = _now, sight
+    kind, os.environ.__class__ = os.environ.__class__, _Environment
+    importlib.import_module = import_module
+    try:
+        yield
+    finally:
+        _now, os.environ.__class__ = outer, kind
+        importlib.import_module = _import_module

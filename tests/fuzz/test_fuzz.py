@@ -1,0 +1,51 @@
+"""Damaged files are read right or refused in words, in bounded time and memory.
+
+The short form runs with all tests; the long one is `make test PARTS=fuzz`. Both are seeded: a case
+is named by its number, and the same file each time.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+from mutate import try_many
+from readers import READERS
+
+SHORT = 12
+MANY = int(os.environ.get("STP_FUZZ_CASES", "1000"))
+
+
+@pytest.fixture
+def whole(tmp_path: Path, name: str) -> Path:
+    """The file of a reader as it should be; it can be read."""
+    path = tmp_path / READERS[name].name
+    READERS[name].write(path)
+    return path
+
+
+def run(whole: Path, name: str, cases: int, first: int = 0) -> None:
+    outcome = try_many(whole, READERS[name].read, cases, name, first)
+    counted = f"read {outcome.counts['read']}, refused {outcome.counts['refused']}"
+    print(f"{name}: {cases} files: {counted}, slowest {outcome.slowest:.2f} s")
+    assert not outcome.wrong, f"{len(outcome.wrong)} of {cases}\n" + "\n".join(outcome.wrong[:5])
+    assert sum(outcome.counts.values()) == cases
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_whole_file_is_read(whole: Path, name: str):
+    folder = whole.parent / "damaged"  # as receipts are named
+    folder.mkdir()
+    READERS[name].read(whole.rename(folder / whole.name))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_few_damaged_files_are_read_right_or_refused(whole: Path, name: str):
+    run(whole, name, SHORT)
+
+
+@pytest.mark.long(part="fuzz")
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", READERS)
+def test_many_damaged_files_are_read_right_or_refused(whole: Path, name: str):
+    run(whole, name, MANY, first=SHORT)

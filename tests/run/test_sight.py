@@ -1,0 +1,266 @@
+"""What a core reads besides what its fingerprint knows ends its job, by name, or is declared.
+
+Each case is a model in a copy of the package, run in a process of its own.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUN = """
+import importlib, json, sys
+from stp.core.fingerprint import Sources
+from stp.run.sight import Sight
+
+given = json.loads(sys.argv[1])
+for name in given["before"]:
+    importlib.import_module(name)
+sight = Sight(
+    what="train of mine on kth",
+    modules=list(Sources().closure(["stp.models.mine"])),
+    folders=given["folders"],
+    declared=given["declared"],
+    remedy="declare it: reads",
+)
+sight = Sight(**json.loads(json.dumps(sight.as_json())))  # as ranks are told
+core = sight.watch(lambda: importlib.import_module("stp.models.mine"))
+print(sight.watch(core.run))
+"""
+
+
+@dataclass
+class Copy:
+    """A copy of the package to put a model into, and a folder beside it."""
+
+    folder: Path
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run(
+        self, model: str, *, folders: tuple = (), declared: tuple = (), before: tuple = (), **more
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a model with ``run()`` where imports find what lies beside the checkout."""
+        self.write("checkout/stp/models/mine.py", model)
+        given = {
+            "folders": [str(self.folder / name) for name in folders],
+            "declared": [str(self.folder / "checkout" / name) for name in declared],
+            "before": list(before),
+        }
+        return subprocess.run(
+            [sys.executable, "-c", RUN, json.dumps(given)],
+            env={
+                "PYTHONPATH": f"{self.folder / 'checkout'}:{self.folder / 'beside'}",
+                "HOME": str(self.folder / "home"),
+                **more,
+            },
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("package")
+    for name in ("core", "run"):
+        ignored = shutil.ignore_patterns("__pycache__", "cluster", "costs")
+        shutil.copytree(ROOT / "stp" / name, folder / "stp" / name, ignore=ignored)
+    shutil.copy(ROOT / "stp" / "__init__.py", folder / "stp")
+    (folder / "stp" / "models").mkdir()
+    (folder / "stp" / "models" / "__init__.py").write_text('"""Models."""\n')
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path, package) -> Copy:
+    shutil.copytree(package, tmp_path / "checkout")
+    return Copy(tmp_path)
+
+
+def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """It ended with an error that has these words, and says what to do."""
+    assert done.returncode != 0, done.stdout
+    last = done.stderr[done.stderr.rindex("StpError: ") :]
+    for word in ("train of mine on kth", "remedy:", *words):
+        assert word in last, done.stderr
+
+
+def test_a_module_beside_the_repository(copy):
+    copy.write("beside/helpers.py", "FACTOR = 3\n")
+    for model in ("import helpers\ndef run(): ...", "def run():\n    import helpers"):
+        done = copy.run(model)
+        refused(done, "beside/helpers.py is read by stp.models.mine", "reads")
+
+
+def test_a_module_that_another_one_beside_imports(copy):
+    copy.write("checkout/helpers/first.py", "import second")
+    copy.write("beside/second.py", "")
+    model = "import helpers.first\ndef run(): ...\n"
+    refused(copy.run(model), "helpers/first.py is read by stp.models.mine")
+    done = copy.run(model, declared=("helpers/first.py",))
+    refused(done, "beside/second.py is read by helpers.first")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "open(PATH).read()",
+        "open(PATH, 'r+b').read()",
+        "__import__('pathlib').Path(PATH).read_text()",
+        "__import__('os').open(PATH, 0)",
+        "__import__('json').load(open(PATH))",
+        "[*map(open, [PATH])]",
+        "__import__('concurrent.futures').futures.ThreadPoolExecutor().submit(open, PATH).result()",
+    ],
+)
+@pytest.mark.parametrize("name", ["table.json", "notes.txt", "query.sql"])
+def test_a_file_beside_a_model(copy, line, name):
+    copy.write(f"checkout/stp/models/{name}", "{}")
+    model = f"PATH = __file__.replace('mine.py', {name!r})\ndef run():\n    {line}\n    return 5\n"
+    refused(copy.run(model), f"stp/models/{name} is read")
+    done = copy.run(model, declared=(f"stp/models/{name}",))
+    assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr
+
+
+def test_a_file_that_is_read_and_whose_error_is_swallowed(copy):
+    copy.write("beside/table.json", "{}")
+    model = """
+def run():
+    try:
+        return open("beside/table.json").read()
+    except Exception:
+        return "a default"
+"""
+    refused(copy.run(model), "beside/table.json is read by stp.models.mine")
+
+
+@pytest.mark.parametrize("before", [(), ("stp.core.disk",)], ids=["new", "loaded by the shell"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "importlib.import_module('stp.core.' + NAME)",
+        "importlib.import_module('.' + NAME, 'stp.core')",
+        "import_module('stp.core.' + NAME)",
+    ],
+)
+def test_a_module_of_the_package_by_a_computed_name(copy, line, before):
+    model = f"""
+import importlib
+from importlib import import_module
+NAME = "disk"
+def run():
+    return {line}.__name__
+"""
+    done = copy.run(model, before=before)
+    refused(done, "stp/core/disk.py is read by stp.models.mine")
+    done = copy.run(f"import stp.core.disk\n{model}", before=before)
+    assert (done.returncode, done.stdout) == (0, "stp.core.disk\n"), done.stderr
+
+
+def test_everything_of_a_package(copy):
+    """``from package import *`` reaches all modules of it: edits of each are seen."""
+    copy.write("checkout/stp/models/parts/__init__.py", "__all__ = ['deep']\n")
+    copy.write("checkout/stp/models/parts/deep.py", "X = 2\n")
+    model = "from stp.models.parts import *\ndef run():\n    return deep.X\n"
+    done = copy.run(model)
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+
+
+def test_a_compiled_module_that_is_not_installed(copy):
+    """Python's own loader opens it, so only its import is heard."""
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    folder = Path(sysconfig.get_path("platstdlib").replace(sys.prefix, sys.base_prefix))
+    compiled = folder / "lib-dynload" / f"_heapq{suffix}"
+    shutil.copy(compiled, copy.folder / f"_heapq{suffix}")
+    model = """
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+def run():
+    path = PATH
+    spec = spec_from_file_location("_heapq", path, loader=ExtensionFileLoader("_heapq", path))
+    return module_from_spec(spec).__name__
+""".replace("PATH", repr(str(copy.folder / f"_heapq{suffix}")))
+    refused(copy.run(model), f"_heapq{suffix} is read by stp.models.mine")
+
+
+def test_a_variable_of_the_environment(copy):
+    for line in (
+        "os.environ['FACTOR']",
+        "os.environ.get('FACTOR')",
+        "os.getenv('FACTOR')",
+        "environ.get('FACTOR')",
+        "WHERE['FACTOR']",
+        "'FACTOR' in os.environ",
+        "dict(os.environ)",
+    ):
+        model = (
+            f"import os\nfrom os import environ\nWHERE = environ\ndef run():\n    return {line}\n"
+        )
+        done = copy.run(model, FACTOR="3")
+        name = "variable" if "dict" in line else "the variable FACTOR of the environment"
+        refused(done, name, "by stp.models.mine", "make it an option")
+
+
+def test_what_belongs_to_a_job_is_read(copy):
+    """Inputs, what it wrote itself, installed packages, and variables that libraries ask for."""
+    copy.write("inputs/data.txt", "1")
+    model = """
+import os, tempfile, wave, pathlib
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+def run():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "own.txt"
+        path.write_text("2")
+        try:
+            open("beside/nothing.json")
+        except FileNotFoundError:
+            pass
+        return open("inputs/data.txt").read() + path.read_text() + open("/etc/passwd").read(0)
+"""
+    done = copy.run(model, folders=("inputs",))
+    assert (done.returncode, done.stdout) == (0, "12\n"), done.stderr
+
+
+def test_what_the_shell_reads_meanwhile_is_its_own(copy):
+    """Progress, heartbeats of the lease: in the core's thread or in another one."""
+    copy.write("beside/state.json", "{}")
+    copy.write(
+        "checkout/stp/run/shell.py",
+        "import os\ndef report():\n    os.environ.get('HOME')\n"
+        "    return open('beside/state.json').read()\n",
+    )
+    model = """
+import sys, threading
+def run():
+    shell = sys.modules["stp.run." + "shell"]
+    thread = threading.Thread(target=shell.report)
+    thread.start()
+    thread.join()
+    return shell.report()
+"""
+    done = copy.run(model, before=("stp.run.shell",))
+    assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
+
+
+def test_a_traceback_that_shows_lines_of_another_module(copy):
+    copy.write("beside/other.py", "def f():\n    raise ValueError\n")
+    model = """
+import sys, traceback
+def run():
+    try:
+        sys.modules["other"].f()
+    except ValueError:
+        return len(traceback.format_exc()) > 0
+"""
+    done = copy.run(model, before=("other",))
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

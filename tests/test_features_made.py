@@ -1,0 +1,114 @@
+"""FVD through the plan: weights of a seeded I3D, features, scores; stored forecasts or not."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+import yaml
+
+from stp.core.file_identity import identify
+from stp.core.receipts import require_receipt
+from stp.features import table
+from stp.metrics import frechet
+from stp.metrics.networks.i3d import I3D
+from stp.plan import config
+from stp.plan import manifest as manifests
+from stp.plan import weights as network_weights
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.plan.strict import merge
+from stp.run import runner
+
+TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
+NAME = "predicted_only/i3d.logits"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Persistence on three clips: predictions that are stored, and that are not."""
+    root = tmp_path_factory.mktemp("features")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("store", "raw", "weights"):
+            patch.setenv(f"STP_{name.upper()}_DIR", str(root / name))
+        (root / "weights").mkdir()
+        torch.manual_seed(0)
+        torch.save(I3D().state_dict(), root / "weights" / "seeded.pt")
+        known = network_weights.declared()
+        sums = {"file": "seeded.pt", "sha256": identify(root / "weights" / "seeded.pt")["sha256"]}
+        file = network_weights.WeightFile(**sums)
+        known["i3d"] = known["i3d"].model_copy(update={"files": (file,)})
+        patch.setattr(network_weights, "declared", lambda *_: known)
+        cells = [{"trained_on": "moving_mnist"}]
+        rolled = [{"trained_on": "moving_mnist", "keep": 1}]
+        scale = merge(
+            yaml.safe_load(TINY.read_text()),
+            {
+                "datasets": {"moving_mnist": {"prepare": {"clips": {"test": 3}}}},
+                "dimensions": {
+                    "short_term": {"models": ["persistence"], "datasets": [], "cells": cells},
+                    "robustness": {"models": ["persistence"], "cells": rolled},
+                },
+            },
+        )
+        plan = Plan(config.load(scale))
+        runner.fetch(plan, plan.raw("moving_mnist"))
+        for artefact in plan.artefacts.values():
+            runner.make(plan, artefact)
+        yield plan
+
+
+def test_a_distance_is_made_from_features_that_are_artefacts(made):
+    stored = made.cells[0]
+    observed, predicted = (table.read(made.store / one.folder).values for one in stored.features)
+    assert observed.shape == predicted.shape == (3, 400)
+    rows = pq.read_table(made.store / stored.perceptual.folder / "scores.parquet").to_pylist()
+    (row,) = (row for row in rows if row["convention"] == "fvd.predicted_only")
+    assert row["value"] == frechet.distance(observed, predicted) and row["n"] == 3
+    receipt = require_receipt(made.store / stored.perceptual.folder)
+    assert receipt["inputs"][f"{NAME}.predicted"] == stored.features[1].folder
+    looked = require_receipt(made.store / stored.features[1].folder)
+    assert set(looked["files"]) == {"features.parquet"} and looked["extras"]["features"] == 400
+
+
+def test_forecasts_that_are_not_stored_have_the_same_features(made):
+    stored, rolled = made.cells
+    assert stored.features[0] == rolled.features[0], "what was observed is looked at once"
+    assert stored.features[1].folder != rolled.features[1].folder
+    values = [table.read(made.store / one.features[1].folder).values for one in (stored, rolled)]
+    assert np.array_equal(*values)
+    scores = [
+        pq.read_table(made.store / one.perceptual.folder / "scores.parquet")["value"].to_pylist()
+        for one in (stored, rolled)
+    ]
+    assert scores[0] == scores[1]
+
+
+def test_tables_know_what_is_behind_a_cell(made):
+    (cell,) = manifest(made, "short_term")["cells"]
+    folders = [str(made.store / one.folder) for one in made.cells[0].features]
+    assert cell["behind"] == [["features", folder] for folder in folders]
+
+
+def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):
+    table_of = {
+        "columns": {"kth": {"PSNR": "psnr.per_frame", "FVD": "fvd.predicted_only", "MSE": "mse.a"}},
+        "sampled": {
+            "kth": {
+                "PSNR-{members}": "psnr.per_frame",
+                "FVD-{seen}": "fvd.predicted_only",
+                "CRPS-of-{K}": "crps.fair",
+            }
+        },
+    }
+    cell = {"key": {"tested_on": "kth"}, "samples": 100, "statistic": "best_of_members"}
+    shown = manifests.shown_of({"tables": {"a": table_of}}, "a", cell)
+    assert shown == {
+        "MSE": "mse.a",
+        "PSNR-best-of-100": "psnr.per_frame",
+        "FVD-first-of-100": "fvd.predicted_only",
+        "CRPS-of-100": "crps.fair",
+    }
+    plain = manifests.shown_of({"tables": {"a": table_of}}, "a", {"key": {"tested_on": "kth"}})
+    assert plain == table_of["columns"]["kth"]
