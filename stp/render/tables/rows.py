@@ -423,8 +423,6 @@ def _entry(
     reasons = [
         row.reason if row else "not scored" for row in lacking if row is None or row.value is None
     ]
-    if value is not None and not has_interval:
-        reasons = ["a standard deviation has no interval"]
     fair = comparable and published is not None and not published.note
     return Entry(
         convention=convention,
