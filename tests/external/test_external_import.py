@@ -79,7 +79,7 @@ def test_a_submission_becomes_a_cell_and_is_scored_like_one_of_ours(world, submi
         "dots of 1999",
     )
     plan, (cell,) = made(world)  # none on the field: nothing was imported for that
-    assert str(cell.cell) == "theirs on dots (short_term)" and cell.model is None
+    assert str(cell.cell) == "theirs on dots (short_term)" and not cell.models
     assert plan.gpus(cell.predictions) == 0
     ours = next(one for one in plan.cells if one.cell.model == "persistence"
                 and one.cell.tested_on == "dots")  # fmt: skip

@@ -206,7 +206,7 @@ def test_a_second_lab_knows_that_it_has_the_same_bytes(tmp_path: Path, monkeypat
     def known(name: str) -> str:
         monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / name))
         (cell,) = judged(Plan(config.load(scale, facts)), "short_term")
-        return cell["bytes_known_by"]
+        return cell.bytes_known_by
 
     assert lab("first", CONTENT, "--lock-out", str(written)).exit_code == 0
     assert json.loads(written.read_text())["files"] == {FILE: SUM._asdict()}

@@ -69,8 +69,8 @@ def globe(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, data: Any, kind: str) -> None:
             self.shape = data.shape
 
-        def check(self, frames: np.ndarray) -> None:
-            pass
+        def missing_of(self, frames: np.ndarray) -> str:
+            return ""
 
         def read(self, frame: int) -> np.ndarray:
             return np.random.default_rng(frame).random(self.shape, dtype=np.float32)

@@ -71,6 +71,7 @@ VERBS = {
 @pytest.mark.parametrize("name", VERBS)
 def test_each_verb_prints_what_it_did(results: Path, name: str) -> None:
     text = printed(results, *VERBS[name]).replace(str(results), "RESULTS")
+    text = re.sub(r"\d\d\.\d kB", "##.# kB", text)  # other versions of Parquet write other sizes
     golden = HERE / "answers" / f"{name}.txt"
     if os.environ.get("STP_WRITE_ANSWERS"):
         golden.write_text(text)

@@ -402,7 +402,7 @@ def test_what_a_table_takes_is_said_in_five_lines():
         " fetch 3, prepare 3, train 9, predict 15, score 15, collect 1, render 1"
     )
     assert re.fullmatch(r"  about .* on \d+ free cores \(an estimate\)", time)
-    assert re.fullmatch(r"  about \d+ MB more below .*store", storage)
+    assert re.fullmatch(r"  about \d+\.\d MB more below .*store", storage)
     listed = CliRunner().invoke(app, ["plan", "short_term", "--list"])
     assert "without --list" in str(listed.exception)
     wrong = CliRunner().invoke(app, ["plan", "long_time"])
