@@ -265,6 +265,8 @@ def test_every_name_of_a_kind_is_a_module_that_runs():
 def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
+    # Cores as well, but without weights no network looks, so an edit of them reaches nothing.
+    shell -= {m for m in shell if m.startswith(("stp.features.", "stp.options.features"))}
     roots = [
         *COLLECT,
         *RENDER.values(),
