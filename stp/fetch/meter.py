@@ -10,7 +10,7 @@ from stp.core.units import duration, size_text
 EVERY_S = 0.2
 
 
-class Meter:
+class TransferMeter:
     """Adds up files that are downloaded, read or unpacked, by any number of threads.
 
     Bytes that were there before do not count for the speed. Files whose size is not known yet are

@@ -26,7 +26,7 @@ from stp.fetch.download import (
     open_part,
     part_path,
 )
-from stp.fetch.meter import Meter
+from stp.fetch.meter import TransferMeter
 
 FAILED_IN_A_ROW = 3
 """Files of one host that are given up before its other files are not even tried."""
@@ -39,7 +39,7 @@ class NotTriedError(StpError):
     """A file was not asked for, since others could not be downloaded."""
 
 
-class Wanted(NamedTuple):
+class FileToFetch(NamedTuple):
     """A file to download.
 
     Attributes:
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 
 
 def download_all(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[FileToFetch],
     manners: Manners,
     report: Report,
     known: KnownChecksums | None = None,
@@ -73,10 +73,12 @@ def download_all(
     if not wanted:
         return {}
     _require_space(wanted)
-    meter = Meter("download", {file.name: file.declared.get("bytes") for file in wanted}, report)
+    meter = TransferMeter(
+        "download", {file.name: file.declared.get("bytes") for file in wanted}, report
+    )
     stop = threading.Event()
-    results: queue.Queue[tuple[Wanted, Checksum | BaseException]] = queue.Queue()
-    queues: dict[str, deque[Wanted]] = defaultdict(deque)
+    results: queue.Queue[tuple[FileToFetch, Checksum | BaseException]] = queue.Queue()
+    queues: dict[str, deque[FileToFetch]] = defaultdict(deque)
     for file in wanted:
         queues[urlsplit(file.declared["url"]).netloc].append(file)
     threads = []
@@ -109,11 +111,11 @@ def download_all(
 
 
 def _work(
-    waiting: deque[Wanted],
+    waiting: deque[FileToFetch],
     host: Host,
-    meter: Meter,
+    meter: TransferMeter,
     known: KnownChecksums | None,
-    results: "queue.Queue[tuple[Wanted, Checksum | BaseException]]",
+    results: "queue.Queue[tuple[FileToFetch, Checksum | BaseException]]",
 ) -> None:
     while not host.stop.is_set():
         try:
@@ -131,7 +133,9 @@ def _work(
             return
 
 
-def _one(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:
+def _one(
+    file: FileToFetch, host: Host, meter: TransferMeter, known: KnownChecksums | None
+) -> Checksum:
     url = file.declared["url"]
     if host.pointless:
         raise NotTriedError(f"{url} was not tried: {host.pointless}")
@@ -151,7 +155,9 @@ def _one(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -
     return found
 
 
-def _download(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | None) -> Checksum:
+def _download(
+    file: FileToFetch, host: Host, meter: TransferMeter, known: KnownChecksums | None
+) -> Checksum:
     target, declared = file.target, file.declared
     with open_part(target) as part:
         if target.is_file():  # another process finished it while we waited for the lock
@@ -182,7 +188,7 @@ def _download(file: Wanted, host: Host, meter: Meter, known: KnownChecksums | No
         return found
 
 
-def _require_space(wanted: Sequence[Wanted]) -> None:
+def _require_space(wanted: Sequence[FileToFetch]) -> None:
     """Refuse at once what cannot fit, instead of after hours."""
     folder = wanted[0].target.parent
     while not folder.is_dir() and folder != folder.parent:

@@ -37,8 +37,8 @@ from stp.fetch.archive import UNPACKED, is_unpacked, unpack
 from stp.fetch.checksum import Checksum, in_threads, verified
 from stp.fetch.download import Manners
 from stp.fetch.instructions import Missing, missing_error, removed_error, some
-from stp.fetch.meter import Meter
-from stp.fetch.parallel import Wanted, download_all
+from stp.fetch.meter import TransferMeter
+from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
@@ -197,7 +197,7 @@ def fetch(
         if file.path is None:
             expected = dict(file.declared)
             expected |= locked.files[file.name]._asdict() if locked else {}
-            wanted.append(Wanted(file.name, roots[0] / file.name, expected))
+            wanted.append(FileToFetch(file.name, roots[0] / file.name, expected))
     # hashed before they get their names; not hashed again below
     found = download_all(wanted, manners, report, known)
     with closing(_read(there.files, known, report, f"verify {dataset}")) as results:
@@ -311,7 +311,7 @@ def _read(
 ) -> Generator[tuple[_File, Checksum | StpError], None, None]:
     """Read all files that are there, several at a time, and compare them with what is declared."""
     present = [file for file in files if file.path is not None]
-    meter = Meter(what, {file.name: _size(file) for file in present}, report)
+    meter = TransferMeter(what, {file.name: _size(file) for file in present}, report)
 
     def read(file: _File, advance: Callable[[int], None]) -> Checksum:
         assert file.path is not None
@@ -390,7 +390,7 @@ class _Archives:
     def download(self, manners: Manners) -> None:
         """Download those that are absent."""
         wanted = [
-            Wanted(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
+            FileToFetch(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
             for one in self.absent()
             if one.is_open
         ]
@@ -403,7 +403,7 @@ class _Archives:
                 continue
             size, declared = one.path.stat().st_size, one.declared
             if declared.get("sha256") or declared.get("bytes") not in (None, size):
-                reading = Meter(f"verify {one.path.name}", {"": size}, self.report)
+                reading = TransferMeter(f"verify {one.path.name}", {"": size}, self.report)
                 verified(one.path, declared, self.known, reading.advance)
             unpack(
                 one.path,
@@ -413,7 +413,7 @@ class _Archives:
                 wanted=self._wants,
                 find=self.find,
                 strip=declared.get("strip", 0),
-                advance=Meter(f"unpack {one.path.name}", {"": size}, self.report).advance,
+                advance=TransferMeter(f"unpack {one.path.name}", {"": size}, self.report).advance,
             )
 
     def _wants(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
 from stp.fetch.download import Manners
-from stp.fetch.parallel import Wanted, download_all
+from stp.fetch.parallel import FileToFetch, download_all
 from stp.plan.weights import Network, how, present
 
 
@@ -40,7 +40,7 @@ def fetch(
         file = next((file for file in networks[name].files if file.is_fetched), None)
         if file is not None:
             target = folder / file.file
-            wanted.append(Wanted(file.file, target, file.model_dump(exclude_none=True)))
+            wanted.append(FileToFetch(file.file, target, file.model_dump(exclude_none=True)))
         elif name in names:
             raise StpError(
                 f"the weights of {networks[name].title} cannot be downloaded",

@@ -24,7 +24,7 @@ from stp.inspect import new_tracks as inspect_tracks
 from stp.plan.scale import Paths, folders
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
-from stp.prepare.own.options import Found
+from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
 from stp.score.jackknife import FEWEST_CLUSTERS
@@ -364,7 +364,7 @@ def _count(draft: Draft, clips: Sequence[Clip]) -> None:
         draft.clusters[split] = len({clip.cluster for clip in own})
 
 
-def _splits(found: Found, by_time: bool) -> dict[str, Any]:
+def _splits(found: RawContents, by_time: bool) -> dict[str, Any]:
     """Folders or names that say train, val, test; else fractions of files; else of time."""
     named = _named_splits([one.name for one in found.recordings])
     if named and not by_time:

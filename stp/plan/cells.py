@@ -150,7 +150,7 @@ class Artefact:
 
 
 @dataclass(frozen=True)
-class Made:
+class CellArtefacts:
     """A cell with the artefacts that it consists of.
 
     Attributes:
@@ -284,7 +284,9 @@ class Plan:
         self._data: dict[str, Artefact] = {}
         self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
         self.recipes = Recipes(config, {name: file.identity for name, file in at_hand.items()})
-        self.cells: list[Made] = [self._make(*wanted) for wanted in enumerate_cells(config)]
+        self.cells: list[CellArtefacts] = [
+            self._make(*wanted) for wanted in enumerate_cells(config)
+        ]
         self.count(config.scale.dimensions)
         for name in config.scale.prepared:
             self.data(name)
@@ -527,7 +529,7 @@ class Plan:
         found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
         return {name: model for name, model in found.items() if model}
 
-    def _make(self, cell: CellKey, keep: int | None) -> Made:
+    def _make(self, cell: CellKey, keep: int | None) -> CellArtefacts:
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
         models, given = self._models(cell), self.submission(cell)
         folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
@@ -582,7 +584,7 @@ class Plan:
         seen = self.recipes.scored(cell.tested_on, True, samples)
         plain = scores(perceptual=False)
         perceptual = scores(perceptual=True) if seen else None
-        return Made(
+        return CellArtefacts(
             cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
             tuple(features.values()),
         )  # fmt: skip

@@ -10,7 +10,7 @@ from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
 from stp.plan.metric import Metric
 from stp.plan.model import Model
-from stp.plan.scale import Scale, Wanted
+from stp.plan.scale import DimensionCells, Scale
 from stp.plan.strict import (
     CONFIG_FOLDER,
     Json,
@@ -58,7 +58,7 @@ def _read_folder(
 
 
 def _check_wanted(
-    wanted: Wanted,
+    wanted: DimensionCells,
     datasets: Mapping[str, Dataset],
     models: Mapping[str, Model],
     suite: Suite,

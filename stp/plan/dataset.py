@@ -88,7 +88,7 @@ class Release(Strict):
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
-class Published(Strict):
+class PublishedCounts(Strict):
     """Clips of each split in the paper's Table 1."""
 
     train: int | None = Field(default=None, ge=0)
@@ -114,7 +114,7 @@ class Counts(Strict):
     test: int | None = Field(default=None, ge=0)
     frames: int | None = Field(default=None, ge=0)
     source: str = ""
-    published: Published = Published()
+    published: PublishedCounts = PublishedCounts()
     explained: dict[str, str] = {}
     estimated: tuple[Literal["train", "val", "test"], ...] = ()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from stp.plan import config as configuration
 from stp.plan.cell_key import CellKey
-from stp.plan.cells import COLLECT, EXTERNAL, Artefact, Made, Plan, enumerate_cells
+from stp.plan.cells import COLLECT, EXTERNAL, Artefact, CellArtefacts, Plan, enumerate_cells
 from stp.plan.dataset import Dataset
 from stp.plan.manifest_types import (
     Cell,
@@ -244,7 +244,7 @@ def _describe(plan: Plan, convention: str) -> ConventionFacts:
     )
 
 
-def _is_trained_here(made: Made) -> bool:
+def _is_trained_here(made: CellArtefacts) -> bool:
     """Was a model fitted to the dataset of training, and not by somebody else?"""
     return bool(made.models)
 
@@ -280,7 +280,7 @@ class _Entries:
         self.plan, self.paper = plan, paper
         self._follows: dict[tuple[str, ...], bool] = {}
 
-    def of(self, made: Made) -> Cell:
+    def of(self, made: CellArtefacts) -> Cell:
         """Describe a cell."""
         cell, plan = made.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]

@@ -12,7 +12,7 @@ from stp.plan.model import ModelSettings
 from stp.plan.strict import Json, Strict
 
 
-class Wanted(Strict):
+class DimensionCells(Strict):
     """The cells of one evaluation dimension: every model in every case.
 
     Attributes:
@@ -80,7 +80,7 @@ class Scale(Strict):
     suite: str = "predbench"
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()
-    dimensions: dict[str, Wanted]
+    dimensions: dict[str, DimensionCells]
     prepared: tuple[str, ...] = ()
     datasets: dict[str, Json] = {}
     models: dict[str, ModelSettings] = {}

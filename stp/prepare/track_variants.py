@@ -32,7 +32,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Known:
+class CirculatingFile:
     """A file that circulates.
 
     Attributes:
@@ -45,46 +45,46 @@ class Known:
 
 
 KNOWN = {
-    "ETH: obsmat.txt of EWAP": Known(
+    "ETH: obsmat.txt of EWAP": CirculatingFile(
         Variant(8908, 360, 6),
         ("d452ae2185ecb1164c2fdf31e75f6236f4c2ffc02c751a6b2ae921740cbc60d1",),
     ),
-    "ETH: biwi_eth.ndjson of TrajNet++, as Atlas uses it": Known(
+    "ETH: biwi_eth.ndjson of TrajNet++, as Atlas uses it": CirculatingFile(
         Variant(8816, 360, 6),
         ("092b929c72d746e279a020a633200ef318ab35e779d14a7c14f7f8e7e56efb69",),
     ),
     (
         "ETH: biwi_eth.txt of SGAN and Trajectron++, with another clock: people seem to walk 1.67 "
         "times as fast"
-    ): Known(
+    ): CirculatingFile(
         Variant(5492, 360, 10),
         ("4cc46d4bc7c1040e36e8c98eb5782978555ad20cc9114f9e3b18898b3e8357c9",),
     ),
-    "HOTEL: obsmat.txt of EWAP": Known(
+    "HOTEL: obsmat.txt of EWAP": CirculatingFile(
         Variant(6544, 390, 10),
         ("2b8577595204a6b780b80258fd50da35adb7293e3e06ad6f8e1b60965e7dde6e",),
     ),
-    "HOTEL: biwi_hotel.ndjson of TrajNet++, as Atlas uses it": Known(
+    "HOTEL: biwi_hotel.ndjson of TrajNet++, as Atlas uses it": CirculatingFile(
         Variant(5111, 302, 10),
         ("7b4045fe702ebca34d9fd1a863bcc1b7e634cde76f6931b2ae633821a977853b",),
     ),
-    "HOTEL: biwi_hotel1.ndjson, scenes of TrajNet++'s test alone": Known(
+    "HOTEL: biwi_hotel1.ndjson, scenes of TrajNet++'s test alone": CirculatingFile(
         Variant(1045, 56, 10),
         ("f45777f23c793c81049ab6f6746434d3bd79245301bb061f8a66515d8b09476c",),
     ),
-    "UCY: zara01, obsmat.txt of OpenTraj": Known(
+    "UCY: zara01, obsmat.txt of OpenTraj": CirculatingFile(
         Variant(5024, 148, 10),
         ("bd999ebcfbc506821fa5032a10b9101e150defcff85f1ef037d09ce7c6a8c2aa",),
     ),
-    "UCY: zara02, obsmat.txt of OpenTraj": Known(
+    "UCY: zara02, obsmat.txt of OpenTraj": CirculatingFile(
         Variant(9537, 204, 10),
         ("0b29bdacd54b971299b741f291d9b0eac0ce9aeec9901e75576c529a39523e9b",),
     ),
-    "UCY: students03, obsmat.txt of OpenTraj": Known(
+    "UCY: students03, obsmat.txt of OpenTraj": CirculatingFile(
         Variant(21846, 428, 10),
         ("d9fd7048eab7d3d9550d7ac4f59b19d97a87612310e8c8e48cf3aaf59764ff80",),
     ),
-    "UCY: students003.txt of SGAN": Known(
+    "UCY: students003.txt of SGAN": CirculatingFile(
         Variant(17953, 434, 10),
         ("e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",),
     ),

@@ -7,7 +7,7 @@ from stp.core.units import duration
 from stp.run.progress import LOG_SECONDS, TERMINAL_SECONDS
 
 
-class Meter:
+class CountMeter:
     """The callback of long work: prints every few seconds, rewriting its line on a terminal.
 
     Args:

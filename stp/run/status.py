@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stp.core import store
-from stp.plan.cells import Artefact, Made, Plan
+from stp.plan.cells import Artefact, CellArtefacts, Plan
 from stp.run.cluster import attempts
 from stp.run.runner import FAILURE, state_folder
 
@@ -41,7 +41,7 @@ class Standing:
     attempts: list[Json] = field(default_factory=list)
 
 
-def look(plan: Plan) -> dict[str, Standing]:
+def artefact_states(plan: Plan) -> dict[str, Standing]:
     """Look at all artefacts of a plan.
 
     Returns:
@@ -88,7 +88,7 @@ def _where(tried: list[Json]) -> str:
     return f"on {tried[-1]['host']}{job}"
 
 
-def of_cell(made: Made, standing: dict[str, Standing]) -> Standing:
+def of_cell(made: CellArtefacts, standing: dict[str, Standing]) -> Standing:
     """How a cell stands: what is being done for it, or what stopped it.
 
     Data belong to many cells: that they are there, or being prepared, does not begin a cell; but

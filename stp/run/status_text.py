@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stp.plan.cell_key import CellKey
-from stp.plan.cells import Made, Plan
+from stp.plan.cells import CellArtefacts, Plan
 from stp.run import progress
 from stp.run.cluster.driver import Driver
 from stp.run.costs.durations import Durations
@@ -80,7 +80,7 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
 
 
 def grid(
-    dimension: str, cells: list[Made], standing: dict[str, Standing], width: int
+    dimension: str, cells: list[CellArtefacts], standing: dict[str, Standing], width: int
 ) -> Iterator[str]:
     """Draw the models and datasets of one dimension."""
     entries: dict[tuple[str, str], list[Standing]] = {}

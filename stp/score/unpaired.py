@@ -39,7 +39,7 @@ class Options(NamedTuple):
     seed: int = 0
 
 
-class Found(NamedTuple):
+class UnpairedDistances(NamedTuple):
     """What came out.
 
     Attributes:
@@ -65,7 +65,7 @@ def compare(
     options: Options,
     embed: Embed,
     report: Report = silent,
-) -> Found:
+) -> UnpairedDistances:
     """Compare two folders.
 
     Args:
@@ -118,7 +118,7 @@ def compare(
                 expected="finite features",
                 remedy="see whether the weights are those of I3D (`stp weights --check`)",
             )
-    return Found(
+    return UnpairedDistances(
         frechet.distance(*features),
         kvd.distance(*features),
         n,

@@ -18,7 +18,7 @@ from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.run.meter import Meter
+from stp.run.meter import CountMeter
 from stp.upkeep.claims import Claim, made_from, read_claims
 from stp.upkeep.inventory import artefacts, changed_at, leftovers, size_of, states
 
@@ -236,7 +236,7 @@ def collect(
     oldest = time.time() - forget_after * DAY if forget_after is not None else 0.0
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find
-    meter = Meter("gc")
+    meter = CountMeter("gc")
     found = search(root, needed(plans, claims), days * DAY, meter)
     meter.clear()
     print(f"store: {root}; scales: {', '.join(plan.config.scale.scale for plan in plans)}")

@@ -10,7 +10,7 @@ from stp.core.receipts import RECEIPT, again, read_receipt
 from stp.core.units import duration
 from stp.plan.cells import Artefact, Plan
 from stp.run.runner import state_folder
-from stp.run.status import DONE, FAILED, RUNNING, Standing, look
+from stp.run.status import DONE, FAILED, RUNNING, Standing, artefact_states
 from stp.upkeep.differences import Comparison, Past, finished, made_with
 
 
@@ -60,7 +60,7 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
         plan: the plan that has it.
         artefact: it.
         past: the older artefacts of the store.
-        standing: how it stands (stp.run.status.look).
+        standing: how it stands (stp.run.status.artefact_states).
     """
     folder = plan.store / artefact.folder
     receipt = read_receipt(folder)
@@ -108,7 +108,7 @@ def _explain_present(plan: Plan, artefact: Artefact) -> Reason:
 
 def undone(plan: Plan) -> list[Reason]:
     """Explain everything that would be made."""
-    past, standing = Past(plan), look(plan)
+    past, standing = Past(plan), artefact_states(plan)
     return [
         explain(plan, artefact, past, standing[folder])
         for folder, artefact in plan.artefacts.items()

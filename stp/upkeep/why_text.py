@@ -8,8 +8,8 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.plan.cells import Artefact, Plan
 from stp.plan.config import seal_of
-from stp.run.meter import Meter
-from stp.run.status import look
+from stp.run.meter import CountMeter
+from stp.run.status import artefact_states
 from stp.upkeep import prove as proof
 from stp.upkeep.differences import Past, finished, made_with
 from stp.upkeep.why import Reason, chosen, equivalents, explain, undone
@@ -104,7 +104,7 @@ def tell(plan: Plan, words: list[str], prove: Json | None) -> bool:
         False if a sample came out different.
     """
     if words:
-        past, standing = Past(plan), look(plan)
+        past, standing = Past(plan), artefact_states(plan)
         reasons = [explain(plan, a, past, standing[a.folder]) for a in chosen(plan, words)]
     else:
         reasons = undone(plan)
@@ -132,7 +132,7 @@ def _prove(plan: Plan, reasons: list[Reason], runtime: Json) -> bool:
         artefact, older = reason.artefact, reason.older
         assert older is not None
         print(f"{artefact.stage} of {artefact.label}, again with the code of now:")
-        meter = Meter(artefact.stage)
+        meter = CountMeter(artefact.stage)
         compared = proof.prove(plan, artefact, older, meter, **runtime)
         meter.clear()
         for line in compared:

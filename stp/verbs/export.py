@@ -88,11 +88,11 @@ def export(
 
 def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool) -> None:
     from stp.core.units import size_text
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
     from stp.upkeep.sharing import export as pack
     from stp.verbs.app import load_plan
 
-    meter = Meter("export")
+    meter = CountMeter("export")
     packed = pack(load_plan(configfile), words, out, scores_only, meter)
     meter.clear()
     receipts = f", receipts of {len(packed.receipts)} more" if packed.receipts else ""
@@ -108,10 +108,10 @@ def _bundle(
 ) -> None:
     from stp.export.bundle import Options
     from stp.export.bundle import export as write
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
 
     out = out or RESULTS / "submissions" / f"{model}.zip"
-    meter = Meter("export")
+    meter = CountMeter("export")
     held = write(database, model, out, Options(samples, with_checkpoints), meter)
     meter.clear()
     print("\n".join(_told(out, held)))

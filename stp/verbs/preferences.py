@@ -38,9 +38,9 @@ def questionnaire(
     which model is behind which choice and stays with you.
     """
     from stp.human_study.questionnaire import write_questionnaire
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
 
-    meter = Meter("questionnaire")
+    meter = CountMeter("questionnaire")
     key = write_questionnaire(manifest, out, study_file=study, report=meter)
     meter.clear()
     size = out.stat().st_size / 1e6

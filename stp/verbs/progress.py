@@ -90,7 +90,7 @@ def status(
             print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
         driver.note(configfile)
         return
-    found = standing.look(planned)
+    found = standing.artefact_states(planned)
     if as_json:
         since = progress.run_started(planned)
         print(json.dumps(standing.describe(planned, found, since), indent=1))

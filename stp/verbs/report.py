@@ -44,11 +44,11 @@ def report(
     from stp.collect.everything import build_database
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
 
     if not database.is_file() and (database.parent / "collected").is_dir():
         build_database(database.parent / "collected", database)
-    meter = Meter("report")
+    meter = CountMeter("report")
     write_report(database, out, pictures=Pictures(samples, pictures_mb), report=meter)
     meter.clear()
     say(log, f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB): open it in a browser")
@@ -76,11 +76,11 @@ def report_sql(
     """
     from stp.collect.everything import build_database
     from stp.report.sql import write_console
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
 
     if not database.is_file() and (database.parent / "collected").is_dir():
         build_database(database.parent / "collected", database)
-    meter = Meter("report-sql")
+    meter = CountMeter("report-sql")
     write_console(database, out, packages, report=meter)
     meter.clear()
     size = sum(path.stat().st_size for path in out.rglob("*"))

@@ -64,7 +64,7 @@ def verify(
     Exit codes: 0 all is well, 1 something is damaged, 2 wrong usage.
     """
     from stp.core.units import size_text
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
     from stp.upkeep import verify as verification
     from stp.upkeep.inventory import artefacts
     from stp.upkeep.why import chosen
@@ -73,7 +73,7 @@ def verify(
         raise typer.BadParameter("--all leaves nothing to choose", param_hint="--all")
     plan = load_plan(configfile)
     named = artefacts(plan.store) if everything else [a.folder for a in chosen(plan, words or [])]
-    meter = Meter("verify")
+    meter = CountMeter("verify")
     found = verification.verify([plan.store / folder for folder in named], meter, threads)
     meter.clear()
     for line in verification.lines(found):
@@ -98,10 +98,10 @@ def import_(
     Every file is compared with its receipt, and every receipt with its path. What the store has
     stays as it is; what is damaged is refused by name, and the rest is taken.
     """
-    from stp.run.meter import Meter
+    from stp.run.meter import CountMeter
     from stp.upkeep.receiving import receive
 
-    meter = Meter("import")
+    meter = CountMeter("import")
     received = receive(load_plan(configfile), source, meter)
     meter.clear()
     print(

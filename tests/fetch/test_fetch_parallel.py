@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.core.lock import Checksum
 from stp.fetch import parallel
 from stp.fetch.download import Host, Manners
-from stp.fetch.meter import Meter
+from stp.fetch.meter import TransferMeter
 from stp.fetch.raw import fetch
 
 NAMES = [f"{letter}.bin" for letter in "abcdefgh"]
@@ -199,7 +199,7 @@ fetch({{"source": "official", "files": files}}, dataset="toy", name="official",
 def test_progress_adds_up_all_files() -> None:
     now, said = [100.0], []
     sizes = {"a": 1000, "b": 3000, "c": None, "d": None}
-    meter = Meter("download", sizes, lambda *line: said.append(line), lambda: now[0])
+    meter = TransferMeter("download", sizes, lambda *line: said.append(line), lambda: now[0])
     meter.at("a", 500)  # of an earlier run
     assert said.pop() == ("download 0 of 4 files, 500 B of 8.0 kB", 0, 0)
     now[0] += 10

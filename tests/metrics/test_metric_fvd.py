@@ -22,7 +22,7 @@ from stp.metrics.perceptual import Embed, SetDistance, matched
 from stp.plan import weights
 from stp.plan.metric import Metric
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
-from stp.score.unpaired import CONVENTIONS, Found, Options, compare
+from stp.score.unpaired import CONVENTIONS, Options, UnpairedDistances, compare
 from stp.score.video_folder import find_clips, read_clip
 
 # Which frames count
@@ -188,7 +188,7 @@ def test_two_folders_are_compared_at_equal_numbers(tmp_path: Path) -> None:
     assert found.kvd == kvd.distance(x, y)
 
 
-def compared(tmp_path: Path, embed: Embed = toy_embed, **options: object) -> Found:
+def compared(tmp_path: Path, embed: Embed = toy_embed, **options: object) -> UnpairedDistances:
     real = write_arrays(tmp_path / "real", range(3), frames=13)
     generated = write_arrays(tmp_path / "generated", range(9, 12), frames=13)
     return compare(real, generated, Options(**options), embed)  # type: ignore[arg-type]

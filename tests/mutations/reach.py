@@ -14,7 +14,7 @@ import yaml
 
 from stp.core.fingerprint import digest
 from stp.plan import config
-from stp.plan.cells import COLLECT, RENDER, Made, Plan
+from stp.plan.cells import COLLECT, RENDER, CellArtefacts, Plan
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.model import Model, Submission
@@ -78,7 +78,7 @@ def _look(plan: Plan, paths: dict[Thing, str], own: dict[Thing, str]) -> None:
         paths[thing] = own[thing] = f"{raw.lock} {raw.identity}"
 
 
-def things(made: Made) -> list[tuple[Thing, Any]]:
+def things(made: CellArtefacts) -> list[tuple[Thing, Any]]:
     """Name the artefacts of a cell."""
     cell = made.cell
     seed = "" if cell.seed is None else f"seed-{cell.seed}"

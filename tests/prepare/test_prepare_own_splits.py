@@ -7,7 +7,7 @@ import pytest
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.prepare.own import splits as splits_module
-from stp.prepare.own.options import Common, Found, Recording
+from stp.prepare.own.options import Common, RawContents, Recording
 from stp.prepare.own.reader import build_options, run
 from stp.prepare.own.splits import deal
 
@@ -126,7 +126,7 @@ def test_many_names_in_a_list_are_found_fast():
     """10,000 names of 10,000 files: looked up, not compared with each other."""
     names = [f"mine/part{i % 7}/clip{i:05d}.avi" for i in range(10000)]
     recordings = [Recording(name, name, 5) for name in names]
-    found = Found(recordings, lambda *_: None, lambda *_: None, "uint8", 1, {})
+    found = RawContents(recordings, lambda *_: None, lambda *_: None, "uint8", 1, {})
     lists = {"train": names[:8000], "val": names[8000:9000], "test": names[9000:]}
     options = Common(kind="videos", splits={"by": "list", **{s: f"{s}.txt" for s in lists}})
     calls = 0

@@ -19,7 +19,7 @@ from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
 from stp.run import progress, runner, status_text
 from stp.run.cluster.driver import Driver
-from stp.run.status import look
+from stp.run.status import artefact_states
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def plan(tmp_path, monkeypatch) -> Plan:
 
 
 def shown(plan: Plan, width: int = 100, driver: Driver | None = None) -> list[str]:
-    return list(status_text.lines(plan, look(plan), driver, width))
+    return list(status_text.lines(plan, artefact_states(plan), driver, width))
 
 
 def grid_of(lines: list[str]) -> list[list[str]]:

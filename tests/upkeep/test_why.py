@@ -23,7 +23,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
 from stp.run import runner
-from stp.run.status import look
+from stp.run.status import artefact_states
 from stp.upkeep.differences import Past, changed_names
 from stp.upkeep.same import compare
 from stp.upkeep.why import chosen, equivalents, explain, undone
@@ -63,7 +63,7 @@ def changed(**keys) -> Plan:
 
 def reasons(plan: Plan, stage: str, model: str = "", dataset: str = "enso") -> list[str]:
     artefact = pick(plan, stage, model, dataset)
-    return explain(plan, artefact, Past(plan), look(plan)[artefact.folder]).because
+    return explain(plan, artefact, Past(plan), artefact_states(plan)[artefact.folder]).because
 
 
 def test_nothing_to_explain_where_all_is_there(plan):
@@ -93,7 +93,9 @@ def test_other_versions_of_packages_are_named(plan, copy):
     assert len(reasons(plan, "predict", "simvpv2")) == 1
     now = edited(copy, "stp.models.simvpv2", "def forward(self, x", "def forward(self, y_, x")
     artefact = pick(now, "train", "simvpv2")
-    lines = list(lines_of_one(explain(now, artefact, Past(now), look(now)[artefact.folder])))
+    lines = list(
+        lines_of_one(explain(now, artefact, Past(now), artefact_states(now)[artefact.folder]))
+    )
     assert f"  - it was {told}; versions count only where the scale file says so" in lines
 
 
@@ -142,7 +144,9 @@ def test_a_change_of_the_data_is_told_at_everything_that_is_made_of_them(plan):
     for stage, model in (("prepare", ""), ("train", "simvpv2"), ("score", "persistence")):
         assert reasons(now, stage, model) == [why]
     artefact = pick(now, "train", "simvpv2")
-    lines = list(lines_of_one(explain(now, artefact, Past(now), look(now)[artefact.folder])))
+    lines = list(
+        lines_of_one(explain(now, artefact, Past(now), artefact_states(now)[artefact.folder]))
+    )
     assert lines[0] == "train of simvpv2 on enso, seed 0: would be made"
     assert f"  - its data changed: {why}" in lines
 
@@ -198,7 +202,7 @@ def test_what_was_never_made_or_failed_or_runs(plan):
         "attempt 1: out of memory (Slurm says OUT_OF_MEMORY)",
         "goes on from its checkpoint",
     ]
-    reason = explain(plan, runs, Past(plan), look(plan)[runs.folder])
+    reason = explain(plan, runs, Past(plan), artefact_states(plan)[runs.folder])
     assert reason.verdict == f"is being made on {os.uname().nodename}, Slurm job 42"
 
 
@@ -207,7 +211,7 @@ def test_what_is_there_but_not_as_it_should_be(plan):
     folder = plan.store / artefact.folder
 
     def verdict() -> str:
-        reason = explain(plan, artefact, Past(plan), look(plan)[artefact.folder])
+        reason = explain(plan, artefact, Past(plan), artefact_states(plan)[artefact.folder])
         return f"{reason.verdict}: {reason.because[0]}"
 
     assert verdict().startswith("is done: made 20") and verdict().endswith("in 1:01 min on node7")

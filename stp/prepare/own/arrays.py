@@ -24,7 +24,7 @@ from stp.core.limits import require_zip
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare import hdf5
-from stp.prepare.own.options import Common, Found, Recording, files_of
+from stp.prepare.own.options import Common, RawContents, Recording, files_of
 
 NUMPY, PACKED, HDF5 = (".npy",), (".npz",), (".h5", ".hdf5", ".hdf", ".he5")
 SUFFIXES = (*NUMPY, *PACKED, *HDF5)
@@ -116,7 +116,9 @@ class Task(NamedTuple):
     fill: float | None
 
 
-def look(raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path) -> Found:
+def look(
+    raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path
+) -> RawContents:
     """Find the arrays and compare their axes with the dataset's shape.
 
     Raises:
@@ -151,7 +153,7 @@ def look(raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], fold
         return Task(*places[number], first, stop, options.axes, options.fill)
 
     stored = np.dtype(next(iter(types)))
-    return Found(
+    return RawContents(
         recordings,
         task,
         decode,

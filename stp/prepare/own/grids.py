@@ -18,7 +18,7 @@ from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_codecs import check_codecs
 from stp.prepare.own.calendar import Clock, read_times
-from stp.prepare.own.options import Common, Coordinate, Found, Recording, files_of
+from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, files_of
 
 NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 GRIB = (".grib", ".grib2", ".grb", ".grb2")
@@ -107,7 +107,7 @@ class Field(NamedTuple):
     raw_bytes: int
 
 
-def look(raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path) -> Found:
+def look(raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path) -> RawContents:
     """Find the files, and compare times and grids.
 
     Raises:
@@ -156,7 +156,7 @@ def look(raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Pa
         return clocks[number].phase(frame, options.cycle, options.frame_step)
 
     units = fields[0].units
-    return Found(
+    return RawContents(
         recordings,
         task,
         decode,

@@ -108,7 +108,7 @@ class Coordinate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class RawContents:
     """What a look at the raw files finds.
 
     Attributes:

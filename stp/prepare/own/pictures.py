@@ -11,7 +11,7 @@ from stp.core.errors import StpError
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare.output import PIXELS
-from stp.prepare.own.options import Common, Found, Recording, files_of
+from stp.prepare.own.options import Common, RawContents, Recording, files_of
 from stp.prepare.own.size import check_crop, fit
 from stp.prepare.pictures import decode_picture
 
@@ -54,7 +54,9 @@ class Task(NamedTuple):
     crop: Any
 
 
-def look(raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path) -> Found:
+def look(
+    raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path
+) -> RawContents:
     """Find the folders and put their pictures in order.
 
     Raises:
@@ -75,7 +77,7 @@ def look(raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _:
     def task(number: int, first: int, stop: int) -> Task:
         return Task(files[number][first:stop], *shape, options.crop)
 
-    return Found(
+    return RawContents(
         recordings,
         task,
         decode,

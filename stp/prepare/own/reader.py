@@ -18,7 +18,7 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, Statistics, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, videos
-from stp.prepare.own.options import Common, Found
+from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_windows
 
 PIECE_BYTES = 1 << 26
@@ -26,10 +26,10 @@ PIECE_BYTES = 1 << 26
 
 
 class Kind(NamedTuple):
-    """A kind of input: its options, and ``look(raw, options, shape, folder) -> Found``."""
+    """A kind of input: its options, and ``look(raw, options, shape, folder) -> RawContents``."""
 
     options: type[Common]
-    look: Callable[[RawFiles, Any, tuple[int, int, int], Path], Found]
+    look: Callable[[RawFiles, Any, tuple[int, int, int], Path], RawContents]
 
 
 KINDS = {
@@ -98,7 +98,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def _about(found: Found, units: str) -> dict[str, Any]:
+def _about(found: RawContents, units: str) -> dict[str, Any]:
     """Attributes of the frames; what the kind of input knows better wins."""
     named = set(found.attrs.get("variable_units", ()))
     if units == "1" and named:  # not stated in the configuration
@@ -151,7 +151,7 @@ def _names(raw: RawFiles, name: str) -> Iterable[str]:
     return found
 
 
-def _pieces(found: Found, parts: list[Part]) -> tuple[list[Piece], list[int]]:
+def _pieces(found: RawContents, parts: list[Part]) -> tuple[list[Piece], list[int]]:
     """Parts in pieces that fit into memory, and the number of the part of each."""
     frames = max(1, PIECE_BYTES // max(found.frame_bytes, 1))
     pieces, owners = [], []
@@ -217,7 +217,7 @@ def _normalisation(
     }
 
 
-def _write_coordinates(group: Any, found: Found, parts: list[Part]) -> None:
+def _write_coordinates(group: Any, found: RawContents, parts: list[Part]) -> None:
     firsts = np.cumsum([0, *(one.frames for one in found.recordings)])
     for name, dim, values, attrs in found.coordinates:
         if dim == "frame":

@@ -24,7 +24,7 @@ from stp.core.errors import StpError
 from stp.core.options import check_keys, require, whole
 from stp.data.windows import blocks, starts
 from stp.prepare.output import SPLITS, Clip
-from stp.prepare.own.options import Common, Found, Recording, split_names
+from stp.prepare.own.options import Common, RawContents, Recording, split_names
 
 KEYS = {
     "file": {"seed"},
@@ -91,7 +91,9 @@ def _is_before(first: str, last: str) -> bool:
     return first[: len(last)] <= last
 
 
-def deal(found: Found, options: Common, read_list: Callable[[str], Iterable[str]]) -> list[Part]:
+def deal(
+    found: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
+) -> list[Part]:
     """Deal recordings out, in their order; those in no split are left out.
 
     Args:
@@ -258,7 +260,7 @@ def _between(one: Recording, first: str, last: str) -> tuple[int, int]:
 
 
 def cut(
-    found: Found,
+    found: RawContents,
     parts: Sequence[Part],
     options: Common,
     span: int,
@@ -320,7 +322,7 @@ def _stretches(
 
 
 def require_windows(
-    found: Found, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
+    found: RawContents, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
 ) -> None:
     """Refuse splits without windows before anything is decoded.
 

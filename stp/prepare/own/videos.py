@@ -20,7 +20,7 @@ from stp.core.options import require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
-from stp.prepare.own.options import Common, Found, Recording, files_of
+from stp.prepare.own.options import Common, RawContents, Recording, files_of
 from stp.prepare.own.size import check_crop, fit
 
 SUFFIXES = (
@@ -77,7 +77,7 @@ class Task(NamedTuple):
     crop: Any
 
 
-def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path) -> Found:
+def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path) -> RawContents:
     """Find the videos and count their frames.
 
     Raises:
@@ -102,7 +102,7 @@ def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: P
         ends = at[stop] if at and stop < len(at) else None
         return Task(names[number], first, count, begins, ends, *shape, options.crop)
 
-    return Found(
+    return RawContents(
         recordings,
         task,
         decode,

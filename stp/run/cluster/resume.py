@@ -12,7 +12,7 @@ from stp.plan.cells import Plan
 from stp.run.cluster import driver
 from stp.run.cluster.driver import Driver
 from stp.run.results import RESULTS
-from stp.run.status import RUNNING, look
+from stp.run.status import RUNNING, artefact_states
 
 LOCKS = Path(".snakemake/locks")
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
@@ -119,7 +119,7 @@ def command(checkout: Path, given: list[str]) -> tuple[list[str], dict[str, str]
 
 def living_jobs(plan: Plan) -> Iterator[str]:
     """Name the jobs of the old driver that live on: new ones wait for them and adopt."""
-    for folder, step in look(plan).items():
+    for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:
             artefact = plan.artefacts[folder]
             yield f"{artefact.stage} of {artefact.label} {step.where}"

@@ -30,7 +30,7 @@ class Unknown(Strict):
     size: Size
 
 
-class Known(NamedTuple):
+class Fact(NamedTuple):
     """A fact, and whether it had to be assumed."""
 
     value: Any
@@ -47,10 +47,10 @@ class Facts:
 
     def __init__(self, plan: Plan, unknown: Unknown) -> None:
         self.plan, self.unknown = plan, unknown
-        self._clips: dict[str, Known] = {}
-        self._sizes: dict[tuple[str, str], Known] = {}
+        self._clips: dict[str, Fact] = {}
+        self._sizes: dict[tuple[str, str], Fact] = {}
 
-    def clips(self, data: Artefact) -> Known:
+    def clips(self, data: Artefact) -> Fact:
         """Clips of each split and subset of a prepared dataset: its reader's options, then its
         facts. A subset that says nothing counts as large as the test split.
         """
@@ -69,10 +69,10 @@ class Facts:
                 found[split] = number
             for subset, about in dataset.subsets.items():
                 found[subset] = found["test"] if about.clips is None else about.clips
-            self._clips[name] = Known(found, tuple(assumed))
+            self._clips[name] = Fact(found, tuple(assumed))
         return self._clips[name]
 
-    def size(self, model: str, dataset: str) -> Known:
+    def size(self, model: str, dataset: str) -> Fact:
         """What a network costs: the scale before the facts, the particular before the general."""
         if (model, dataset) not in self._sizes:
             known: dict[str, Any] = {}
@@ -95,20 +95,20 @@ class Facts:
             assumed: tuple[str, ...] = ()
             if "gmacs" not in known:
                 assumed = (f"{default.gmacs:g} G multiply-adds of {model} assumed",)
-            self._sizes[model, dataset] = Known(default.model_copy(update=known), assumed)
+            self._sizes[model, dataset] = Fact(default.model_copy(update=known), assumed)
         return self._sizes[model, dataset]
 
-    def raw_mb(self, raw: Raw) -> Known:
+    def raw_mb(self, raw: Raw) -> Fact:
         """Size of a release's raw files; unknown ones count as large as what they become."""
         release = raw.declared
         if release.files and all(file.bytes is not None for file in release.files):
-            return Known(sum(file.bytes or 0 for file in release.files) / MB)
+            return Fact(sum(file.bytes or 0 for file in release.files) / MB)
         if release.raw_gb is not None:
-            return Known(release.raw_gb * 1000)
+            return Fact(release.raw_gb * 1000)
         prepared = self.prepared_mb(self.plan.data(raw.dataset))
         if release.generator:
-            return Known(prepared)
-        return Known(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
+            return Fact(prepared)
+        return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
         """Size of prepared frames; without a count, as if no two windows shared any."""
