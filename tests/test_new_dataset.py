@@ -297,7 +297,7 @@ def test_a_dataset_may_stand_in_the_scale_file(facts):
     ("changes", "message"),
     [
         ({"metrics": None}, "nothing says what is scored on mine(.|\n)*metrics"),
-        ({"metrics": ["mse"]}, "unknown convention of mse ''"),
+        ({"metrics": ["mse"]}, "mine.yaml: metrics: 'mse' is nothing that a column may show"),
         ({"metrics": ["mes.pixel_mean"]}, "mine.yaml: metrics: unknown metric 'mes'(.|\n)*mse"),
         ({"shape": None}, "shape"),
         ({"release": "mine"}, "unknown release 'mine'"),

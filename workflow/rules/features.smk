@@ -19,7 +19,7 @@ rule features:
     params:
         config=CONFIG,
     shell:
-        "stp features {output.receipt} --configfile {params.config} --log {log}"
+        "stp features {output.receipt:q} --configfile {params.config:q} --log {log:q}"
 
 
 for dimension in PLAN.config.scale.dimensions:
@@ -45,4 +45,4 @@ for dimension in PLAN.config.scale.dimensions:
         params:
             config=CONFIG,
         shell:
-            "stp features {output.receipt} --configfile {params.config} --log {log}"
+            "stp features {output.receipt:q} --configfile {params.config:q} --log {log:q}"
