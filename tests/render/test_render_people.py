@@ -143,12 +143,13 @@ def table(raw_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("table3")
     scale = yaml.safe_load((ROOT / "config" / "atlas-sample.yaml").read_text())
     wanted = scale["dimensions"][TABLE]
+    own, others = "atlas_eth", ["atlas_atc", "atlas_thor1", "atlas_thor3"]
+    tested = {"tested_on": own, "subset": "atlas-paper"}
     wanted["cells"] = [
-        cell
-        for cell in wanted["cells"]
-        if cell.get("tested_on", cell["trained_on"]) == "atlas_eth"
-        and cell["subset"] == "atlas-paper"
-        and "train_subset" not in cell
+        tested | {"trained_on": own, "models": ["constant_velocity", "social_gan"]},
+        tested
+        | {"trained_on": [own, *others], "variant": "released"}
+        | {"models": ["social_force", "karamouzas"]},
     ]
     scale["dimensions"] = {TABLE: wanted}
     with pytest.MonkeyPatch.context() as patch:
