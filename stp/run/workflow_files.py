@@ -180,10 +180,8 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
     now = time.time()
     made = [folder for folder in results.glob("*/") if folder.name not in NOT_MADE]
     copies = results.parent / "tables"
-    for path in [
-        results.parent / "plan" / LAST_RUN.name,
-        *(path for folder in (*made, copies) for path in folder.rglob("*")),
-    ]:
+    shared = results.parent / "plan"  # of all scales: the last run, code of tables and pictures
+    for path in (path for folder in (*made, copies, shared) for path in folder.rglob("*")):
         if path.is_file() and path.stat().st_mtime > now:
             os.utime(path, (now, now))
     for dimension in dimensions:
