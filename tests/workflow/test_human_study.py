@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 SCALE = "tests/workflow/human_study.yaml"
 PAGE = "results/small-study/human_study/questionnaire.html"
 STUDY = "results/tables/human_preferences.csv"
+MADE = "results/small-study/tables/human_preferences.csv"
 AGREEMENT = "results/small-study/tables/human_preferences_agreement.csv"
 CONFIG = "config/human_study.yaml"
 
@@ -85,7 +86,8 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     made = snakemake(checkout, PAGE)
     assert made.returncode == 0, made.stdout
     assert load_key(folder / "key.json").study != key.study
-    Path(checkout.folder / STUDY).unlink()
+    (checkout.folder / STUDY).unlink()
+    (checkout.folder / MADE).unlink()
     refused = snakemake(checkout, STUDY)
     assert refused.returncode != 0
     assert (

@@ -84,7 +84,7 @@ def test_the_table_has_a_row_for_every_cell_and_marks_each(demo):
 
 
 def test_intervals_hold_their_value_and_count_clusters(demo):
-    found = rows(demo, "results/tables/short_term_tidy.csv")
+    found = rows(demo, "results/demo/tables/short_term_tidy.csv")
     ssim = [row for row in found if row["column"] == "SSIM"]
     assert len(ssim) == 10
     for row in ssim:
@@ -99,7 +99,7 @@ def test_the_run_shows_progress_and_where_things_are(demo):
     assert "[42/42] demo scale: prepare 3/3, predict 15/15, score 15/15, train 9/9" in printed
     assert "train    convlstm on kth, seed 0: done in" in printed
     assert "left for the rest" in printed
-    for place in ("table: results/tables", "store:", "logs: results/demo/logs"):
+    for place in ("table: results/demo/tables", "store:", "logs: results/demo/logs"):
         assert place in printed
 
 
@@ -145,12 +145,18 @@ def test_predictions_open_in_plain_xarray(demo):
     assert list(opened.lead.values) == list(range(1, 15))
 
 
-ALL = "results/demo/data/all"
+ALL = "results/{scale}/data/all"
 
 
 def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
     """All datasets that the table names, opened; each must say whose bytes they are."""
-    table = (checkout.folder / ALL).read_text().partition("\n\n")[2].partition("\n\n")[0]
+    scale = "demo" if source == "synthetic" else source
+    table = (
+        (checkout.folder / ALL.format(scale=scale))
+        .read_text()
+        .partition("\n\n")[2]
+        .partition("\n\n")[0]
+    )
     found = {}
     for line in table.splitlines()[2:]:
         name, says, folder = line.split()[0], line.split()[1], line.split()[-1]
@@ -162,7 +168,7 @@ def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
 
 def test_all_fifteen_datasets_are_prepared(demo):
     """The other twelve, from their official raw formats; those of the demo are there already."""
-    done = demo.run("snakemake", "--profile", "local", ALL, STP_RAW_MIRROR="")
+    done = demo.run("snakemake", "--profile", "local", ALL.format(scale="demo"), STP_RAW_MIRROR="")
     assert done.returncode == 0, done.stdout
     found = prepared(demo, "synthetic")
     paths = (demo.folder / "config/datasets").iterdir()
@@ -177,7 +183,9 @@ def test_all_fifteen_datasets_are_prepared(demo):
             frames = clips.read([0, len(clips) - 1])
             assert frames.shape == (2, data.context + data.horizon, *data.shape), name
             assert np.isfinite(frames).all() and frames.std() > 0, (name, split)
-    again = demo.run("snakemake", "--profile", "local", "-n", ALL, STP_RAW_MIRROR="")
+    again = demo.run(
+        "snakemake", "--profile", "local", "-n", ALL.format(scale="demo"), STP_RAW_MIRROR=""
+    )
     assert "Nothing to be done" in again.stdout
 
 
@@ -185,7 +193,8 @@ def test_all_fifteen_datasets_are_prepared(demo):
 def test_all_samples_are_prepared(raw_mirror, tmp_path):
     checkout = Checkout.create(tmp_path / "checkout", tmp_path / "shared")
     done = checkout.run(
-        "snakemake", "--profile", "local", "--configfile", "config/sample.yaml", "--", ALL,
+        "snakemake", "--profile", "local", "--configfile", "config/sample.yaml",
+        "--", ALL.format(scale="sample"),
         STP_RAW_MIRROR=os.path.relpath(raw_mirror, checkout.folder),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
@@ -210,7 +219,7 @@ def test_real_bytes_go_the_whole_way(raw_mirror, tmp_path):
         assert (row["source"], row["comparable"]) == ("sample", "NO")
         assert ("LEAKY SPLIT" in row["notes"]) == (row["dataset"] == "KTH")
     # Too few clusters in three videos and in 38 months: no intervals, and it says why.
-    intervals = rows(checkout, "results/tables/short_term_tidy.csv")
+    intervals = rows(checkout, "results/sample/tables/short_term_tidy.csv")
     for row in intervals:
         if row["tested_on"] in ("kth", "enso") and row["value"]:
             assert row["ci95_low"] == row["p"] == "" and "clusters" in row["reason"]
