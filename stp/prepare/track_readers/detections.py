@@ -120,7 +120,7 @@ def _table(path: Path, named: list[str | int]) -> pd.DataFrame:
             return pd.read_parquet(path)
         header = None if _without_header(named) else 0
         table = pd.read_csv(path, header=header, skipinitialspace=True, low_memory=False)
-    # pandas' and most of Arrow's errors are ValueErrors
+    # pandas' and most of Arrow's errors are ValueErrors; the last one is of codecs Arrow lacks
     except (OSError, ValueError, OverflowError, NotImplementedError) as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
