@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= auto
+# uv is faster where it is installed; STP_TORCH_CPU_INDEX names an index of packages with builds of
+# torch for CPUs, for machines without a GPU.
+UV := $(shell command -v uv 2> /dev/null)
+CREATE := $(if $(UV),$(UV) venv --quiet --seed --allow-existing --python $(PYTHON),$(PYTHON) -m venv)
+INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
@@ -55,8 +60,11 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "Python 3.11 or newer is needed; set PYTHON=..., e.g. make PYTHON=python3.12 tables"; exit 1; }
-	@echo "Setting up $(VENV) (about 2 GB, a few minutes, once) ..."
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@echo "Setting up $(VENV) with $(if $(UV),uv,pip): about 2 GB, a few minutes, once ..."
+	@$(CREATE) $(VENV)
+	@if [ -n "$$STP_TORCH_CPU_INDEX" ] && ! command -v nvidia-smi > /dev/null; then \
+	    echo "no GPU here: torch for CPUs from STP_TORCH_CPU_INDEX"; \
+	    $(INSTALL) --index-url "$$STP_TORCH_CPU_INDEX" --no-deps $$(grep -E '^torch(vision)?==' constraints.txt); fi
+	@$(INSTALL) -c constraints.txt -e '.[dev]'
 	@touch $(STAMP)
 	@echo "... $(VENV) is ready."

@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import yaml
 
-from stp.plan.cells import Plan, Raw
+from stp.plan.artefacts import Raw
+from stp.plan.cells import Plan
 from stp.upkeep import inventory
 
 ROOT = Path(__file__).parent.parent

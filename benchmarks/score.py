@@ -53,7 +53,7 @@ PER_FRAME = (
     "psnr.per_frame",
     "ssim.range2",
     "ms_ssim.three_scales",
-    "spectral_divergence.per_frame",
+    "spectral_divergence.finest_tenth",
     "spectral_power.fine_detail",
 )
 LPIPS_PIXELS = 1 << 19

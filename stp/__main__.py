@@ -1,6 +1,19 @@
-"""``python -m stp``: the same as ``stp``."""
+"""``stp`` and ``python -m stp``: in this process, or in a child of the run's job server."""
 
-from stp.cli import main
+import sys
+
+from stp.verbs.job_server import handed_over
+
+
+def main() -> None:
+    """Run the command line."""
+    status = handed_over()
+    if status is not None:
+        sys.exit(status)
+    from stp import cli
+
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

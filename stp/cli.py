@@ -1,6 +1,7 @@
 """The front door: `stp VERB`; a module of stp.verbs holds each group of verbs."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -9,8 +10,11 @@ from stp.core import exits
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
+from stp.page.plain_table import folded
+from stp.page.safe_text import visible
 from stp.run.cluster.launch import SAVED
 from stp.run.cluster.signals import Terminated
+from stp.run.readable_traceback import readable
 from stp.verbs.app import app
 
 # isort: off
@@ -56,12 +60,15 @@ def _guarded(command: Callable[[], Any]) -> None:
         sys.exit(1)
     except OSError as error:
         _complain(disk_error(error, "the system refused"))
+    except Exception as error:
+        print(readable(error), file=sys.stderr, end="")
+        sys.exit(exits.ERROR)
 
 
 def _complain(error: StpError) -> NoReturn:
-    first, *rest = str(error).splitlines()
-    kind = "" if isinstance(error, exits.NothingFoundError) else "error: "
-    print(f"stp: {kind}{first}", file=sys.stderr)
-    for line in rest:
-        print(f"  {line}", file=sys.stderr)
+    told = visible(exits.told(error))  # names of files are those of others, too
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        told = "\n".join(folded(line, width) for line in told.splitlines())
+    print(told, file=sys.stderr)
     sys.exit(exits.of(error))

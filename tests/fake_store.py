@@ -8,8 +8,10 @@ from typing import Any
 
 from stp.core import store
 from stp.core.fingerprint import definitions_of
+from stp.core.receipts import parse_receipt
 from stp.data import zarr_rows
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 DAY = 24 * 3600.0
@@ -63,7 +65,7 @@ def finish(plan: Plan, artefact: Artefact, days_old: float = 0, **receipt: Any) 
         "attempts": [],
     }
     zarr_rows.seal_arrays(temporary)
-    assert store.publish(temporary, final, {**content, **receipt})
+    assert store.publish(temporary, final, parse_receipt(json.dumps({**content, **receipt})))
     grow_old(final, days_old)
     return final
 

@@ -55,3 +55,38 @@ def complaints(snippet: Path) -> list[str]:
             found = lines[-5:]
         made = Path(folder, "paper.pdf").is_file()
     return found if made or found else ["no pages"]
+
+
+def latex_problems(source: str) -> list[str]:
+    """What would stop LaTeX: open braces and environments, signs without escape, odd rows."""
+    found: list[str] = []
+    body = "\n".join(re.sub(r"(?<!\\)%.*", "", line) for line in source.splitlines())
+    open_environments: list[str] = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", body):
+        if kind == "begin":
+            open_environments.append(name)
+        elif not open_environments or open_environments.pop() != name:
+            found.append(f"{name} ends before it begins")
+    found += [f"{name} does not end" for name in open_environments]
+    plain = re.sub(r"\\([\\{}$&#%_ ]|[a-zA-Z]+|,)", " ", body)  # commands and escaped signs
+    depth = 0
+    for sign in plain:
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            found.append("a brace closes nothing")
+            depth = 0
+    found += ["a brace stays open"] if depth else []
+    found += ["a dollar stays open"] if plain.count("$") % 2 else []
+    found += [f"sign {sign!r}" for sign in re.sub(r"\$[^$]*\$", "", plain) if sign in "#^_~"]
+    found += [f"letter {sign!r}" for sign in body if ord(sign) >= 0x180]
+    for spec, rows in re.findall(
+        r"\\begin\{tabular\}\{((?:[lr]|@\{\\ \})+)\}(.*?)\\end\{tabular\}", body, flags=re.DOTALL
+    ):
+        spec = spec.replace(r"@{\ }", "")
+        for row in re.split(r"\\\\(?![a-zA-Z])\n", rows):
+            cells = len(re.findall(r"(?<!\\)&", row)) + 1 + row.count(r"\multicolumn{2}")
+            if re.sub(r"\\(toprule|midrule|bottomrule)", "", row).strip() and cells != len(spec):
+                found.append(f"{cells} cells instead of {len(spec)}: {row}")
+            if re.match(r"\s*[\[*]", row):
+                found.append(f"an option of the row before: {row}")
+    return found

@@ -5,9 +5,10 @@
 
 A seeded sample of places in the rooms below is changed, one at a time, by cosmic-ray's operators (a
 comparison, an arithmetic or logical operator, a number, a flag, a `not`, a loop that never runs);
-then the tests that name the module run, in a copy of the checkout. A change that no test notices
-survives. Changes that alter nothing are named in mutants_alike.yaml, with a reason, and count for
-nothing. Results are appended to --out as they come; the same command goes on where it was stopped.
+then the tests that name the module run, in a copy of the checkout, and if these notice nothing, all
+others that name its room. A change that no test notices survives. Changes that alter nothing are
+named in mutants_alike.yaml, with a reason, and count for nothing. Results are appended to --out as
+they come; the same command goes on where it was stopped.
 """
 
 import argparse
@@ -42,7 +43,7 @@ ALIKE = Path(__file__).with_name("mutants_alike.yaml")
 NO_OPERATORS = ("ExceptionReplacer", "RemoveDecorator", "VariableReplacer", "VariableInserter")
 SLOW = ("tests/workflow", "tests/slurm")
 """Their tests would make each change cost minutes."""
-SECONDS = 300
+SECONDS = 600
 """A change may make a loop endless: it counts as noticed after this time."""
 
 
@@ -169,7 +170,6 @@ def attempt(change: Change, copy: Path) -> dict[str, str]:
         for line in difflib.ndiff(source.splitlines(), changed.splitlines())
         if line.startswith(("- ", "+ "))
     ]
-    tests = tests_of(change.path)
     path.write_text(changed, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     command = [
@@ -183,33 +183,49 @@ def attempt(change: Change, copy: Path) -> dict[str, str]:
         "-p",
         "no:cacheprovider",
     ]
+    outcome = "survived"
     try:
-        done = subprocess.run(
-            [*command, *tests], cwd=copy, env=environment, capture_output=True, timeout=SECONDS
-        )
-        outcome = {0: "survived", 5: "survived"}.get(done.returncode, "noticed")
+        for tests in (tests_of(change.path), tests_of_room(change.path)):
+            if tests and outcome == "survived":
+                done = subprocess.run(
+                    [*command, *tests], cwd=copy, env=environment, capture_output=True,
+                    timeout=SECONDS,
+                )  # fmt: skip
+                outcome = {0: "survived", 5: "survived"}.get(done.returncode, "noticed")
     except subprocess.TimeoutExpired:
         outcome = "noticed"
     finally:
         path.write_text(source, encoding="utf-8")
-    return {"outcome": outcome, "tests": " ".join(tests), "diff": "\n".join(lines)}
+    return {"outcome": outcome, "diff": "\n".join(lines)}
 
 
 @cache
 def tests_of(path: str) -> tuple[str, ...]:
-    """The files of tests that import a module, or all of its room; short ones first."""
+    """The files of tests that import a module; short ones first."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     package, _, name = module.rpartition(".")
-    names = re.compile(
-        rf"\b{re.escape(module)}\b|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{name}\b"
+    return tests_that_name(
+        rf"\b{re.escape(module)}\b"
+        rf"|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{re.escape(name)}\b"
     )
+
+
+@cache
+def tests_of_room(path: str) -> tuple[str, ...]:
+    """The other files of tests that import a module of the room."""
+    room = path.split("/")[1]
+    named = tests_of(path)
+    return tuple(test for test in tests_that_name(rf"\bstp\.{room}\b") if test not in named)
+
+
+def tests_that_name(pattern: str) -> tuple[str, ...]:
+    """The quick files of tests with a pattern in their text; short ones first."""
     found = [
         file
         for file in (ROOT / "tests").rglob("test_*.py")
-        if not str(file.relative_to(ROOT)).startswith(SLOW) and names.search(file.read_text())
+        if not str(file.relative_to(ROOT)).startswith(SLOW)
+        and re.search(pattern, file.read_text(encoding="utf-8"))
     ]
-    if not found:
-        found = list((ROOT / "tests" / package.split(".")[1]).glob("test_*.py"))
     found.sort(key=lambda file: file.stat().st_size)
     return tuple(str(file.relative_to(ROOT)) for file in found)
 

@@ -25,8 +25,10 @@ def write_official(plan: Plan, datasets: Iterable[str]) -> None:
             header_of(name, raw.release, raw.declared.source), found, entries
         ))  # fmt: skip
         clips = {split: getattr(counts, split) for split in ("train", "val", "test")}
-        receipt = {"extras": {"clips": {split: n for split, n in clips.items() if n}}}
-        write(plan.store / plan.data(name).receipt, json.dumps(receipt))
+        data = plan.data(name)
+        extras = {"clips": {split: n for split, n in clips.items() if n}}
+        receipt = {"fingerprint": data.fingerprint, "extras": extras}
+        write(plan.store / data.receipt, json.dumps(receipt))
 
 
 def judged(plan: Plan, dimension: str) -> tuple[Cell, ...]:

@@ -74,9 +74,9 @@ def test_a_distance_is_made_from_features_that_are_artefacts(made):
     (row,) = (row for row in rows if row["convention"] == "fvd.predicted_only")
     assert row["value"] == frechet.distance(observed, predicted) and row["n"] == 3
     receipt = require_receipt(made.store / stored.perceptual.folder)
-    assert receipt["inputs"][f"{NAME}.predicted"] == stored.features[1].folder
+    assert receipt.inputs[f"{NAME}.predicted"] == stored.features[1].folder
     looked = require_receipt(made.store / stored.features[1].folder)
-    assert set(looked["files"]) == {"features.parquet"} and looked["extras"]["features"] == 400
+    assert set(looked.files) == {"features.parquet"} and looked.extras["features"] == 400
 
 
 def test_forecasts_that_are_not_stored_have_the_same_features(made):
@@ -95,7 +95,7 @@ def test_forecasts_that_are_not_stored_have_the_same_features(made):
 def test_tables_know_what_is_behind_a_cell(made):
     (cell,) = manifest(made, "short_term").cells
     folders = [str(made.store / one.folder) for one in made.cells[0].features]
-    assert cell.behind == tuple(("features", folder) for folder in folders)
+    assert cell.features == tuple(folders)
 
 
 def test_columns_of_several_forecasts_take_the_place_of_the_plain_ones(made):

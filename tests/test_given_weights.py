@@ -34,8 +34,11 @@ def plan(**weights) -> Plan:
     return Plan(config.load(merge(scale, {"models": entry})))
 
 
-def trained(of: Plan, dataset: str = "enso"):
-    return of.trained("convlstm", dataset, 0)
+def trained(of: Plan):
+    """The training of ConvLSTM on ENSO."""
+    found = [a for a in of.artefacts.values() if a.stage == "train" and a.dataset == "enso"]
+    (artefact,) = (a for a in found if (a.recipe["model"], a.recipe["seed"]) == ("convlstm", 0))
+    return artefact
 
 
 def save(path: Path) -> str:

@@ -7,7 +7,8 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.plan import config
-from stp.plan.cells import Plan, enumerate_cells
+from stp.plan.cells import Plan
+from stp.plan.enumeration import enumerate_cells
 from stp.plan.grid import Grid
 
 ROOT = Path(__file__).parent.parent

@@ -1,6 +1,7 @@
 """`stp new-dataset` on detections of people: from a CSV to scores, and the guesses on the way."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from stp.core.errors import StpError
+from stp.inspect.about import Leakage
 from stp.inspect.new_dataset import new_dataset
 from stp.inspect.new_tracks import guess_columns
 from stp.inspect.tracks import lines
@@ -103,7 +105,7 @@ def test_from_a_csv_to_scores(facts, tmp_path):
                 errors.append(np.linalg.norm(guess - found.future[scene, person, lead]))
         means.append(np.mean(errors))
     assert ours == pytest.approx(np.mean(means), rel=1e-4)
-    assert "960 detections of 24 people" in next(lines(plan, "hall", 120))
+    assert "960 detections of 24 people" in next(lines(plan, "hall", Leakage([], [], ""), 120))
 
 
 NINE_LINES = """\
@@ -179,6 +181,64 @@ def test_centimetres_faster_frames_and_a_jump_are_noticed(facts, tmp_path):
     assert prepare["units"] == "cm" and prepare["decimate"] == 10 and "step" not in prepare
     assert prepare["teleports"] == "exclude"
     assert "teleports: CHECK: 1 people move faster than 10 m/s" in written
+
+
+def drafted(facts, table, name, **options):
+    """The dataset that is drafted of a table, and what is printed."""
+    file = facts.parent / "data" / f"{name}.csv"
+    table.to_csv(file, index=False)
+    printed = "\n".join(new_dataset(file, None, facts, **options))
+    return yaml.safe_load((facts / "datasets" / f"{name}.yaml").read_text()), printed
+
+
+def test_consecutive_frames_at_two_and_a_half_a_second_become_a_score(facts):
+    """Frames 0, 1, 2, ... of 0.4 s: at 25 a second people would walk at 12 m/s."""
+    table = walks()
+    table.frame //= 10
+    entry, printed = drafted(facts, table, "hall")
+    assert entry["prepare"]["fps"] == 2.5 and "teleports" not in entry["prepare"]
+    assert "decimate" not in entry["prepare"] and "walk at 1.2 m/s" in printed
+    given, printed = drafted(facts, table, "given", fps=2.5)
+    assert given["prepare"] == entry["prepare"] and "fps" not in printed
+    scale = yaml.safe_load((facts / "hall.yaml").read_text())
+    wanted = scale["dimensions"]["atlas_transfer"]
+    wanted |= {"models": ["constant_velocity"], "cells": wanted["cells"][:1]}
+    assert 0 < scored(Plan(config.load(scale, facts))) < 2
+
+
+def test_where_strict_leaves_no_scenario_the_relaxed_protocol_is_tried(facts):
+    """Somebody new is seen for one position at every step: nobody is ever there alone."""
+    table = walks()
+    steps = sorted(set(table.frame))
+    passers = pd.DataFrame({"frame": steps, "id": [f"q{n}" for n in range(len(steps))]})
+    passers["x"], passers["y"] = 50.0, 50.0
+    _, printed = drafted(facts, pd.concat([table, passers]).sort_values("frame"), "busy")
+    assert "strict leaves no scenario: drafted with strict-relaxed" in printed
+    cells = yaml.safe_load((facts / "busy.yaml").read_text())["dimensions"]["atlas_transfer"]
+    assert {cell["subset"] for cell in cells["cells"]} == {"strict-relaxed"}
+
+
+def test_too_few_episodes_are_told_with_what_would_give_an_interval(facts):
+    few = walks()
+    few = few[few.id.isin([f"p{n}" for n in range(6)])]
+    _, printed = drafted(facts, few, "few")
+    assert "No confidence interval: the test has" in printed
+    assert "10 are needed; " in printed and "recordings have more" in printed
+    assert "# No confidence interval" in (facts / "datasets" / "few.yaml").read_text()
+    _, printed = drafted(facts, walks(), "hall")
+    episodes = int(re.search(r"test: \d+ scenarios of (\d+) episodes", printed)[1])
+    assert ("No confidence interval" in printed) == (episodes < 10)
+
+
+def test_a_rate_is_for_frame_numbers_of_people_only(facts, tmp_path):
+    table = walks().rename(columns={"frame": "t"})
+    table.t = table.t / 25
+    table.to_csv(tmp_path / "data" / "timed.csv", index=False)
+    with pytest.raises(StpError, match="has times, in the column t, and --fps is given"):
+        list(new_dataset(tmp_path / "data" / "timed.csv", None, facts, fps=25))
+    np.save(tmp_path / "data" / "a.npy", np.zeros((40, 8, 8)))
+    with pytest.raises(StpError, match="--fps 25 for"):
+        list(new_dataset(tmp_path / "data" / "a.npy", None, facts, fps=25))
 
 
 @pytest.mark.parametrize(

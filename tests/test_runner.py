@@ -17,6 +17,7 @@ from stp.core import store
 from stp.core.canonical import meaning
 from stp.core.errors import StpError
 from stp.core.fingerprint import SHELL_OF_CORES
+from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
@@ -170,18 +171,31 @@ def test_a_model_without_code_says_so(prepared, tmp_path):
         runner.make(plan, *plan.cells[0].models)
 
 
-BESIDE = """
+READ = """
 import json
 from pathlib import Path
 
-from stp.models.persistence import Model as Persistence
-
 FACTOR = json.loads(Path(__file__).with_suffix(".json").read_text())["factor"]
+"""
+MODEL = """
+from stp.models.persistence import Model as Persistence
 
 
 class Model(Persistence):
     def forward(self, frames, horizon):
         return FACTOR * super().forward(frames, horizon)
+"""
+READER = """
+from stp.prepare.enso import run
+"""
+METRIC = """
+from stp.metrics.metric import Metric
+from stp.metrics.pixels import squared_errors
+
+mean = Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
+"""
+GENERATOR = """
+from stp.fetch.generators.enso import generate
 """
 MAKE = """
 import sys
@@ -189,54 +203,137 @@ from pathlib import Path
 from stp.core.errors import StpError
 from stp.plan.cells import Plan
 from stp.run import runner
-plan = Plan.load(Path(sys.argv[1]))
-print(plan.cells[0].predictions.folder)
+plan, stage = Plan.load(Path(sys.argv[1])), sys.argv[2]
 try:
-    runner.make(plan, plan.cells[0].predictions)
+    if stage == "fetch":
+        runner.fetch(plan, plan.raw("enso"))
+    else:
+        runner.make(plan, next(a for a in plan.cells[0].artefacts if a.stage == stage))
 except StpError as error:
     sys.exit(f"error: {error}")
 """
 
 
-def test_a_file_beside_a_model_is_refused_until_it_is_declared(prepared, tmp_path):
-    """Its content then is part of the identity of what is made with it."""
+@pytest.mark.parametrize(
+    ("stage", "module", "code", "entry", "edits"),
+    [
+        ("predict", "models.beside", MODEL, "models/beside.yaml", {}),
+        ("prepare", "prepare.beside", READER, "datasets/enso.yaml",
+         {"datasets/enso.yaml": ("prepare: {span", "reader: beside\nprepare: {span")}),
+        ("score", "metrics.beside", METRIC, "conventions/beside.yaml",
+         {"suites/predbench.yaml": ("  enso: [nino34", "  enso: [beside.mean, nino34")}),
+        ("fetch", "fetch.generators.beside", GENERATOR, "datasets/enso.yaml: releases.synthetic",
+         {"datasets/enso.yaml": ("generator: enso", "generator: beside")}),
+    ],
+)  # fmt: skip
+def test_a_file_beside_a_module_is_refused_until_it_is_declared(
+    prepared, tmp_path, stage, module, code, entry, edits
+):
     checkout = tmp_path / "checkout"
     for name in ("stp", "config"):
         shutil.copytree(ROOT / name, checkout / name)
-    models = checkout / "stp" / "models"
-    (models / "beside.py").write_text(BESIDE)
-    (models / "beside.json").write_text('{"factor": 2}')
-    entry = checkout / "config" / "models" / "beside.yaml"
-    entry.write_text("title: Beside\nreference: none\nfit: none\n")
+    path = checkout / "stp" / f"{module.replace('.', '/')}.py"
+    path.write_text(READ + code)
+    path.with_suffix(".json").write_text('{"factor": 2}')
+    for file, (old, new) in edits.items():
+        text = (checkout / "config" / file).read_text()
+        assert text.count(old) == 1
+        (checkout / "config" / file).write_text(text.replace(old, new))
+    declared_in = checkout / "config" / entry.partition(":")[0]
+    if "conventions" in entry:
+        declared_in.write_text(
+            "title: Beside\nunit: '1'\nhigher_is_better: false\nconventions: {mean: of a test}\n"
+        )
+    is_model = stage == "predict"
+    if is_model:
+        declared_in.write_text("title: Beside\nreference: none\nfit: none\n")
+    model = "beside" if is_model else "climatology"
     scale = merge(
         read_yaml(TINY),
-        {"dimensions": {"short_term": {"models": ["beside"], "datasets": ["enso"]}}},
+        {"dimensions": {"short_term": {"models": [model], "datasets": ["enso"]}}},
     )
     (tmp_path / "scale.yaml").write_text(json.dumps(scale))
 
     def make() -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", MAKE, tmp_path / "scale.yaml"],
+            [sys.executable, "-c", MAKE, tmp_path / "scale.yaml", stage],
             env={**os.environ, "PYTHONPATH": str(checkout)},
             cwd=tmp_path,
             capture_output=True,
             text=True,
         )
 
+    before = receipts(prepared.store)
     done = make()
     assert done.returncode == 1
-    assert f"{models / 'beside.json'} is read by stp.models.beside" in done.stderr
-    assert "declare it in config/models/beside.yaml, `reads: [PATH]`" in done.stderr
-    assert not (prepared.store / done.stdout.strip()).exists()
-    entry.write_text(entry.read_text() + "reads: [stp/models/beside.json]\n")
-    declared = make()
-    assert declared.returncode == 0, declared.stderr
-    receipt = prepared.store / declared.stdout.strip() / "artefact.json"
-    assert json.loads(receipt.read_text())["recipe"]["reads"].keys() == {"stp/models/beside.json"}
-    (models / "beside.json").write_text('{"factor": 3}')
-    edited = make()
-    assert edited.returncode == 0, edited.stderr
-    assert len({done.stdout, declared.stdout, edited.stdout}) == 3
+    assert f"{path.with_suffix('.json')} is read by stp.{module}" in done.stderr
+    assert f"declare it in config/{entry}, `reads: [PATH]`" in done.stderr
+    assert receipts(prepared.store) == before
+    declared = f"reads: [{path.with_suffix('.json').relative_to(checkout)}]"
+    text = declared_in.read_text()
+    if stage == "fetch":
+        text = text.replace("    generator:", f"    {declared}\n    generator:")
+    else:
+        text += f"{declared}\n"
+    declared_in.write_text(text)
+    done = make()
+    assert done.returncode == 0, done.stderr
+    (made,) = receipts(prepared.store) - before
+    if stage != "fetch":
+        assert list(json.loads(made.read_text())["recipe"]["reads"]) == [declared[8:-1]]
+
+
+def receipts(folder: Path) -> set[Path]:
+    """Receipts, and locks of raw files."""
+    return {*folder.rglob("artefact.json"), *folder.rglob("*.lock.json")}
+
+
+@pytest.mark.parametrize(
+    ("entry", "reaches"),
+    [
+        ("models/convlstm", {"train convlstm", "predict convlstm", "score convlstm"}),
+        ("datasets/moving_mnist", {"prepare", "train", "predict", "score"}),
+        ("conventions/ssim", {"score"}),
+    ],
+)
+def test_an_edit_of_a_declared_file_reaches_what_reads_it(plan, tmp_path, entry, reaches):
+    """Digits are drawn while models train; ENSO has no SSIM."""
+    (tmp_path / "stp").symlink_to(ROOT / "stp")
+    kind, name = entry.split("/")
+    known = {"conventions": "metrics"}.get(kind, kind)
+    entries = getattr(plan.config, known)
+    declared = entries[name].model_copy(update={"reads": ("beside.json",)})
+    found = plan.config.model_copy(update={known: {**entries, name: declared}})
+    plans = []
+    for factor in (1, 2):
+        (tmp_path / "beside.json").write_text(json.dumps(factor))
+        plans.append(Plan(found, tmp_path))
+    changed = [
+        artefact
+        for folder, artefact in plans[1].artefacts.items()
+        if folder not in plans[0].artefacts
+    ]
+    assert changed
+    for artefact in plans[1].artefacts.values():
+        of = {artefact.stage, artefact.work}
+        is_reached = bool(of & reaches) and (kind == "models" or artefact.dataset != "enso")
+        assert (artefact in changed) == is_reached, artefact.label
+
+
+def test_scores_understand_their_recipe_where_versions_and_files_count(plan, tmp_path):
+    (tmp_path / "stp").symlink_to(ROOT / "stp")
+    (tmp_path / "beside.json").write_text("1")
+    metrics = {
+        name: metric.model_copy(update={"reads": ("beside.json",)})
+        for name, metric in plan.config.metrics.items()
+    }
+    scale = plan.config.scale.model_copy(update={"versions": ("numpy",)})
+    found = Plan(plan.config.model_copy(update={"metrics": metrics, "scale": scale}), tmp_path)
+    scores = [artefact for artefact in found.artefacts.values() if artefact.stage == "score"]
+    assert scores
+    for artefact in scores:
+        assert {"reads", "versions"} < artefact.recipe.keys()
+        ScoreOptions.from_recipe(runner.canonical_recipe(artefact))
 
 
 def test_a_full_disk_is_one_clear_error(prepared, monkeypatch):

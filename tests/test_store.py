@@ -13,7 +13,7 @@ import pytest
 
 from stp.core import disk, store
 from stp.core.errors import StpError
-from stp.plan.cells import RECEIPT
+from stp.core.receipts import RECEIPT, Receipt
 
 
 def write_artefact(final, text="data"):
@@ -21,7 +21,7 @@ def write_artefact(final, text="data"):
     temporary = store.temporary_folder(final)
     (temporary / "sub").mkdir()
     (temporary / "sub" / "file.txt").write_text(text)
-    return store.publish(temporary, final, {"stage": "train"})
+    return store.publish(temporary, final, Receipt(fingerprint=final.name, stage="train"))
 
 
 def test_a_published_folder_has_a_receipt_with_checksums(tmp_path):
@@ -89,7 +89,7 @@ def test_a_forged_receipt_differs_from_its_sealed_copy(tmp_path):
     write_artefact(final)
     (final / "sub" / "file.txt").write_text("forged")
     receipt = json.loads((final / RECEIPT).read_text())
-    receipt["files"] = store.list_files(final)
+    receipt["files"] = {name: vars(file) for name, file in store.list_files(final).items()}
     (final / RECEIPT).write_text(json.dumps(receipt))
     assert not store.is_complete(final)
     with pytest.raises(StpError, match=r"altered since(.|\n)*rm -r"):

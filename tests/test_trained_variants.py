@@ -248,7 +248,7 @@ def forecasts(plan, made):
 def test_a_direct_forecast_is_made_of_its_networks(trained):
     made = trained.cells[0]
     receipt = require_receipt(trained.store / made.predictions.folder)
-    assert receipt["inputs"] == {
+    assert receipt.inputs == {
         "data": made.data.folder,
         **{f"model-lead-{n}": model.folder for n, model in enumerate(made.models, start=1)},
     }
@@ -281,13 +281,13 @@ def test_snapshots_are_files_of_one_artefact(trained):
     _, _, best, first, third = trained.cells
     assert best.models == first.models == third.models
     receipt = require_receipt(trained.store / best.models[0].folder)
-    assert set(receipt["files"]) == {
+    assert set(receipt.files) == {
         "model.pt",
         "history.parquet",
         "snapshots/update-1.pt",
         "snapshots/update-3.pt",
     }
-    assert receipt["extras"]["snapshots"] == [1, 3]
+    assert receipt.extras["snapshots"] == [1, 3]
     values = [forecasts(trained, made) for made in (best, first, third)]
     assert not np.array_equal(values[1], values[2])
     assert not np.array_equal(values[0], values[1])

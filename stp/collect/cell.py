@@ -1,4 +1,4 @@
-"""One cell of the results store, with all that is known of it: ``stp show CELL``.
+"""One cell of the results store with its scores, artefacts and cost: ``stp show CELL``.
 
 A cell is chosen by words of its key, in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or by
 the fingerprint of an artefact behind it, of which the first letters are enough.
@@ -21,8 +21,8 @@ FEWEST_LETTERS = 4
 """Of a fingerprint."""
 MOST = 20
 """Candidates that are listed."""
-STAGES = ("scores", "perceptual", "predictions", "model", "data")
-"""The fingerprints of a cell."""
+STAGES = ("scores", "perceptual", "predictions", "data")
+"""The artefacts of which a cell has one at most: columns such as ``scores_fingerprint``."""
 
 SAME_CELL = " AND ".join(f"{{0}}.{key} IS NOT DISTINCT FROM {{1}}.{key}" for key in CELL_KEYS)
 """A condition that joins rows of one cell."""
@@ -45,7 +45,7 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 
 class Artefact(NamedTuple):
-    """An artefact behind several cells: its row of ``artefacts``, and the cells."""
+    """An artefact that several cells were made from: its row of ``artefacts``, and the cells."""
 
     row: Json
     cells: list[Json]
@@ -70,19 +70,21 @@ def is_fingerprint(word: str) -> bool:
 
 
 def every(database: Path) -> list[Json]:
-    """Rows of ``cells``, and behind them those of ``missing``, which alone have a ``how``."""
+    """Rows of ``cells``, then those of ``missing``; only the latter have a column ``how``."""
     return rows(database, "FROM cells ORDER BY rowid") + rows(
         database, "FROM missing ORDER BY rowid"
     )
 
 
 def has_fingerprint(cells: Iterable[Json], start: str) -> bool:
-    """Whether a fingerprint behind one of these cells begins so."""
-    return any(
-        (cell.get(f"{stage}_fingerprint") or "").startswith(start)
-        for cell in cells
-        for stage in STAGES
-    )
+    """Whether the fingerprint of an artefact of one of these cells begins with a text."""
+    return any(name.startswith(start) for cell in cells for name in _fingerprints(cell))
+
+
+def _fingerprints(cell: Json) -> list[str]:
+    """The fingerprints of a cell's artefacts; none for a cell without scores."""
+    one = [cell.get(f"{stage}_fingerprint") for stage in STAGES]
+    return [name for name in (*one, *cell.get("model_fingerprints", ())) if name]
 
 
 def find(database: Path, what: str) -> Json | Artefact | Missing:
@@ -177,9 +179,8 @@ def _of_fingerprint(database: Path, cells: list[Json], start: str) -> Json | Art
     """The cell of an artefact, or the artefact where several cells share it."""
     found: dict[str, list[Json]] = {}
     for cell in cells:
-        for stage in STAGES:
-            fingerprint = cell.get(f"{stage}_fingerprint")
-            if fingerprint and fingerprint.startswith(start):
+        for fingerprint in _fingerprints(cell):
+            if fingerprint.startswith(start):
                 found.setdefault(fingerprint, []).append(cell)
     if not found:
         return None

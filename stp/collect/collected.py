@@ -66,7 +66,7 @@ class Claim(NamedTuple):
     """A cell of a manifest, and the file of its rows.
 
     Attributes:
-        where: its place in the manifest, for people.
+        where: its place in the manifest, for error messages.
         key: of the cell.
         path: of the collected rows.
     """
@@ -216,7 +216,7 @@ def _check_cells(
     claimed: list[Claim],
     files: list[Path],
 ) -> None:
-    """Each cell of a manifest has rows, and each row a cell, of which it says the same.
+    """Check that each cell has rows, that each row has a cell, and that both agree.
 
     Args:
         found: numbers of the cells that rows have.
@@ -291,7 +291,7 @@ def _bad_row(
     condition: str,
     expected: str,
 ) -> StpError:
-    """Name the first bad row: only now is it looked for in its file."""
+    """Name the first bad row; its file is searched only in this case."""
     found = _found(database, files, what, condition, expected)
     return found or StpError(what, expected=expected, remedy="collect again")
 

@@ -5,45 +5,43 @@ The database is built beside and renamed, so that readers are never in the way o
 """
 
 import json
-import os
-import re
-import struct
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from stp.collect import layout, suite_rows
 from stp.collect.collected import check, claims, fill
 from stp.collect.matched import METRIC, Report, matched_distances
+from stp.collect.opened import created
 from stp.collect.paper import paper_columns
-from stp.collect.people import cells_of_people, error_files, errors_query, runtimes
+from stp.collect.people import error_files, errors_query, runtimes
+from stp.collect.receipt_rows import (
+    Tried,
+    artefact_row,
+    attempt_rows,
+    raw_file_rows,
+    receipts_of,
+)
+from stp.collect.sample_files import SampleFiles, quoted, sample_files, samples_query
 from stp.collect.settings import key_columns, rows, with_keys
 from stp.collect.standings import standings
 from stp.collect.suite_views import views_of_plans
 from stp.collect.views import EVERY_SCORE, View, comment_of
 from stp.collect.views import with_keys as views_with_keys
-from stp.core.disk import below, beside
-from stp.core.errors import StpError
-from stp.core.receipts import again, require_receipt
+from stp.core.disk import beside
+from stp.core.receipts import Receipt
 from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
 
 Rows = Iterable[dict[str, Any]]
 Described = dict[str, list[dict[str, Any]]]
 """Rows of the tables that say what the scores are, by the table's name."""
-SampleFiles = dict[str, list[list[Path]]]
-"""Files of per-sample scores, of either kind of score artefact; those of a schema together."""
-
-STAGES = ("data", "model", "predictions", "scores", "perceptual")
-"""The artefacts behind a cell, in the order in which they are made."""
-
-
-SAMPLE_SCORES = "sample_scores.parquet"
+_ONE = ("data", "predictions", "scores", "perceptual")
+"""Those of which a cell has one at most."""
 
 
 class Gaps(NamedTuple):
@@ -52,12 +50,12 @@ class Gaps(NamedTuple):
     Attributes:
         rows: of the table `layout.MISSING`.
         finished: receipts of artefacts that they are to be made from.
-        tried: ``path``, ``stage`` and ``attempts`` of artefacts that are not finished.
+        tried: artefacts that are not finished, and the attempts at them.
     """
 
     rows: list[dict[str, Any]]
-    finished: list[dict[str, Any]]
-    tried: list[dict[str, Any]]
+    finished: list[Receipt]
+    tried: list[Tried]
 
 
 def build(
@@ -76,7 +74,7 @@ def build(
         cache: Parquet file of distances at equal N that were computed before, see
             `matched_distances`; ranks and comparisons that were computed lie beside it, see
             `stp.collect.standings`.
-        report: is told about the work.
+        report: called with the progress.
         gaps: the cells that are planned and not collected; none unless given.
 
     Raises:
@@ -86,12 +84,12 @@ def build(
     claimed = claims(plans, manifests, collected)
     with (
         beside(out) as temporary,
-        duckdb.connect(str(temporary)) as database,
+        created(temporary) as database,
         ThreadPoolExecutor(max_workers=3) as meanwhile,
     ):
         _create(database, _FIRST, [])
         reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
-        sampling = meanwhile.submit(_sample_files, plans)
+        sampling = meanwhile.submit(sample_files, plans)
         keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
         others = meanwhile.submit(_create_others, database, plans, keys, reading, sampling)
         database.begin()
@@ -119,12 +117,15 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
 
 def _described(plans: list[Manifest], gaps: Gaps) -> Described:
     """The rows of all tables that say what the scores are, from manifests and receipts."""
-    receipts = _receipts(plans, gaps.finished)
+    receipts = receipts_of(plans, gaps.finished)
     return {
-        layout.ARTEFACTS.name: [_artefact(receipt) for receipt in receipts],
-        layout.ATTEMPTS.name: list(_attempts(receipts + gaps.tried)),
+        layout.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
+        layout.ATTEMPTS.name: [
+            *attempt_rows(Tried(one.path, one.stage, one.attempts) for one in receipts),
+            *attempt_rows(gaps.tried),
+        ],
         layout.MISSING.name: gaps.rows,
-        layout.RAW_FILES.name: list(_raw_files(plans, receipts)),
+        layout.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
         layout.MODELS.name: list(_named(plans, layout.MODELS.name)),
         layout.DATASETS.name: list(_named(plans, layout.DATASETS.name)),
         layout.PUBLISHED.name: list(suite_rows.published(plans)),
@@ -133,7 +134,11 @@ def _described(plans: list[Manifest], gaps: Gaps) -> Described:
         layout.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
         layout.CONVENTIONS.name: _conventions(plans),
         layout.PAPER_COLUMNS.name: list(paper_columns(plans)),
-        layout.RUNTIME.name: list(runtimes(cells_of_people(plans))),
+        layout.RUNTIME.name: [
+            row
+            for plan in plans
+            for row in runtimes(cell for cell in plan.cells if plan.kind_of(cell).has_runtime)
+        ],
     }
 
 
@@ -169,7 +174,7 @@ def _create_others(
         for table in tables:
             _insert(own, table, described[table.name])
         _create_sample_view(own, sampling.result(), _conventions(plans))
-        _create_errors_view(own, error_files(cells_of_people(plans)))
+        _create_errors_view(own, error_files(plans))
         own.commit()
 
 
@@ -209,8 +214,8 @@ def _create(
 def _comments(kind: str, name: str, comment: str, columns: dict[str, str]) -> list[str]:
     """Statements that comment on a table or view, and on its columns."""
     one = _identifier(name)
-    return [f"COMMENT ON {kind} {one} IS {_text(comment)}"] + [
-        f"COMMENT ON COLUMN {one}.{_identifier(column)} IS {_text(about)}"
+    return [f"COMMENT ON {kind} {one} IS {quoted(comment)}"] + [
+        f"COMMENT ON COLUMN {one}.{_identifier(column)} IS {quoted(about)}"
         for column, about in columns.items()
     ]
 
@@ -245,10 +250,6 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
     number = 0
     for plan in plans:
@@ -263,10 +264,13 @@ def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
             row["case_name"] = cell.key.case_name
             for name in ("subset_note", "external", "samples", "statistic", "kept"):
                 row[name] = getattr(cell, name)
-            for stage in STAGES:
+            for stage in _ONE:
                 folder = cell.folder(stage)
                 row[f"{stage}_folder"] = None if folder is None else str(folder)
                 row[f"{stage}_fingerprint"] = None if folder is None else folder.name
+            models = cell.folders(["models"])
+            row["model_folders"] = [str(folder) for folder in models]
+            row["model_fingerprints"] = [folder.name for folder in models]
             yield row
 
 
@@ -281,114 +285,6 @@ def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
         yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
 
 
-def _receipts(plans: list[Manifest], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Read each receipt once; the order is that of the stages, then that of the paths.
-
-    Args:
-        plans: whose cells' receipts are read.
-        more: receipts that were read already; those of other artefacts come last.
-    """
-    folders = {
-        (number, folder)
-        for plan in plans
-        for cell in plan.cells
-        for number, stage in enumerate(STAGES)
-        if (folder := cell.folder(stage))
-    }
-    # Models of further lead times, and what networks see of clips.
-    folders |= {
-        (STAGES.index("model" if stage == "train" else "predictions"), Path(folder))
-        for plan in plans
-        for cell in plan.cells
-        for stage, folder in cell.behind
-    }
-    found = []
-    for _, folder in sorted(folders):
-        receipt = require_receipt(folder)
-        # Most of a receipt are hundreds of names of code, which nobody here asks for: to hold all
-        # of them makes the reading a third slower.
-        code = receipt.get("code", {})
-        found.append({**receipt, "code": {"fingerprint": code.get("fingerprint")}})
-    paths = {receipt.get("path") for receipt in found}
-    return found + [receipt for receipt in more if receipt.get("path") not in paths]
-
-
-def _artefact(receipt: dict[str, Any]) -> dict[str, Any]:
-    provenance = receipt.get("provenance", {})
-    files = receipt.get("files", {})
-    return {
-        "stage": receipt.get("stage"),
-        "path": receipt.get("path"),
-        "fingerprint": receipt["fingerprint"],
-        "code_fingerprint": receipt.get("code", {}).get("fingerprint"),
-        "commit": provenance.get("commit"),
-        "recipe": _json(receipt.get("recipe")),
-        "inputs": _json(receipt.get("inputs")),
-        "host": provenance.get("host"),
-        "device": provenance.get("device"),
-        "person": provenance.get("user"),
-        "slurm_job": provenance.get("slurm_job"),
-        "started": _time(provenance.get("started")),
-        "finished": _time(provenance.get("finished")),
-        "seconds": provenance.get("seconds"),
-        "python": provenance.get("python"),
-        "packages": _json(provenance.get("packages")),
-        "bytes": sum(file["bytes"] for file in files.values()),
-        "files": len(files),
-    }
-
-
-def _attempts(receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    for receipt in receipts:
-        for attempt in receipt.get("attempts", []):
-            began, ended = attempt.get("time"), attempt.get("ended")
-            yield {
-                **{key: receipt.get(key) for key in ("path", "stage")},
-                **{key: attempt.get(key) for key in ("attempt", "how", "detail", "host", "gpus")},
-                **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
-                "started": _time(began),
-                "ended": _time(ended),
-                "seconds": None if began is None or ended is None else ended - began,
-            }
-
-
-def _raw_files(plans: list[Manifest], receipts: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    """Read the locks of the raw files that data were prepared from, where they are still there."""
-    locks = sorted({r["inputs"]["raw"] for r in receipts if "raw" in (r.get("inputs") or {})})
-    for lock in locks:
-        for store in dict.fromkeys(plan.store for plan in plans):
-            path = below(Path(store), lock, "a receipt")
-            if not path.is_file():
-                continue
-            try:
-                locked = json.loads(path.read_text(encoding="utf-8"))
-                files = sorted(locked["files"].items())
-            except (ValueError, KeyError, AttributeError) as error:
-                raise StpError(
-                    f"{path}: cannot be read ({error!r})",
-                    expected="the lock of a release's raw files",
-                    remedy="delete it and run again: the raw files are locked anew",
-                ) from None
-            for name, file in files:
-                yield {
-                    "lock": lock,
-                    **{key: locked.get(key) for key in ("dataset", "release", "source")},
-                    "file": name,
-                    "bytes": file.get("bytes"),
-                    "sha256": file.get("sha256"),
-                }
-            break
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _time(seconds: float | None) -> datetime | None:
-    """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-
-
 def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     known = {name: about for plan in plans for name, about in plan.conventions.items()}
     return [
@@ -397,83 +293,8 @@ def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
     ]
 
 
-def _sample_files(plans: list[Manifest]) -> SampleFiles:
-    """The files of per-sample scores of either kind, found to be right, those of a schema together.
-
-    Most are alike: of each kind that a writer says to have written, one is looked at.
-    """
-    files: SampleFiles = {"scores": [], "perceptual": []}
-    for kind, groups in files.items():
-        schemas: list[pa.Schema] = []
-        known: dict[bytes, int] = {}
-        for folder in (
-            folder for plan in plans for cell in plan.cells for folder in cell.folders([kind])
-        ):
-            path = (folder / SAMPLE_SCORES).absolute()
-            stated = _stated_schema(path)
-            group = known.get(stated) if stated else None
-            if group is None:
-                sample_file(folder)
-                schema = pq.read_schema(path).remove_metadata()
-                if schema not in schemas:
-                    schemas.append(schema)
-                    groups.append([])
-                group = schemas.index(schema)
-                known |= {stated: group} if stated else {}
-            groups[group].append(path)
-    return files
-
-
-def _stated_schema(path: Path) -> bytes | None:
-    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file.
-
-    It is found in the bytes of the footer: to parse one of fifty columns takes ten times as long.
-    """
-    try:
-        with path.open("rb") as file:
-            file.seek(-8, os.SEEK_END)
-            length, magic = struct.unpack("<I4s", file.read())
-            file.seek(-8 - length, os.SEEK_END)
-            stated = _STATED.search(file.read(length))
-    except OSError:
-        return None
-    return stated[1] if stated and magic == b"PAR1" else None
-
-
-_STATED = re.compile(rb"ARROW:schema\x18[\x80-\xff]*[\x00-\x7f]([A-Za-z0-9+/]+=*)")
-"""A name and its value in base64, as Thrift writes them: a byte of type, the length (in groups of
-seven bits) and the text."""
-
-
-def sample_file(folder: Path) -> Path:
-    """Return the absolute path of the per-sample scores, found to be of the right schema."""
-    path = (folder / SAMPLE_SCORES).absolute()
-    try:
-        schema = pq.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="the scores of each test sample",
-            remedy=again(folder),
-        ) from None
-    problems = [f"no column {name}" for name in layout.SAMPLE_COLUMNS if name not in schema.names]
-    problems += [
-        f"{field.name} is {field.type}"
-        for field in schema
-        if field.name not in layout.SAMPLE_COLUMNS
-        and not (pa.types.is_list(field.type) and field.type.value_type == pa.float64())
-    ]
-    if problems:
-        raise StpError(
-            f"{path}: wrong schema: {'; '.join(problems)}",
-            expected=f"columns {', '.join(layout.SAMPLE_COLUMNS)}, and lists of double",
-            remedy=again(folder),
-        )
-    return path
-
-
 def _create_errors_view(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Create the view over errors of people, which stay where they were written."""
+    """Create the view of the errors of people, over the Parquet files in the store."""
     view = layout.PERSON_ERRORS
     comments = {name: about for name, _, about in view.columns}
     statements = [f"CREATE VIEW {_identifier(view.name)} AS {errors_query(files)}"]
@@ -483,32 +304,11 @@ def _create_errors_view(database: duckdb.DuckDBPyConnection, files: list[Path]) 
 
 def _create_sample_view(
     database: duckdb.DuckDBPyConnection,
-    files: dict[str, list[list[Path]]],
+    files: SampleFiles,
     conventions: list[dict[str, Any]],
 ) -> None:
-    """Create the view over the per-sample files: absolute paths, valid from any folder.
-
-    DuckDB looks at the first file of each group only, which is why they are alike. Perceptual
-    scores have files of their own; in the view they stand beside the others.
-    """
-
-    def read(kind: str) -> str:
-        listed = (", ".join(_text(str(path)) for path in group) for group in files[kind])
-        return " UNION ALL BY NAME ".join(
-            f"SELECT * FROM read_parquet([{paths}], hive_partitioning=false)" for paths in listed
-        )
-
-    rows = read("scores")
-    if files["perceptual"]:
-        same = " AND ".join(
-            f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in layout.SAMPLE_COLUMNS
-        )
-        keys = ", ".join(layout.SAMPLE_COLUMNS)
-        rows = (
-            f"SELECT a.*, b.* EXCLUDE ({keys}) FROM ({read('scores')}) a "
-            f"LEFT JOIN ({read('perceptual')}) b ON {same}"
-        )
-    database.execute(f"CREATE VIEW sample_scores AS {rows}")
+    """Create the view over the per-sample files, which stay where they were written."""
+    database.execute(f"CREATE VIEW sample_scores AS {samples_query(files)}")
     titles = {row["convention"]: row["title"] or row["description"] for row in conventions}
     comments = {}
     for column, *_ in database.execute("DESCRIBE sample_scores").fetchall():

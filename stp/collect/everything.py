@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from stp.collect import missing
-from stp.collect.database import STAGES, build
+from stp.collect.database import build
 from stp.collect.matched import Report
+from stp.collect.receipt_rows import STAGES
 from stp.collect.scores import collect
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -45,7 +46,7 @@ def build_database(
     Args:
         collected: the folder of rows and manifests.
         database: the file to replace.
-        report: is told about the work.
+        report: called with the progress.
 
     Returns:
         the dimensions that it holds, and why others were left out.
@@ -88,7 +89,7 @@ def _why_not(plan: Manifest, scale: str) -> str | None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until nobody else collects into a folder."""
+    """Wait until no other process collects into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -144,7 +144,12 @@ CELLS = Table(
             "and not stored; else NULL.",
         ),
         ("data_fingerprint", "VARCHAR", "Fingerprint of the prepared data; see artefacts."),
-        ("model_fingerprint", "VARCHAR", "Fingerprint of the trained model; NULL if none."),
+        (
+            "model_fingerprints",
+            "VARCHAR[]",
+            "Fingerprints of the trained models: one, unless each lead time has its own; empty if "
+            "nothing is trained.",
+        ),
         (
             "predictions_fingerprint",
             "VARCHAR",
@@ -157,7 +162,7 @@ CELLS = Table(
             "Fingerprint of the scores that look through networks; NULL if none.",
         ),
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
-        ("model_folder", "VARCHAR", "Folder of the trained model; NULL if none."),
+        ("model_folders", "VARCHAR[]", "Folders of the trained models, in the same order."),
         ("predictions_folder", "VARCHAR", "Folder of the predictions; NULL if not stored."),
         ("scores_folder", "VARCHAR", "Folder of the scores."),
         ("perceptual_folder", "VARCHAR", "Folder of the perceptual scores; NULL if none."),
@@ -278,7 +283,8 @@ DATASETS = Table(
         ("dataset", "VARCHAR", "Dataset, as in cells."),
         ("title", "VARCHAR", "Its name for people."),
         ("published_name", "VARCHAR", "What the paper calls it; NULL if it is not in the paper."),
-        ("domain", "VARCHAR", "motion, robot, driving, traffic, weather or own."),
+        ("kind", "VARCHAR", "Kind of its samples: frames, or tracks of people."),
+        ("domain", "VARCHAR", "motion, robot, driving, traffic, weather, people or own."),
         ("shape", "BIGINT[]", "Channels, height and width of a prepared frame."),
         ("units", "VARCHAR", "Unit of its values."),
         ("context", "BIGINT", "Context frames."),
@@ -591,4 +597,4 @@ TABLES = (
     COMPARISONS,
     RUNTIME,
 )
-"""All tables, for people in this order."""
+"""All tables, in the order of the documentation."""

@@ -65,7 +65,7 @@ def matched_distances(
         plans: manifests of all dimensions that were collected.
         scores: their collected rows of this metric, all lead times together.
         cache: Parquet file of values that were drawn before; brought up to date.
-        report: is told about the work, a line at a time.
+        report: called with the progress, a line at a time.
 
     Returns:
         a row for each comparison, cell and convention, in a fixed order. Where all clips are
@@ -113,7 +113,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """The dimensions whose tests a model is compared on -> the one that they are compared with.
+    """Dimensions whose tests are compared -> the dimension that they are compared with.
 
     Dimensions whose clips have other lengths are not among them.
     """
@@ -128,7 +128,7 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 def _groups(
     found: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
-    """Cells of one training that stand beside each other, by comparison and convention.
+    """Cells of one training that are compared with each other, by comparison and convention.
 
     A comparison without any cell of its own dimension, or of a single cell, is none.
     """
@@ -160,13 +160,13 @@ def _value(
     if known is not None:
         return known, None
     folder = member.cell.folder("perceptual")
-    receipt = require_receipt(folder) if folder else {}
-    name = receipt.get("recipe", {}).get("features", {}).get(member.row.convention)
-    if folder is None or name is None:
+    receipt = require_receipt(folder) if folder else None
+    name = receipt.recipe.get("features", {}).get(member.row.convention) if receipt else None
+    if folder is None or receipt is None or name is None:
         return None, f"its {clips} clips left no features to draw {n} from"
-    store = Path(str(folder).removesuffix(receipt["path"]))
+    store = Path(str(folder).removesuffix(receipt.path))
     behind = {
-        key: store / path for key, path in receipt["inputs"].items() if key.startswith(f"{name}.")
+        key: store / path for key, path in receipt.inputs.items() if key.startswith(f"{name}.")
     }
     for looked in behind.values():
         check_file(looked, require_receipt(looked), FEATURES)

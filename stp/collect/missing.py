@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from stp.collect.database import Gaps
+from stp.collect.receipt_rows import Tried
 from stp.core import store
-from stp.core.receipts import RECEIPT, read_receipt
+from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import WHOSE, Cell, Manifest, load_manifest, title_of
 from stp.run.cluster import attempts
 
 STAGES = {
     "data": "prepare",
-    "model": "train",
+    "models": "train",
     "predictions": "predict",
+    "features": "features",
     "scores": "score",
     "perceptual": "score",
 }
 """Part of a cell -> stage that makes it, in the order of the work."""
-
-ORDER = ("prepare", "train", "predict", "features", "score")
 
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
@@ -106,8 +106,8 @@ def gaps(
     """
     held = {cell.key for plan in collected for cell in plan.cells}
     rows = []
-    finished: dict[str, Json] = {}
-    tried: dict[str, Json] = {}
+    finished: dict[str, Receipt] = {}
+    tried: dict[str, Tried] = {}
     for plan in plans:
         for cell in plan.cells:
             if cell.key in held:
@@ -116,12 +116,12 @@ def gaps(
                 receipt = read_receipt(folder) if (folder / RECEIPT).is_file() else None
                 path = _relative(plan, folder)
                 if receipt is not None:
-                    if receipt.get("fingerprint") == folder.name:
+                    if receipt.fingerprint == folder.name:
                         finished[path] = receipt
                     continue
                 before = attempts.read(_state(plan, folder))
                 if before:
-                    tried[path] = {"path": path, "stage": stage, "attempts": before}
+                    tried[path] = Tried(path, stage, before)
             rows.append(_row(plan, cell, logs, (unusable or {}).get(cell.key)))
     return Gaps(rows, list(finished.values()), list(tried.values()))
 
@@ -139,13 +139,11 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
 
 def _parts(cell: Cell) -> list[tuple[Path, str]]:
     """The artefacts of a cell and the stages that make them, in the order of the work."""
-    parts = [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
-    parts += [(Path(folder), stage) for stage, folder in cell.behind]
-    return sorted(parts, key=lambda part: ORDER.index(part[1]))
+    return [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
 
 
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
-    """Where a cell stopped: at the first artefact that is being made or failed, or else lacks."""
+    """Where a cell stopped: its first running or failed artefact, else the first missing one."""
     scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)
@@ -162,7 +160,7 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> St
 
 
 def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
-    """How the work on an artefact stands that is not there."""
+    """The state of the work on a missing artefact."""
     from stp.run.runner import FAILURE  # all stages; not for a store that has everything
 
     state, path = _state(plan, folder), _relative(plan, folder)

@@ -1,4 +1,4 @@
-"""Open results.duckdb for reading."""
+"""Open results.duckdb: for reading, or a new one to be filled."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,16 @@ import duckdb
 from stp.core.errors import StpError
 
 _FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors)\.parquet)'")
+
+
+STORAGE = "v1.0.0"
+"""The version of DuckDB's format that stores are written in, which older releases read as well:
+1.1.3 of November 2024 opens a store and answers from every view. The default is the newest."""
+
+
+def created(path: Path) -> duckdb.DuckDBPyConnection:
+    """Create an empty store, and open it for writing."""
+    return duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
 
 
 @contextmanager
@@ -24,7 +34,7 @@ def opened(
 
     Args:
         database: results.duckdb.
-        wanted: what is expected of it, for people.
+        wanted: what is expected of the file, for error messages.
         threads: of DuckDB, all cores unless given. With one, rows that share a place in an order
             come in the same order every time.
         locked: statements may read and write these files, and nothing else outside the store: no

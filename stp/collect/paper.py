@@ -1,4 +1,4 @@
-"""Which convention stands in which column of the tables of results."""
+"""The convention that each column of the result tables shows."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,7 +8,7 @@ from stp.plan.setting import read_shown
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
-    """Which convention stands in which column, for each dimension and dataset."""
+    """The convention of each column, by dimension and dataset."""
     for plan in plans:
         for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column, shown in columns.items():

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import missing
-from stp.collect.database import STAGES, build, sample_file
+from stp.collect.database import build
 from stp.collect.matched import Report
+from stp.collect.receipt_rows import STAGES
+from stp.collect.sample_files import sample_file
 from stp.collect.scores import collected_rows
 from stp.core.disk import write_text
 from stp.core.errors import StpError
@@ -42,7 +44,7 @@ def build_partial(
         manifests: of all dimensions of the plan.
         out: folder of partial tables; the store that an earlier run left there is removed.
         logs: folder of logs.
-        report: is told about the work.
+        report: called with the progress.
 
     Returns:
         how many cells are scored and missing; without either there is no database.
@@ -78,7 +80,7 @@ def build_partial(
 
 
 def remove(out: Path) -> None:
-    """Remove the partial store and its report: they are no longer true."""
+    """Remove the partial store and its report, which are out of date."""
     for name in MADE:
         path = out / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
@@ -93,7 +95,7 @@ def _forget(out: Path) -> None:
 
 
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """The rows of a cell, of which the store needs all artefacts and the scores of samples."""
+    """The rows of a cell, after a check that its artefacts and per-sample scores exist."""
     rows = collected_rows(plan, cell)
     for folder in cell.folders(STAGES):
         require_receipt(folder)

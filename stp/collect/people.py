@@ -1,4 +1,4 @@
-"""What the results store holds of predictions of people besides scores: errors, and runtimes.
+"""Errors and runtimes of predictions of people, for the results store.
 
 Errors are many: they stay in the Parquet files of the score artefacts, and a view reads them.
 """
@@ -18,18 +18,18 @@ from stp.plan.manifest import Cell, Manifest
 ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
 
 
-def cells_of_people(plans: Iterable[Manifest]) -> list[Cell]:
-    """The cells whose test is of tracks of people."""
-    return [cell for plan in plans for cell in plan.cells if cell.is_of_people]
-
-
-def error_files(cells: Iterable[Cell]) -> list[Path]:
+def error_files(plans: Iterable[Manifest]) -> list[Path]:
     """The files of errors, found to be of the right schema; absolute.
 
     Raises:
         StpError: one is missing or damaged.
     """
-    return [error_file(Path(cell.scores)) for cell in cells]
+    return [
+        error_file(Path(cell.scores))
+        for plan in plans
+        for cell in plan.cells
+        if plan.kind_of(cell).has_person_errors
+    ]
 
 
 def error_file(folder: Path) -> Path:
@@ -88,14 +88,14 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:
                 remedy=again(folder),
             ) from None
         receipt = require_receipt(folder)
-        made, recipe = receipt.get("provenance", {}), receipt.get("recipe") or {}
+        made = receipt.provenance
         for row in measured:
             yield {
                 **vars(cell.key),
                 **{name: getattr(cell, name) for name in ("source", "release", "protocol")},
                 **row,
                 "samples": cell.samples,
-                "threads": recipe.get("predict", {}).get("threads", 1),
-                **{name: made.get(name) for name in ("host", "processor", "device")},
-                "predictions_fingerprint": receipt["fingerprint"],
+                "threads": receipt.recipe.get("predict", {}).get("threads", 1),
+                **{name: getattr(made, name) for name in ("host", "processor", "device")},
+                "predictions_fingerprint": receipt.fingerprint,
             }

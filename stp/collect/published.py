@@ -1,4 +1,4 @@
-"""Values printed in papers (config/published), and which of them stand beside a cell."""
+"""Values printed in papers (config/published), and the ones that belong to a cell."""
 
 import csv
 import re
@@ -146,7 +146,7 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The values that are printed of a cell: of its model and training, see `beside`."""
+    """The printed values of a cell's model and training; see `beside`."""
     key, names = cell.key, manifest.published_names
     model = names.models.get(key.model)
     trained_on = names.datasets.get(key.trained_on)

@@ -1,7 +1,5 @@
 """Ask results.duckdb a question in SQL and print the answer."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ from rich.text import Text
 from stp.collect.opened import opened
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
-from stp.page.safe_text import safe_row
+from stp.page.safe_text import csv_text
 from stp.page.text_table import Column, plain
 
 Format = Literal["table", "csv", "json", "markdown"]
@@ -160,7 +158,7 @@ def _check(format: str) -> None:
 
 
 def readable(value: Any) -> str:
-    """Write a value for people."""
+    """Write a value as readable text."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
@@ -197,11 +195,7 @@ def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(safe_row(columns))
-    writer.writerows(map(safe_row, rows))
-    return text.getvalue()
+    return csv_text([columns, *rows])
 
 
 def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> str:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    """A question, what more is to be said of it (Markdown), and its query."""
+    """A question, an explanation in Markdown, and its query."""
 
     asked: str
     about: str

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from stp.collect.opened import created
 from stp.core.disk import beside
 from stp.core.errors import StpError
 
@@ -35,7 +36,7 @@ def combine(results: Path, last: str) -> Path:
     """
     combined = results / STORE
     stores = {path.parent.name: path for path in sorted(results.glob(f"*/{STORE}"))}
-    with beside(combined) as temporary, duckdb.connect(str(temporary)) as connection:
+    with beside(combined) as temporary, created(temporary) as connection:
         for scale, store in stores.items():
             try:
                 _copy(connection, scale, store)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from stp.core.disk import beside
 from stp.core.errors import StpError
-from stp.core.receipts import again, check_file, require_receipt
+from stp.core.receipts import Receipt, again, check_file, require_receipt
 from stp.options.score import CELL_KEYS
 from stp.plan.manifest import WHOSE, Cell, Manifest, describe, load_manifest, parts_of
 from stp.score.tables import SCORES
@@ -111,7 +111,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
         _check_conventions(plan, scores, folder, scored)
         scored |= set(scores["convention"].unique().to_pylist())
         scores = _with_shown(plan, cell, scores, receipt)
-        found.append(_about(scores, "scores_fingerprint", receipt["fingerprint"]))
+        found.append(_about(scores, "scores_fingerprint", receipt.fingerprint))
     _demand_columns(plan, cell, scored)
     schema = SCORES.append(COLLECTED.field("leads"))
     absent = pa.Table.from_pylist(_unavailable_rows(plan, cell, scored), schema)
@@ -124,7 +124,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     return rows.select(COLLECTED.names).combine_chunks()
 
 
-def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: dict[str, Any]) -> pa.Table:
+def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
     """The rows of a score artefact, and those of lead times or statistics that columns show."""
     every = {place for table in plan.tables for place in parts_of(plan, table, cell).values()}
     wanted = [
@@ -140,7 +140,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: dict[str,
     # Metrics are imported here: most tables need none.
     from stp.collect.shown import shown_rows
 
-    made = shown_rows(cell, scores, wanted, receipt["recipe"].get("bootstrap", {}))
+    made = shown_rows(cell, scores, wanted, receipt.recipe.get("bootstrap", {}))
     return pa.concat_tables([scores, pa.Table.from_pylist(made, scores.schema)])
 
 
@@ -166,7 +166,7 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 
 
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
-    """Refuse scores that lack a convention that a table shows and that can be computed."""
+    """Refuse scores without an available convention that a table shows."""
     wanted = {
         convention
         for table in plan.tables
@@ -188,7 +188,7 @@ def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
     return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 
 
-def _read_scores(folder: Path, receipt: dict[str, Any], cell: Cell) -> pa.Table:
+def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
     """Read and check one ``scores.parquet``."""
     path = check_file(folder, receipt, "scores.parquet")
     try:

@@ -1,6 +1,6 @@
-"""Values that columns of tables show besides those of the scores.
+"""Values for table columns that the scores do not hold.
 
-They are of one lead time, of a range of lead times, or standard deviations over samples.
+These are means over a lead time or a range of lead times, and standard deviations over samples.
 
 They are made of the sums and samples of a score artefact when it is collected, so a column may be
 added without scoring anything again.
@@ -42,15 +42,15 @@ def shown_rows(
         options: of the bootstrap, as the score recipe has them.
 
     Returns:
-        Rows of the collected scores: for lead times the mean and both ends of its 95 % interval;
-        the standard deviation where it is asked for and the scores do not have it. A value that
-        does not exist has a reason.
+        Rows of the collected scores: the mean over lead times and both ends of its 95 % interval,
+        or the standard deviation where that is asked for and the scores do not have it. A value
+        that does not exist has a reason.
 
     Raises:
         StpError: a file of the artefact is damaged.
     """
     made: dict[tuple[Any, ...], Json] = {}
-    means = [Place(c, part._replace(statistic="mean")) for c, part in wanted if part.leads]
+    means = [Place(c, part) for c, part in wanted if part.leads and part.statistic == "mean"]
     sums = read_sums(cell, dict.fromkeys(means))
     left_out = without_each(sums)
     resampled = Bootstrap(**options)
@@ -67,17 +67,17 @@ def shown_rows(
             continue  # the table says that there is no such value
         about = {key: overall[number][key] for key in (*CELL_KEYS, *_SAME)} | {"leads": part.leads}
         new: Iterable[Json] = ()
-        if part.leads:
+        if part.statistic == "mean" and part.leads:
             why = _why_missing(rows, overall[number], part.leads)
             new = _mean(sums[place], left_out[place], resampled, overall[number]["n"], why)
-        if part.statistic == "sd":
+        elif part.statistic == "sd":
             known = any(
                 row["statistic"] == "sd" and row["lead"] is None and _alike(row, overall[number])
                 for row in rows
             )
             if part.leads or not known:
                 leads = max((row["lead"] for row in rows if row["lead"]), default=None)
-                new = [*new, _sd(cell, overall[number], part, leads)]
+                new = [_sd(cell, overall[number], part, leads)]
         for row in new:
             made.setdefault((*about.values(), row["statistic"]), about | row)
     return list(made.values())
@@ -91,7 +91,7 @@ def _alike(row: Json, other: Json) -> bool:
 
 
 def _why_missing(rows: Iterable[Json], series: Json, leads: str) -> str:
-    """Why there is no value: as of the first of the lead times that has none."""
+    """Why there is no value: the reason of the first lead time without one."""
     wanted = lead_range(leads)
     reasons = [
         row["reason"]

@@ -88,7 +88,7 @@ class LeftOut(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A convention, and what a value of it is restricted to; see `Asked`."""
+    """A convention, and the part that its value is restricted to; see `Asked`."""
 
     convention: str
     part: Part
@@ -322,6 +322,12 @@ def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
             merged: dict[int, _Held] = {}
             for place in asked[convention]:
                 found[place] = _of_place(metric, held, merged, series.get(convention, []), place)
+        for convention in set(asked) - set(sums["convention"].unique().to_pylist()):
+            overall = series.get(convention, [])
+            for place in asked[convention]:
+                number = series_of(overall, place)
+                if number is not None and overall[number]["reason"]:
+                    found[place] = str(overall[number]["reason"])
     return {place: found.get(place, NO_SUMS) for place in wanted}
 
 
@@ -361,7 +367,7 @@ def _overall(rows: pa.Table) -> dict[str, list[dict[str, Any]]]:
 
 
 def _metric(convention: str, kind: str) -> Metric:
-    """How values of a convention are made of means.
+    """How values of a convention are computed from means.
 
     Those that look through a network would load it only to say so; they are means over samples of
     one statistic, and each value is compared with what its sums give.
@@ -387,11 +393,11 @@ def _table(folder: Path, name: str, conventions: list[str]) -> pa.Table:
 
 
 def series_of(overall: list[dict[str, Any]], place: Place) -> int | None:
-    """Number of the series that stands for a place; as in `stp.render.tables.rows`.
+    """Number of the series that holds the value of a place, as in `stp.render.tables.rows`.
 
     Args:
         overall: a row for each series, over all lead times.
-        place: what is asked for.
+        place: the value that is needed.
     """
     variable, threshold = place.part.variable, place.part.threshold
     wanted = (variable, place.level, threshold)

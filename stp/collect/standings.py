@@ -57,7 +57,7 @@ _KEY = pa.field("key", pa.string())
 
 
 class _Evaluation(NamedTuple):
-    """Models that were evaluated alike.
+    """Cells of models that are compared with each other.
 
     Attributes:
         about: what their rows share.
@@ -88,7 +88,7 @@ class Entrant(NamedTuple):
 
 
 class Place(NamedTuple):
-    """How an entrant stands.
+    """Rank and confidence set of an entrant.
 
     Attributes:
         rank: 1 is best, equal ones share the smallest; None without a value or a direction.
@@ -109,7 +109,7 @@ class Place(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two entrants, by number, the second of which is compared with the first.
+    """The comparison of a second entrant with a first one, both by number.
 
     Attributes:
         difference: second minus first value; None if one of them is missing.
@@ -149,7 +149,7 @@ def standings(
         scores: reads their collected rows; not called where all was computed before.
         cache: folder of what was computed before (`RANKS_FILE`, `COMPARISONS_FILE`); brought up to
             date.
-        report: is told about the work, a line at a time.
+        report: called with the progress, a line at a time.
 
     Returns:
         schemas `RANKS` and `COMPARISONS`, in the order of the manifests; the same inputs give the
@@ -207,7 +207,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             (convention, *part[:-1])
             for table in plan.tables
             for convention, part in parts_of(plan, table, first).values()
-            if part.leads
+            if part.leads and part.statistic == "mean"
         }
         known = json.dumps(
             [plan.code, about, made_of, directions, gaps, sorted(shown, key=repr)],
@@ -420,7 +420,7 @@ def _value(entrant: Entrant) -> float:
 
 
 def _why_not(*entrants: Entrant) -> str | None:
-    """Why entrants cannot be compared: what all of them lack, or what the first one does."""
+    """Why entrants cannot be compared: their common reason, or else the first one."""
     reasons = [
         one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
     ]

@@ -52,6 +52,6 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
 
 
 def views_of_plans(plans: Iterable[Manifest]) -> list[View]:
-    """The views of the suites that manifests are of; see `views_of`."""
+    """The views of the suites of some manifests; see `views_of`."""
     suites = {plan.suite.name: plan.suite.views for plan in plans}
     return views_of(sorted(suites.items()))

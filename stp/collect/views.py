@@ -1,4 +1,4 @@
-"""Views of results.duckdb for everyday questions, made of the tables in layout.py.
+"""Views of results.duckdb for everyday questions, over the tables in layout.py.
 
 A view is SQL with a comment for itself and for each of its columns; those that a table has already
 keep that table's comment. Floating-point numbers are added in a stated order (ORDER BY within the
@@ -52,7 +52,7 @@ FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.numb
 
 
 def _stated(scores: str, where: str, more: str) -> str:
-    """A row for each value, with its interval beside it."""
+    """A query with a row for each mean, and its interval in the same row."""
     return f"""
 SELECT
     {_KEYS}, metric, {_PART}, {more},
@@ -67,7 +67,8 @@ SELECT
     {", ".join(layout.ABOUT)}, scores_fingerprint
 FROM {scores}
 WHERE lead IS {where}
-GROUP BY ALL"""
+GROUP BY ALL
+HAVING bool_or(statistic = 'mean')"""
 
 
 SCORES = View(
@@ -361,22 +362,31 @@ LEFT JOIN valued v USING ({_CASE}, model, variant)""",
 
 COST = View(
     "cost",
-    "One row per cell: seconds of each stage, and where they were spent. Data and trained models "
-    "serve several cells, so their seconds must not be added up over cells: artefacts has each "
-    "piece of work once.",
+    "One row per cell: seconds of each stage, and where they were spent; those of the training are "
+    "of all its trained models together. Data and trained models serve several cells, so their "
+    "seconds must not be added up over cells: artefacts has each piece of work once.",
     f"""
+WITH trained AS (
+    SELECT
+        m.number, sum(a.seconds ORDER BY a.path) AS seconds, sum(a.bytes) AS bytes,
+        string_agg(DISTINCT a.device, ', ' ORDER BY a.device) AS device,
+        string_agg(DISTINCT a.host, ', ' ORDER BY a.host) AS host
+    FROM (SELECT number, unnest(model_folders) AS folder FROM cells) m
+    JOIN artefacts a
+        ON a.fingerprint = split_part(m.folder, '/', -1) AND ends_with(m.folder, '/' || a.path)
+    GROUP BY m.number
+)
 SELECT
     {", ".join(f"c.{key}" for key in CELL_KEYS)},
     d.seconds AS prepare_seconds, t.seconds AS train_seconds, p.seconds AS predict_seconds,
     s.seconds AS score_seconds, v.seconds AS perceptual_seconds,
     t.device AS train_device, t.host AS train_host,
     p.device AS predict_device, p.host AS predict_host,
-    coalesce(t.bytes, 0) AS model_bytes, coalesce(p.bytes, 0) AS predictions_bytes
+    coalesce(t.bytes, 0)::BIGINT AS model_bytes, coalesce(p.bytes, 0) AS predictions_bytes
 FROM cells c
 LEFT JOIN artefacts d
     ON d.fingerprint = c.data_fingerprint AND ends_with(c.data_folder, '/' || d.path)
-LEFT JOIN artefacts t
-    ON t.fingerprint = c.model_fingerprint AND ends_with(c.model_folder, '/' || t.path)
+LEFT JOIN trained t USING (number)
 LEFT JOIN artefacts p
     ON p.fingerprint = c.predictions_fingerprint AND ends_with(c.predictions_folder, '/' || p.path)
 LEFT JOIN artefacts s
@@ -386,15 +396,15 @@ LEFT JOIN artefacts v
     AND ends_with(c.perceptual_folder, '/' || v.path)""",
     {
         "prepare_seconds": "Preparation of the data of the test.",
-        "train_seconds": "Training; NULL where nothing is trained.",
+        "train_seconds": "Training of all models of the cell; NULL where nothing is trained.",
         "predict_seconds": "Prediction; NULL where forecasts are scored while they are made.",
         "score_seconds": "Scores (and forecasts, where they are not stored).",
         "perceptual_seconds": "Scores that look through networks; NULL if there are none.",
-        "train_device": "Processor or accelerator of the training.",
-        "train_host": "Machine of the training.",
+        "train_device": "Processor or accelerator of the training; several with commas.",
+        "train_host": "Machine of the training; several with commas.",
         "predict_device": "Processor or accelerator of the prediction.",
         "predict_host": "Machine of the prediction.",
-        "model_bytes": "Size of the trained model's artefact.",
+        "model_bytes": "Size of the artefacts of all its trained models; 0 if there are none.",
         "predictions_bytes": "Size of the predictions; 0 where they are not stored.",
     },
 )
@@ -405,28 +415,21 @@ LINEAGE = View(
     "machine and versions; the first ones name the lock of the raw files (table raw_files).",
     f"""
 WITH behind AS (
-    UNPIVOT (
-        SELECT
-            {_KEYS}, data_folder AS data, model_folder AS trained,
-            predictions_folder AS predictions, scores_folder AS scores,
-            perceptual_folder AS perceptual
-        FROM cells
-    )
-    ON data, trained, predictions, scores, perceptual
-    INTO NAME part VALUE folder
+    SELECT
+        {_KEYS}, unnest([1, 3, 4, 5]) AS step,
+        unnest([data_folder, predictions_folder, scores_folder, perceptual_folder]) AS folder
+    FROM cells
+    UNION ALL
+    SELECT {_KEYS}, 2, unnest(model_folders) FROM cells
 )
 SELECT
-    b.* EXCLUDE (part, folder),
-    CASE part
-        WHEN 'data' THEN 1 WHEN 'trained' THEN 2 WHEN 'predictions' THEN 3
-        WHEN 'scores' THEN 4 ELSE 5
-    END AS step,
+    b.* EXCLUDE (folder),
     a.*, a.inputs->>'$.raw' AS raw_lock
 FROM behind b
 JOIN artefacts a
     ON a.fingerprint = split_part(b.folder, '/', -1) AND ends_with(b.folder, '/' || a.path)""",
     {
-        "step": "1 data, 2 trained model, 3 predictions, 4 scores, 5 perceptual scores.",
+        "step": "1 data, 2 trained models, 3 predictions, 4 scores, 5 perceptual scores.",
         "raw_lock": "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
     },
 )

@@ -209,7 +209,7 @@ class _WithoutTypes(ast.NodeTransformer):
         return (node.orelse or None) if name in self.known else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
-        """TYPE_CHECKING itself is no part of what runs."""
+        """The import of TYPE_CHECKING itself has no effect at run time."""
         if node.module == "typing" and "TYPE_CHECKING" in self.known:
             node.names = [alias for alias in node.names if alias.name != "TYPE_CHECKING"]
         return node if node.names else None
@@ -350,7 +350,7 @@ def _is_literal(node: ast.expr) -> bool:
     return True
 
 
-# What changed, for people: no part of any fingerprint
+# What changed, in readable form: not part of any fingerprint
 
 
 def _named(node: ast.stmt) -> str:
@@ -372,7 +372,7 @@ def _named(node: ast.stmt) -> str:
 
 @cache
 def definitions(source: bytes) -> Mapping[str, str]:
-    """Hash what a module defines one by one, to name what a change of it touched.
+    """Hash each definition of a module, so that a changed one can be named.
 
     Args:
         source: text of the module.

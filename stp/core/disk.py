@@ -18,7 +18,7 @@ _REMEDIES = {
 
 
 def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
-    """Join a name that somebody else wrote to a folder that it must not leave.
+    """Join an untrusted relative name to a folder, and refuse one that leaves the folder.
 
     Args:
         root: the folder.

@@ -1,4 +1,4 @@
-"""The one exception that people see: what is wrong, what was expected, what to do."""
+"""The one exception that users see: what is wrong, what was expected, what to do."""
 
 import difflib
 from collections.abc import Iterable
@@ -26,5 +26,6 @@ class StpError(Exception):
 def nearest(name: str, known: Iterable[str]) -> str:
     """Suggest the known name that is most like an unknown one."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
+    initials = "".join(word[:1] for word in name.split("_"))  # learning_rate: lr
+    close = difflib.get_close_matches(name, known, n=1) or [one for one in known if one == initials]
     return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"

@@ -16,7 +16,13 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """The answer to a question is empty: nobody's mistake, but a script must be able to see it."""
+    """The answer to a question is empty: not an error, but a script must be able to notice it."""
+
+
+def told(error: StpError) -> str:
+    """An error as the command line prints it."""
+    kind = "" if isinstance(error, NothingFoundError) else "error: "
+    return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 
 
 def of(error: StpError) -> int:

@@ -1,4 +1,4 @@
-"""Fingerprints: which code, recipe and inputs an artefact is made of, as 16 hex digits.
+"""Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
 The fingerprint of an artefact is part of its path, so a change of meaning gives a new path
 and everything else stays where it is. Code counts by meaning (`stp.core.canonical`), over the
@@ -224,7 +224,7 @@ def _parents(module: str) -> list[str]:
 
 
 def _submodules(package: str, folder: Path) -> list[str]:
-    """Name the modules of a package; none if it is no package."""
+    """Name the modules of a package; none if the name is not that of a package."""
     path = folder.joinpath(*package.split("."))
     names = sorted({file.stem for file in path.glob("*.py")} | {d.name for d in path.glob("*/")})
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]

@@ -1,4 +1,4 @@
-"""How large what others wrote may be: looked at in headers, before anything is unpacked or read.
+"""Size limits for untrusted files, checked in their headers before anything is unpacked or read.
 
 A file of a few kilobytes can claim, or unpack to, more than any disk has. Data that really are
 larger raise a limit: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.

@@ -18,9 +18,9 @@ from stp.core.errors import StpError
 CHECKSUMS, COUNTS, STATED = KNOWN_BY = ("checksums", "counts", "stated")
 """How surely bytes are those of their release, most surely first. ``checksums``: registered or
 published ones match, of every file. ``counts``: all published counts of clips and all declared
-sizes match. ``stated``: somebody put them there."""
+sizes match. ``stated``: a user put them there."""
 WEIGHTS = "weights"
-"""Stands for a dataset where raw bytes are weights that somebody gives, wherever they lie."""
+"""In place of a dataset: raw bytes are given weights, wherever the file lies."""
 _SHOWN = 10
 
 
@@ -42,7 +42,7 @@ class Lock:
         files: size and SHA-256 of each file, by its path below a raw folder.
         md5: MD5 of the decompressed content, of files whose declaration had it when they were
             locked.
-        incomplete: what the release lacks, where somebody accepted that; else empty.
+        incomplete: missing files of the release, if a user accepted that; else empty.
     """
 
     files: Mapping[str, Checksum]

@@ -8,9 +8,9 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.receipts import Provenance
 
 PACKAGES = (
     "stp", "torch", "torchvision", "lpips", "numpy", "scipy", "pandas", "pyarrow", "zarr", "xarray",
@@ -18,24 +18,24 @@ PACKAGES = (
 )  # fmt: skip
 
 
-def describe_machine() -> dict[str, Any]:
+def describe_machine() -> Provenance:
     """Describe who runs this, on what, and with which versions.
 
     Nothing of it is part of a fingerprint: it explains a number, it does not choose it.
     """
-    return {
-        "host": socket.gethostname(),
-        "user": user(),
-        "system": platform.platform(),
-        "processor": _processor(),
-        "cpus": os.cpu_count(),
-        "device": _device(),
-        "python": platform.python_version(),
-        "packages": versions(),
-        "commit": _commit(),
-        "slurm_job": os.environ.get("SLURM_JOB_ID"),
-        "visible_gpus": os.environ.get("CUDA_VISIBLE_DEVICES"),
-    }
+    return Provenance(
+        host=socket.gethostname(),
+        user=user(),
+        system=platform.platform(),
+        processor=_processor(),
+        cpus=os.cpu_count(),
+        device=_device(),
+        python=platform.python_version(),
+        packages=versions(),
+        commit=_commit(),
+        slurm_job=os.environ.get("SLURM_JOB_ID"),
+        visible_gpus=os.environ.get("CUDA_VISIBLE_DEVICES"),
+    )
 
 
 def versions() -> dict[str, str]:
@@ -50,7 +50,7 @@ def versions() -> dict[str, str]:
 
 
 def version_of(name: str) -> str:
-    """The version of an installed package whose version is to count.
+    """The version of an installed package that counts in fingerprints (see ``versions``).
 
     Raises:
         StpError: it is not installed.
@@ -74,7 +74,7 @@ def user() -> str:
 
 
 def _processor() -> str:
-    """The name of the processor, as the system tells it."""
+    """The name of the processor, from the operating system."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

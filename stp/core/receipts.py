@@ -6,6 +6,8 @@ file, and a sealed copy of it: Snakemake may delete what a rule declares.
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,117 @@ RECEIPT = "artefact.json"
 SEALED = ".sealed.json"
 
 Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordedFile:
+    """A file of an artefact: its size and checksum."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RecordedCode:
+    """The code that could influence an artefact.
+
+    Attributes:
+        fingerprint: of all of it.
+        modules: module -> digest of its meaning.
+        definitions: module -> its functions and classes -> digests.
+    """
+
+    fingerprint: str = ""
+    modules: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Who made an artefact, where and when; see `stp.core.provenance`. None: it is not known.
+
+    Attributes:
+        started, finished: Unix time.
+        seconds: from the start to the end.
+    """
+
+    host: str | None = None
+    user: str | None = None
+    system: str | None = None
+    processor: str | None = None
+    cpus: int | None = None
+    device: str | None = None
+    python: str | None = None
+    packages: dict[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    slurm_job: str | None = None
+    visible_gpus: str | None = None
+    started: float | None = None
+    finished: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What is recorded of a finished artefact.
+
+    Attributes:
+        fingerprint: of code, recipe and inputs; the name of its folder.
+        stage: prepare, train, predict, features or score.
+        path: of its folder, relative to the store.
+        label: a readable name.
+        recipe: everything that was set for it.
+        inputs: name -> folder or lock file, relative to the store.
+        extras: results that its core reported; they differ from core to core.
+        attempts: at making it, the last one with success; see `stp.run.cluster.attempts`.
+        files: by their path in its folder.
+    """
+
+    fingerprint: str
+    stage: str = ""
+    path: str = ""
+    label: str = ""
+    recipe: Json = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    code: RecordedCode = field(default_factory=RecordedCode)
+    provenance: Provenance = field(default_factory=Provenance)
+    extras: Json = field(default_factory=dict)
+    attempts: list[Json] = field(default_factory=list)
+    files: dict[str, RecordedFile] = field(default_factory=dict)
+
+
+def receipt_text(receipt: Receipt) -> str:
+    """Write a receipt as JSON."""
+    return json.dumps(asdict(receipt), indent=1, sort_keys=True)
+
+
+def parse_receipt(text: str | bytes) -> Receipt:
+    """Read a receipt from JSON; what is not in it is empty, and keys of other versions are ignored.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: it is no receipt.
+    """
+    told = json.loads(text)
+    return Receipt(
+        fingerprint=told["fingerprint"],
+        stage=told.get("stage") or "",
+        path=told.get("path") or "",
+        label=told.get("label") or "",
+        recipe=dict(told.get("recipe") or {}),
+        inputs=dict(told.get("inputs") or {}),
+        extras=dict(told.get("extras") or {}),
+        code=RecordedCode(**_known(RecordedCode, told.get("code"))),
+        provenance=Provenance(**_known(Provenance, told.get("provenance"))),
+        attempts=list(told.get("attempts") or ()),
+        files={
+            name: RecordedFile(entry["bytes"], entry["sha256"])
+            for name, entry in (told.get("files") or {}).items()
+        },
+    )
+
+
+def _known(kind: type[RecordedCode] | type[Provenance], told: Mapping[str, Any] | None) -> Json:
+    return {one.name: told[one.name] for one in fields(kind) if told and one.name in told}
 
 
 def checksum(path: Path) -> str:
@@ -31,16 +144,17 @@ def again(folder: Path) -> str:
     return f"delete the folder and run again, it is made anew: rm -r {folder}"
 
 
-def read_receipt(folder: Path) -> Json | None:
+def read_receipt(folder: Path) -> Receipt | None:
     """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
     for name in (RECEIPT, SEALED):
         try:
-            receipt = json.loads((folder / name).read_bytes())
-        except (FileNotFoundError, NotADirectoryError, ValueError, RecursionError):
+            return parse_receipt((folder / name).read_bytes())
+        except (FileNotFoundError, NotADirectoryError, *_NO_RECEIPT):
             continue
-        if isinstance(receipt, dict):
-            return receipt
     return None
+
+
+_NO_RECEIPT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def is_altered(folder: Path) -> bool:
@@ -54,7 +168,7 @@ def is_altered(folder: Path) -> bool:
 
 
 def refuse_altered(folder: Path) -> None:
-    """Refuse a receipt that somebody changed since the artefact was finished.
+    """Refuse a receipt that was changed after the artefact was finished.
 
     Raises:
         StpError: it differs from its sealed copy.
@@ -67,7 +181,7 @@ def refuse_altered(folder: Path) -> None:
         )
 
 
-def require_receipt(folder: Path) -> Json:
+def require_receipt(folder: Path) -> Receipt:
     """Read the declared receipt of an artefact folder ``.../<fingerprint>``.
 
     Raises:
@@ -76,23 +190,22 @@ def require_receipt(folder: Path) -> Json:
     """
     path = folder / RECEIPT
     try:
-        receipt: Json = json.loads(path.read_text(encoding="utf-8"))
-        fingerprint = receipt["fingerprint"]
+        receipt = parse_receipt(path.read_bytes())
     except FileNotFoundError:
         raise StpError(
             f"{path}: missing",
             expected="the receipt that ends a finished artefact",
             remedy="run again: the artefact was never finished, or its receipt was deleted",
         ) from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except _NO_RECEIPT as error:
         raise StpError(
             f"{path}: damaged ({type(error).__name__}: {error})",
             expected="a JSON receipt with a fingerprint",
             remedy=again(folder),
         ) from None
-    if fingerprint != folder.name:
+    if receipt.fingerprint != folder.name:
         raise StpError(
-            f"{path}: receipt of another artefact, {fingerprint}",
+            f"{path}: receipt of another artefact, {receipt.fingerprint}",
             expected=f"fingerprint {folder.name}, the name of the folder",
             remedy=again(folder),
         )
@@ -100,7 +213,7 @@ def require_receipt(folder: Path) -> Json:
     return receipt
 
 
-def check_file(folder: Path, receipt: Json, name: str) -> Path:
+def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
     """Check one file of an artefact against the receipt, by size and SHA-256.
 
     Returns:
@@ -110,7 +223,7 @@ def check_file(folder: Path, receipt: Json, name: str) -> Path:
         StpError: the file is missing, unknown to the receipt, or has other bytes.
     """
     path = folder / name
-    recorded = receipt.get("files", {}).get(name)
+    recorded = receipt.files.get(name)
     if recorded is None:
         raise StpError(
             f"{folder / RECEIPT}: does not list {name}",
@@ -120,21 +233,21 @@ def check_file(folder: Path, receipt: Json, name: str) -> Path:
     if not path.is_file():
         raise StpError(
             f"{path}: missing",
-            expected=f"a file of {recorded['bytes']} bytes, as in the receipt",
+            expected=f"a file of {recorded.bytes} bytes, as in the receipt",
             remedy=again(folder),
         )
     size = path.stat().st_size
-    if size != recorded["bytes"]:
+    if size != recorded.bytes:
         raise StpError(
             f"{path}: damaged, {size} bytes",
-            expected=f"{recorded['bytes']} bytes, as in the receipt",
+            expected=f"{recorded.bytes} bytes, as in the receipt",
             remedy=again(folder),
         )
     found = checksum(path)
-    if found != recorded["sha256"]:
+    if found != recorded.sha256:
         raise StpError(
             f"{path}: damaged, SHA-256 {found}",
-            expected=f"{recorded['sha256']}, as in the receipt",
+            expected=f"{recorded.sha256}, as in the receipt",
             remedy=again(folder),
         )
     return path

@@ -15,6 +15,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,14 @@ from stp.core.job import Interrupted, never
 from stp.core.receipts import (
     RECEIPT,
     SEALED,
+    Receipt,
+    RecordedFile,
     again,
     check_file,
     checksum,
     is_altered,
     read_receipt,
+    receipt_text,
     refuse_altered,
 )
 
@@ -40,10 +44,10 @@ LEASE_SECONDS = 60
 Json = dict[str, Any]
 
 
-def list_files(folder: Path) -> Json:
+def list_files(folder: Path) -> dict[str, RecordedFile]:
     """Map every file below a folder, receipts excepted, to its size and checksum."""
     return {
-        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "sha256": checksum(path)}
+        str(path.relative_to(folder)): RecordedFile(path.stat().st_size, checksum(path))
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in (RECEIPT, SEALED)
     }
@@ -63,12 +67,12 @@ def is_complete(folder: Path) -> bool:
     )
 
 
-def missing_files(folder: Path, receipt: Json) -> list[str]:
+def missing_files(folder: Path, receipt: Receipt) -> list[str]:
     """List the files of a receipt that are missing or have another size."""
     missing = []
-    for name, entry in receipt["files"].items():
+    for name, entry in receipt.files.items():
         path = folder / name
-        if not path.is_file() or path.stat().st_size != entry["bytes"]:
+        if not path.is_file() or path.stat().st_size != entry.bytes:
             missing.append(name)
     return missing
 
@@ -80,11 +84,11 @@ def verify(folder: Path) -> None:
         StpError: the receipt or a file is missing, or a file's bytes differ.
     """
     receipt = _readable_receipt(folder)
-    for name in receipt["files"]:
+    for name in receipt.files:
         check_file(folder, receipt, name)
 
 
-def _readable_receipt(folder: Path) -> Json:
+def _readable_receipt(folder: Path) -> Receipt:
     receipt = read_receipt(folder)
     if receipt is None:
         raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
@@ -107,12 +111,10 @@ def check_input(folder: Path, chunk_sums: str) -> None:
     """
     receipt = _readable_receipt(folder)
     arrays = [
-        name.removesuffix(chunk_sums)
-        for name in receipt["files"]
-        if name.endswith(f"/{chunk_sums}")
+        name.removesuffix(chunk_sums) for name in receipt.files if name.endswith(f"/{chunk_sums}")
     ]
     shards = tuple(f"{array}c/" for array in arrays)
-    for name in receipt["files"]:
+    for name in receipt.files:
         if not name.startswith(shards):
             check_file(folder, receipt, name)
 
@@ -145,7 +147,7 @@ def call_back(root: Path, folder: str) -> None:
     if receipt is None or not is_dropped(root / folder):
         return
     (root / folder / RECEIPT).unlink(missing_ok=True)
-    for given in receipt["inputs"].values():
+    for given in receipt.inputs.values():
         call_back(root, given)
 
 
@@ -182,7 +184,7 @@ def remove_leftovers(final: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def publish(temporary: Path, final: Path, receipt: Json) -> bool:
+def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
     """Seal a folder and move it to its final name, replacing nothing.
 
     Args:
@@ -193,7 +195,7 @@ def publish(temporary: Path, final: Path, receipt: Json) -> bool:
     Returns:
         False if somebody else was faster; their artefact is kept and ours thrown away.
     """
-    text = json.dumps({**receipt, "files": list_files(temporary)}, indent=1, sort_keys=True)
+    text = receipt_text(replace(receipt, files=list_files(temporary)))
     (temporary / SEALED).write_text(text)
     (temporary / RECEIPT).write_text(text)
     return place(temporary, final)

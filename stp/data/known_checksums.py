@@ -24,7 +24,7 @@ class KnownChecksums:
     be deleted whenever one likes.
 
     Args:
-        path: the text file, read when the first checksum is asked for.
+        path: the text file; it is read with the first request for a checksum.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,7 +33,7 @@ class KnownChecksums:
 
     @classmethod
     def of(cls, lock: Path) -> "KnownChecksums":
-        """Those of the raw files of a release, beside its lock file."""
+        """Known checksums of the raw files of a release, stored next to its lock file."""
         return cls(lock.with_suffix(".known"))
 
     def get(self, file: Path, seen: os.stat_result) -> str | None:

@@ -23,7 +23,7 @@ def starts(first: int, stop: int, span: int, stride: int) -> np.ndarray:
 
 
 def starts_from_the_end(numbers: Sequence[int], span: int, stride: int) -> np.ndarray:
-    """Windows of consecutive frame numbers, looked for from the last frame backwards.
+    """Windows of consecutive frame numbers, searched from the last frame backwards.
 
     This is the rule by which the KTH clips of PredRNN, OpenSTL and PredBench are cut: step back one
     frame at a time; where a window of consecutive numbers ends, take it and step back by `stride`.

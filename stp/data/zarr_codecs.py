@@ -1,4 +1,4 @@
-"""Which codecs a Zarr store that somebody else wrote may ask for.
+"""The codecs that an untrusted Zarr store may use.
 
 Zarr looks codecs up by the names in a store's metadata. One of them, ``pickle`` of numcodecs, runs
 code out of the chunks that it decodes; plugins may add others. So only those are accepted that turn
@@ -6,12 +6,16 @@ bytes into bytes or numbers, before any chunk is read.
 """
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stp.core.errors import StpError
+from stp.core.limits import require
 
 FORMAT_2 = frozenset((
     "adler32", "astype", "bitround", "blosc", "bz2", "crc32", "crc32c", "delta",
@@ -37,51 +41,87 @@ def check_codecs(store: Path) -> None:
         store: a group or an array of Zarr 2 or 3.
 
     Raises:
-        StpError: an array asks for another codec, or its metadata cannot be read.
+        StpError: an array asks for another codec, its chunks are larger than what may be read into
+            memory, or its metadata cannot be read.
     """
-    for folder, inner, names in os.walk(store):
-        for path in (Path(folder) / name for name in METADATA if name in names):
-            try:
-                meta = json.loads(path.read_bytes())
-                asked = list(_asked(meta))
-            except (
-                OSError,
-                LookupError,
-                ValueError,
-                TypeError,
-                AttributeError,
-                RecursionError,
-            ) as error:
-                raise StpError(
-                    f"{path}: cannot be read ({error})",
-                    expected="the metadata of a Zarr array or group",
-                    remedy="copy or write the store again",
-                ) from None
-            known = FORMAT_3 if path.name == "zarr.json" else FORMAT_2
-            for name in asked:
-                if name not in known:
-                    raise StpError(
-                        f"{path}: asks for the codec {name!r}",
-                        expected=f"one of {', '.join(sorted(known))}",
-                        remedy="write the store again with one of these: others may run code that "
-                        "the file brings along",
-                    )
-            if path.name == ".zarray" or meta.get("node_type") == "array":
-                inner.clear()  # chunks, perhaps millions
+    seen: set[str] = set()  # links may go in circles
+    for folder, inner, names in os.walk(store, followlinks=True):
+        place = os.path.realpath(folder)
+        if place in seen:
+            inner.clear()
+            continue
+        seen.add(place)
+        arrays = [_check(Path(folder) / name) for name in METADATA if name in names]
+        if arrays and all(arrays):
+            inner.clear()  # chunks, perhaps millions
 
 
-def _asked(meta: dict[str, Any]) -> Iterator[Any]:
-    """The names of the codecs that the metadata of an array name."""
-    if meta.get("zarr_format") == 2:
-        for codec in (meta.get("compressor"), *(meta.get("filters") or ())):
-            if codec is not None:
-                yield codec["id"]
-        return
-    for codec in meta.get("codecs") or ():
+def _check(path: Path) -> bool:
+    """Check one file of metadata; is it that of an array?"""
+    try:
+        meta = json.loads(path.read_bytes())
+        is_2 = path.name == ".zarray"
+        is_array = is_2 or meta.get("node_type") == "array"
+        asked = list(_asked_2(meta) if is_2 else _asked_3(meta.get("codecs")))
+        size = _chunk_bytes(meta, is_2) if is_array else 0
+    except (
+        OSError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the metadata of a Zarr array or group",
+            remedy="copy or write the store again",
+        ) from None
+    known = FORMAT_2 if is_2 else FORMAT_3
+    for name in asked:
+        if name not in known:
+            raise StpError(
+                f"{path}: asks for the codec {name!r}",
+                expected=f"one of {', '.join(sorted(known))}",
+                remedy="write the store again with one of these: others may run code that "
+                "the file brings along",
+            )
+    require(f"{path}: each chunk is large", size / 1e9, "member_gb", "GB")
+    return is_array
+
+
+def _asked_2(meta: dict[str, Any]) -> Iterator[Any]:
+    """The names of the codecs that the metadata of an array of Zarr 2 name."""
+    for codec in (meta.get("compressor"), *(meta.get("filters") or ())):
+        if codec is not None:
+            yield codec["id"]
+
+
+def _asked_3(codecs: Any) -> Iterator[Any]:
+    """The names of codecs of Zarr 3, and of those inside them."""
+    for codec in codecs or ():
         if isinstance(codec, str):
             yield codec
             continue
         yield codec["name"]
         given = codec.get("configuration") or {}
         for inner in ("codecs", "index_codecs"):
-            yield from _asked({"codecs": given.get(inner)})
+            yield from _asked_3(given.get(inner))
+
+
+def _chunk_bytes(meta: dict[str, Any], is_2: bool) -> int:
+    """What is unpacked at once, whatever is asked for: a chunk, or one of a shard."""
+    if is_2:
+        return math.prod(meta["chunks"]) * _itemsize(meta["dtype"])
+    shape = meta["chunk_grid"]["configuration"]["chunk_shape"]
+    for codec in meta["codecs"]:
+        if isinstance(codec, dict) and codec["name"] == "sharding_indexed":
+            shape = codec["configuration"]["chunk_shape"]
+    return math.prod(shape) * _itemsize(meta["data_type"])
+
+
+def _itemsize(kind: Any) -> int:
+    try:
+        return np.dtype(kind).itemsize
+    except TypeError:  # text, and what numpy has no name for
+        return 8

@@ -204,7 +204,7 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def seal_arrays(folder: Path) -> None:
-    """Write checksums of the chunks beside the arrays of an artefact that readers map.
+    """Write a file of chunk checksums for each array of an artefact that readers map into memory.
 
     Other arrays get none: they are small, and a job that needs them checks their files as a whole.
     """

@@ -3,14 +3,12 @@
 The same store gives the same bytes: nothing of when and where it was exported is in it.
 """
 
-import csv
-import io
 import json
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,12 +19,13 @@ import yaml
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.core.receipts import check_file, checksum
+from stp.core.receipts import Receipt, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
 from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
 from stp.export.contents import Contents
 from stp.options.score import CELL_KEYS
+from stp.page.safe_text import csv_text
 from stp.plan.strict import CONFIG_FOLDER
 
 CELL_COLUMNS = (
@@ -34,7 +33,7 @@ CELL_COLUMNS = (
     *("tested", "source", "release", "bytes_known_by", "lacking", "scale", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
     *("subset_note", "external", "samples", "statistic"),
-    *(f"{part}_fingerprint" for part in lineage.PARTS),
+    *("model_fingerprints", *(f"{part}_fingerprint" for part in lineage.PARTS)),
 )
 PROTOCOL_COLUMNS = ("trained_on", "train_subset", "path", "setting", "here", "published", "differs")
 RAW_COLUMNS = ("lock", "dataset", "release", "source", "file", "bytes", "sha256")
@@ -115,7 +114,7 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
         ),
         "CITATION.md": cite.as_markdown(citations),
         "CITATION.bib": cite.as_bibtex(citations),
-        "cells.csv": _csv(CELL_COLUMNS, found.cells),
+        "cells.csv": _csv(CELL_COLUMNS, map(_cell, found.cells)),
         "conventions.csv": _csv(_columns(found.conventions), found.conventions),
         "training_protocol.csv": _csv(PROTOCOL_COLUMNS, _protocol(found)),
         "configuration.yaml": _configuration(found),
@@ -189,16 +188,18 @@ def _query_to_files(
     return int(counted[0]) if counted else 0
 
 
+def _cell(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of cells as CSV has it: trained models with spaces between them."""
+    return {**row, "model_fingerprints": " ".join(row["model_fingerprints"])}
+
+
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(rows[0]) if rows else []
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lineage.without_paths(dict(row)) for row in rows)
-    return text.getvalue()
+    written = (lineage.without_paths(dict(row)) for row in rows)
+    return csv_text([columns, *([row.get(name, "") for name in columns] for row in written)])
 
 
 def _json(value: Any) -> str:
@@ -213,7 +214,7 @@ def _protocol(found: Contents) -> Iterable[dict[str, Any]]:
             yield {
                 "trained_on": training.dataset,
                 "train_subset": training.subset,
-                "path": training.receipt["path"],
+                "path": training.receipt.path,
                 "setting": name,
                 "here": here,
                 "published": printed,
@@ -228,7 +229,7 @@ def _configuration(found: Contents) -> str:
         "# overrides, as it entered the fingerprints that end their paths.\n"
     )
     recipes = {
-        receipt["path"]: lineage.without_paths(receipt["recipe"])
+        receipt.path: lineage.without_paths(receipt.recipe)
         for receipt in found.lineage.receipts.values()
     }
     described = {"model": dict(found.model), "scales": found.scales, "recipes": recipes}
@@ -239,27 +240,27 @@ def _configuration(found: Contents) -> str:
 
 def _checkpoints(found: Contents) -> list[dict[str, Any]]:
     """All files of trained models, as their receipts have them."""
-    trained = {training.receipt["path"]: training for training in found.trainings}
+    trained = {training.receipt.path: training for training in found.trainings}
     return [
         {
-            "trained_on": trained[receipt["path"]].dataset if receipt["path"] in trained else None,
-            "train_subset": trained[receipt["path"]].subset if receipt["path"] in trained else None,
-            "fingerprint": receipt["fingerprint"],
-            "path": f"{receipt['path']}/{name}",
-            **{key: entry[key] for key in ("bytes", "sha256")},
+            "trained_on": trained[receipt.path].dataset if receipt.path in trained else None,
+            "train_subset": trained[receipt.path].subset if receipt.path in trained else None,
+            "fingerprint": receipt.fingerprint,
+            "path": f"{receipt.path}/{name}",
+            **asdict(entry),
         }
         for receipt in found.lineage.of_stage("train")
-        for name, entry in sorted(receipt["files"].items())
+        for name, entry in sorted(receipt.files.items())
     ]
 
 
-def _copy_checkpoint(folder: Path, found: Contents, receipt: Mapping[str, Any]) -> None:
+def _copy_checkpoint(folder: Path, found: Contents, receipt: Receipt) -> None:
     """Copy the files of one trained model, after a look at their checksums."""
-    source = found.lineage.folder(dict(receipt))
-    for name in receipt["files"]:
-        target = folder / "checkpoints" / receipt["path"] / name
+    source = found.lineage.folder(receipt)
+    for name in receipt.files:
+        target = folder / "checkpoints" / receipt.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(check_file(source, dict(receipt), name), target)
+        shutil.copyfile(check_file(source, receipt, name), target)
 
 
 def _zip(folder: Path, out: Path) -> None:

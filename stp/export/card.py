@@ -19,6 +19,7 @@ FITS = {
     "closed_form": "one pass over the training data",
     "sgd": "trained by gradient descent",
     "calibrate": "a search over parameters",
+    "read": "nothing is learnt here: its forecasts are read",
     "external": "lives elsewhere: only its predictions were scored here",
 }
 FILES = {
@@ -100,9 +101,9 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
     yield f"- fit: {FITS.get(model['fit'], model['fit'] or 'not known')}"
     sizes = sorted(
         {
-            training.receipt["extras"]["parameters"]
+            training.receipt.extras["parameters"]
             for training in found.trainings
-            if (training.receipt.get("extras") or {}).get("parameters")
+            if training.receipt.extras.get("parameters")
         }
     )
     if sizes:
@@ -151,8 +152,7 @@ def _training(found: Contents, checkpoints: Sequence[Mapping[str, Any]]) -> Iter
 
 def _training_row(found: Contents, training: Training) -> list[str]:
     receipt = training.receipt
-    extras, made = receipt.get("extras") or {}, receipt.get("provenance") or {}
-    recipe = receipt.get("recipe") or {}
+    extras, made, recipe = receipt.extras, receipt.provenance, receipt.recipe
     train = recipe.get("train") or {}
     if train.get("epochs"):
         length = f"{train['epochs']} epochs"
@@ -160,15 +160,15 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         length = f"{train['iterations']:,} iterations"
     else:
         length = "one pass"
-    data = found.lineage.receipts.get((receipt.get("inputs") or {}).get("data", ""), {})
-    source = (data.get("recipe") or {}).get("source") or "not known"
+    data = found.lineage.receipts.get(receipt.inputs.get("data", ""))
+    source = (data.recipe.get("source") if data else None) or "not known"
     where = training.dataset
     where += "" if training.subset == "all" else f" ({training.subset})"
     if training.published is None:
         otherwise = "the paper prints no such training" if training.settings else "–"
     else:
         otherwise = ", ".join(training.deviations) or "as printed"
-    seconds = made.get("seconds")
+    seconds = made.seconds
     parameters = extras.get("parameters")
     return [
         where,
@@ -177,7 +177,7 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         f"{parameters:,}" if parameters else "–",
         length,
         "not known" if seconds is None else duration(seconds),
-        str(made.get("device") or "not known"),
+        made.device or "not known",
         otherwise,
     ]
 
@@ -305,9 +305,9 @@ def _reproduce(found: Contents) -> Iterable[str]:
         receipts = found.lineage.receipts.values()
         for kind in ("scores_fingerprint", "perceptual_fingerprint"):
             paths = [
-                one["path"]
+                one.path
                 for one in receipts
-                if one["stage"] == "score" and one["fingerprint"] == cell[kind]
+                if one.stage == "score" and one.fingerprint == cell[kind]
             ]
             for path in paths:
                 yield (

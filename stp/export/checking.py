@@ -209,7 +209,7 @@ def _manifest(bundle: _Bundle) -> Mapping[str, Any]:
                 for entry in described["files"].values()
             )
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         right = False
     if not right:
         _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp export writes")

@@ -8,6 +8,7 @@ from typing import Any
 from stp.collect.layout import ABOUT, ALIKE
 from stp.collect.trace import ask
 from stp.core.errors import StpError, nearest
+from stp.core.receipts import Receipt
 from stp.export.lineage import Lineage, lineage, sql_without_paths
 from stp.options.score import CELL_KEYS
 from stp.plan import config as configuration
@@ -117,7 +118,7 @@ class Training:
 
     dataset: str
     subset: str
-    receipt: Mapping[str, Any]
+    receipt: Receipt
     settings: Mapping[str, str]
     published: Mapping[str, str] | None
 
@@ -207,13 +208,13 @@ def contents(database: Path, model: str) -> Contents:
 
 def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
     """Every training once, beside what the paper prints of it."""
-    by_fingerprint = {cell["model_fingerprint"]: cell for cell in cells}
+    by_fingerprint = {name: cell for cell in cells for name in cell["model_fingerprints"]}
     receipts = behind.of_stage("train")
-    if not any((receipt["recipe"] or {}).get("fit") == "sgd" for receipt in receipts):
+    if not any(receipt.recipe.get("fit") == "sgd" for receipt in receipts):
         return [
             Training(cell["trained_on"], cell["train_subset"], receipt, {}, None)
             for receipt in receipts
-            if (cell := by_fingerprint.get(receipt["fingerprint"]))
+            if (cell := by_fingerprint.get(receipt.fingerprint))
         ]
     paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
     facts = paper.models.get(model)
@@ -222,7 +223,7 @@ def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
     }
     found = []
     for receipt in receipts:
-        cell = by_fingerprint.get(receipt["fingerprint"])
+        cell = by_fingerprint.get(receipt.fingerprint)
         if cell is None:
             continue
         dataset = paper.datasets.get(cell["trained_on"])
@@ -231,7 +232,7 @@ def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
                 cell["trained_on"],
                 cell["train_subset"],
                 receipt,
-                {name: setting.ours(receipt["recipe"]) for name, setting in SETTINGS.items()},
+                {name: setting.ours(receipt.recipe) for name, setting in SETTINGS.items()},
                 published.get(dataset.title) if dataset else None,
             )
         )

@@ -3,15 +3,15 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from stp.collect.trace import ask
-from stp.core.receipts import Json, require_receipt
+from stp.core.receipts import Json, Receipt, require_receipt
 
-PARTS = ("data", "model", "predictions", "scores", "perceptual")
-"""What a cell is made from, as its columns ``<part>_folder`` name it."""
+PARTS = ("data", "predictions", "scores", "perceptual")
+"""What a cell has one of at most, as its columns ``<part>_folder`` name it."""
 STAGES = ("prepare", "train", "predict", "features", "score")
 """In this order."""
 KEPT = ("stage", "path", "fingerprint", "label", "recipe", "inputs", "extras", "files")
@@ -33,16 +33,16 @@ class Lineage:
     """
 
     store: Path
-    receipts: Mapping[str, Json]
+    receipts: Mapping[str, Receipt]
     locks: Mapping[str, Json | None]
 
-    def of_stage(self, stage: str) -> list[Json]:
+    def of_stage(self, stage: str) -> list[Receipt]:
         """The receipts of one stage."""
-        return [receipt for receipt in self.receipts.values() if receipt["stage"] == stage]
+        return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
-    def folder(self, receipt: Json) -> Path:
+    def folder(self, receipt: Receipt) -> Path:
         """Where an artefact lies on this machine."""
-        return self.store / receipt["path"]
+        return self.store / receipt.path
 
 
 def lineage(database: Path, model: str) -> Lineage:
@@ -51,25 +51,26 @@ def lineage(database: Path, model: str) -> Lineage:
     Raises:
         StpError: there is no database, or a receipt is missing or damaged.
     """
-    columns = ", ".join(f"{part}_folder" for part in PARTS)
-    cells = ask(database, f"SELECT {columns} FROM cells WHERE model = ?", [model])
-    folders = {Path(folder) for cell in cells for folder in cell.values() if folder}
+    parts = ", ".join(f"[{part}_folder]" for part in PARTS)
+    behind = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
+    found = ask(database, f"{behind} WHERE model = ?", [model])
+    folders = {Path(row["folder"]) for row in found if row["folder"]}
     receipts = {folder: require_receipt(folder) for folder in sorted(folders)}
     folder, first = next(iter(receipts.items()))
-    store = folder.parents[len(Path(first["path"]).parts) - 1]
+    store = folder.parents[len(Path(first.path).parts) - 1]
     locks: dict[str, Json | None] = {}
     waiting = list(receipts.values())
     while waiting:
-        for path in (waiting.pop().get("inputs") or {}).values():
+        for path in waiting.pop().inputs.values():
             if path.endswith(".json"):
                 locks[path] = _lock(store / path)
             elif store / path not in receipts:
                 waiting.append(receipts.setdefault(store / path, require_receipt(store / path)))
     order = {stage: number for number, stage in enumerate(STAGES)}
     ordered = sorted(
-        receipts.values(), key=lambda one: (order.get(one["stage"], len(order)), one["path"])
+        receipts.values(), key=lambda one: (order.get(one.stage, len(order)), one.path)
     )
-    return Lineage(store, {one["path"]: one for one in ordered}, dict(sorted(locks.items())))
+    return Lineage(store, {one.path: one for one in ordered}, dict(sorted(locks.items())))
 
 
 def _lock(path: Path) -> Json | None:
@@ -80,16 +81,15 @@ def _lock(path: Path) -> Json | None:
     return found
 
 
-def shared(receipt: Json) -> Json:
+def shared(receipt: Receipt) -> Json:
     """The part of a receipt that is handed on: no account, machine, job or path of this machine.
 
     The digests of single functions are left out, too: those of modules say what the code was.
     """
-    found = {key: receipt[key] for key in KEPT if key in receipt}
-    code = receipt.get("code") or {}
-    found["code"] = {key: code[key] for key in ("fingerprint", "modules") if key in code}
-    provenance = receipt.get("provenance") or {}
-    found["provenance"] = {key: provenance[key] for key in provenance if key not in PRIVATE}
+    told = asdict(receipt)
+    found = {key: told[key] for key in KEPT}
+    found["code"] = {key: told["code"][key] for key in ("fingerprint", "modules")}
+    found["provenance"] = {k: v for k, v in told["provenance"].items() if k not in PRIVATE}
     return {key: without_paths(value) for key, value in found.items()}
 
 
@@ -129,12 +129,12 @@ def environments(found: Lineage) -> list[Json]:
             key: made.get(key) for key in ("python", "packages", "system", "processor", "device")
         }
         entry = alike.setdefault(json.dumps(where, sort_keys=True), {**where, "artefacts": {}})
-        stage = receipt["stage"]
+        stage = receipt.stage
         entry["artefacts"][stage] = entry["artefacts"].get(stage, 0) + 1
     return list(alike.values())
 
 
 def commits(found: Lineage) -> list[str]:
     """The commits of the checkouts that made the artefacts; '' where none is known."""
-    known = {(one.get("provenance") or {}).get("commit") or "" for one in found.receipts.values()}
+    known = {one.provenance.commit or "" for one in found.receipts.values()}
     return sorted(known)

@@ -34,7 +34,8 @@ from stp.external.submitted import (
 )
 from stp.external.windows import DESCRIPTION, blocks, clips_of, prepared_data
 from stp.plan import config as configuration
-from stp.plan.cells import EXTERNAL, Plan
+from stp.plan.artefacts import EXTERNAL
+from stp.plan.cells import Plan
 from stp.plan.config import Config
 from stp.plan.model import Model, Submission
 from stp.plan.strict import check

@@ -19,6 +19,8 @@ from stp.prepare.own.arrays import DAMAGE
 
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 NEEDED = ("shape", "context", "horizon", "units", "values", "data", "samples", "index_sha256")
+ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
+"""What Zarr raises of a store that is none."""
 EXPORT_AGAIN = "export the windows again (`stp windows`), and predict those"
 
 
@@ -58,7 +60,7 @@ def read_windows(folder: Path) -> Windows:
         lost = [key for key in NEEDED if key not in described]
         evaluation = Evaluation(**described["evaluation"])
         count, wanted = int(described["samples"]), str(described["index_sha256"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StpError(
             f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
             expected="the file that `stp windows` wrote beside the windows",
@@ -331,14 +333,15 @@ def _zarr_source(path: Path) -> Source:
                 )
             array = found["predictions"]
             samples = found["sample"][...] if "sample" in found else None  # type: ignore[index]
-    except (OSError, ValueError, KeyError) as error:
+        if not isinstance(array, zarr.Array):
+            raise ValueError("predictions is a group")
+        return ZarrSource(path, array, samples)
+    except ZARR_DAMAGE as error:
         raise StpError(
             f"{path}: cannot be read ({error})",
             expected="a Zarr group with an array predictions",
             remedy="copy or write it again",
         ) from error
-    assert isinstance(array, zarr.Array)
-    return ZarrSource(path, array, samples)
 
 
 def _numbers(path: Path, samples: Any) -> list[int]:

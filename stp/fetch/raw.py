@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,7 +32,8 @@ from stp.core.lock import (
     require_below,
 )
 from stp.data.known_checksums import KnownChecksums
-from stp.fetch.archive import UNPACKED, is_unpacked, unpack
+from stp.fetch.archive import UNPACKED
+from stp.fetch.archives import Archives, find
 from stp.fetch.checksum import Checksum, in_threads, verified
 from stp.fetch.download import Manners
 from stp.fetch.instructions import Missing, missing_error, removed_error, some
@@ -46,6 +46,13 @@ Release = Mapping[str, Any]
 OWN = (".part", ".part.version", UNPACKED)
 """Endings of files of ours beside raw files."""
 _SHOWN = 10
+Watch = Callable[[Callable[[], Any]], Any]
+"""Does some work, and refuses what it should not read."""
+
+
+def unwatched(work: Callable[[], Any]) -> Any:
+    """Do some work that nobody watches: the default outside the command line."""
+    return work()
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,7 @@ def fetch(
     accept_incomplete: bool = False,
     report: Report = silent,
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
+    watch: Watch = unwatched,
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file.
 
@@ -147,6 +155,7 @@ def fetch(
         accept_incomplete: lock what is there, though files are missing; the lock says which.
         report: progress.
         manners: how politely files are downloaded.
+        watch: runs the generator, and refuses what it should not read.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
@@ -161,11 +170,12 @@ def fetch(
     if locked is not None:
         require_agreement(locked, lock, release.get("files", ()))
     if release.get("generator") and not roots[0].exists():
-        run_generator(release["generator"], release.get("options", {}), roots[0], report)
+        options = release.get("options", {})
+        run_generator(release["generator"], options, roots[0], report, watch)
 
     incomplete: list[str] = []
     there = _resolve(release, roots, locked)
-    archives = _Archives(release, roots, locked, known, report)
+    archives = Archives(release, roots, locked, known, report)
     if archives.declared and (locked is None or there.unobtainable):
         # Without a lock, what is here is unpacked to its end: the lock must not miss the rest.
         archives.unpack_found()
@@ -239,7 +249,7 @@ def check(
         how = f"`stp fetch` generates it with {release['generator']}"
         return [FileState(roots[0].as_posix(), "missing", how=how)]
     there = _resolve(release, roots, locked)
-    packed = [one.path.name for one in _Archives(release, roots, locked).all() if one.path]
+    packed = [one.path.name for one in Archives(release, roots, locked).all() if one.path]
     unpacks = f"`stp fetch` unpacks {some(packed)}" if packed else ""
     states = [
         FileState(one.path, "missing", one.note, files=one.files, how=unpacks or _how(one))
@@ -322,114 +332,12 @@ def _read(
         yield file, result
 
 
-@dataclass(frozen=True)
-class _Archive:
-    """One archive of a release: its declaration and where it was found (None: nowhere)."""
-
-    declared: Mapping[str, Any]
-    path: Path | None
-    unpacked: bool
-
-    @property
-    def missing(self) -> Missing:
-        size = self.declared.get("bytes")
-        return Missing(self.declared["path"], f"{size} bytes" if size else "", self.declared)
-
-    @property
-    def is_open(self) -> bool:
-        return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
-
-    @property
-    def into(self) -> str:
-        """The folder that the names in it are relative to."""
-        into = self.declared.get("into")
-        name = self.declared["path"]
-        return str(name.rpartition("/")[0] if into is None else into.strip("/"))
-
-    def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """May any of these be in it?"""
-        return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
-
-
-class _Archives:
-    """The archives of a release, and what was unpacked from them."""
-
-    def __init__(
-        self,
-        release: Release,
-        roots: Sequence[Path],
-        locked: Lock | None,
-        known: KnownChecksums | None = None,
-        report: Report = silent,
-    ) -> None:
-        self.declared: Sequence[Mapping[str, Any]] = release.get("archives", ())
-        self.files: Sequence[Mapping[str, Any]] = release.get("files", ())
-        self.roots, self.locked, self.known, self.report = roots, locked, known, report
-        self.find = partial(_find, roots=roots)
-
-    def all(self) -> list[_Archive]:
-        """Every archive, as things stand."""
-        return [
-            _Archive(one, self.find(one["path"]), is_unpacked(self._listing(one), self.find))
-            for one in self.declared
-        ]
-
-    def absent(self) -> list[_Archive]:
-        """Those that are neither here nor unpacked."""
-        return [one for one in self.all() if one.path is None and not one.unpacked]
-
-    def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
-        """May open archives hold all that is missing, and no closed ones any of it?"""
-        absent = self.absent()
-        return all(
-            any(archive.may_hold([one]) for archive in absent)
-            and all(archive.is_open for archive in absent if archive.may_hold([one]))
-            for one in missing
-        )
-
-    def download(self, manners: Manners) -> None:
-        """Download those that are absent."""
-        wanted = [
-            FileToFetch(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
-            for one in self.absent()
-            if one.is_open
-        ]
-        download_all(wanted, manners, self.report, self.known)
-
-    def unpack_found(self) -> None:
-        """Unpack all that are here, unless what they hold is here."""
-        for one in self.all():
-            if one.path is None or one.unpacked:
-                continue
-            size, declared = one.path.stat().st_size, one.declared
-            if declared.get("sha256") or declared.get("bytes") not in (None, size):
-                reading = TransferMeter(f"verify {one.path.name}", {"": size}, self.report)
-                verified(one.path, declared, self.known, reading.advance)
-            unpack(
-                one.path,
-                self.roots[0],
-                one.into,
-                listing=self._listing(declared),
-                wanted=self._wants,
-                find=self.find,
-                strip=declared.get("strip", 0),
-                advance=TransferMeter(f"unpack {one.path.name}", {"": size}, self.report).advance,
-            )
-
-    def _wants(self, name: str) -> bool:
-        if self.locked is not None:
-            return name in self.locked.files
-        return any(
-            matches(name, entry["path"]) if entry.get("many") else name == entry["path"]
-            for entry in self.files
-        )
-
-    def _listing(self, declared: Mapping[str, Any]) -> Path:
-        return self.roots[0] / (declared["path"] + UNPACKED)
-
-
 def run_generator(
-    generator: str, options: Mapping[str, Any], out: Path, report: Report = silent
+    generator: str,
+    options: Mapping[str, Any],
+    out: Path,
+    report: Report = silent,
+    watch: Watch = unwatched,
 ) -> None:
     """Generate a stand-in for a dataset below ``out``, a new raw root.
 
@@ -447,13 +355,13 @@ def run_generator(
             expected=f"one of {', '.join(known)}",
             remedy=nearest(generator, known),
         )
-    module = importlib.import_module(f"stp.fetch.generators.{generator}")
+    module = watch(lambda: importlib.import_module(f"stp.fetch.generators.{generator}"))
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with writing(out):
             shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
             unfinished.mkdir(parents=True)
-            module.generate(unfinished, dict(options), report)
+            watch(lambda: module.generate(unfinished, dict(options), report))
             try:
                 unfinished.rename(out)
             except OSError:
@@ -513,7 +421,7 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _F
     if release.get("generator"):
         made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
         names = sorted(made if locked is None else locked.files)
-        return _Found([_File(name, {}, _find(name, roots)) for name in names], [])
+        return _Found([_File(name, {}, find(name, roots)) for name in names], [])
     entries: dict[str, Mapping[str, Any]] = {}
     shortfalls = []
     for entry in release["files"]:
@@ -533,12 +441,8 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _F
                 entries[name] = entry
     if locked is not None and locked.incomplete:
         entries = {name: entry for name, entry in entries.items() if name in locked.files}
-    files = [_File(name, entries[name], _find(name, roots)) for name in sorted(entries)]
+    files = [_File(name, entries[name], find(name, roots)) for name in sorted(entries)]
     return _Found(files, shortfalls)
-
-
-def _find(name: str, roots: Iterable[Path]) -> Path | None:
-    return next((root / name for root in roots if (root / name).is_file()), None)
 
 
 def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:

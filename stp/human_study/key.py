@@ -121,7 +121,7 @@ def load_key(path: Path) -> Key:
             expected="the key that `stp questionnaire` writes beside the page",
             remedy=REMEDY,
         ) from None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StpError(
             f"{path} is no key of a questionnaire ({type(error).__name__}: {error})",
             expected="JSON as `stp questionnaire` writes it",

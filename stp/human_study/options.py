@@ -12,8 +12,8 @@ from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 
 FILE = CONFIG_FOLDER / "human_study.yaml"
 
-# Words go into CSV files of raters as they are.
-Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n]+$", max_length=40)]
+# Words go into CSV files of raters as they are, and spreadsheets run what begins as a formula.
+Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n\t=+@-][^,;\"\r\n]*$", max_length=40)]
 
 
 class Study(Strict):

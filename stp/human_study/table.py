@@ -1,7 +1,5 @@
 """Write what raters preferred: CSV, and for people Markdown, LaTeX and HTML."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from stp.human_study.shares import RESAMPLES, Interval, Share
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 from stp.plan.manifest import load_manifest
 
 ABOUT = ("source", "scale", "protocol", "comparable", "study", "dataset")
@@ -71,11 +70,7 @@ def render_preferences(
 
 
 def _csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
-    return text.getvalue()
+    return csv_text([header, *lines])
 
 
 def _count_lines(key: Key, counted: list[Count]) -> Iterable[list[Any]]:

@@ -104,9 +104,8 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
     except StpError as error:
         reason = _shortened(error)
     folder = plan.store / plan.data(name).folder
-    of_frames = plan.config.datasets[name].kind == "frames"
-    is_there = of_frames and store.is_complete(folder)
-    return ClipCounts(name, planned, reason, Prepared(folder) if is_there else None)
+    prepared = Prepared(folder) if store.is_complete(folder) else None
+    return ClipCounts(name, planned, reason, prepared)
 
 
 def promise(plan: Plan, name: str) -> Planned:

@@ -62,10 +62,10 @@ def measure(
             protocol finds a scenario.
     """
     check_known(name, plan.config.datasets, "dataset", "stp leak")
-    if not plan.recipes.samples(name).protocols:
+    if not plan.recipes.samples(name).has_scenarios:
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",
-            expected="a dataset of tracks",
+            expected="a dataset of scenarios, such as tracks of people",
             remedy=f"`stp data {name}`",
         )
     artefact = plan.data(name)

@@ -483,22 +483,32 @@ def scale_text(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
-def new_dataset(path: Path, name: str | None, folder: Path = Path("config")) -> Iterator[str]:
+def new_dataset(
+    path: Path, name: str | None, folder: Path = Path("config"), fps: float | None = None
+) -> Iterator[str]:
     """Write the draft of a dataset and of a scale file; yields lines to print.
 
     Args:
         path: a file or a folder of files.
         name: of the dataset.
         folder: of the configuration.
+        fps: frames per second of detections of people.
 
     Raises:
-        StpError: the files cannot be read, or there is a dataset of this name.
+        StpError: the files cannot be read, there is a dataset of this name, or a rate is given for
+            what are no detections of people.
     """
     if name and (folder / "datasets" / f"{name}.yaml").exists():
         raise _exists(folder / "datasets" / f"{name}.yaml")
     if _is_tracks(path):
-        yield from _new_tracks(path.resolve(), name, folder)
+        yield from _new_tracks(path.resolve(), name, folder, fps)
         return
+    if fps is not None:
+        raise StpError(
+            f"--fps {fps:g} for {path}",
+            expected="detections of people with frame numbers",
+            remedy="leave out --fps: frames are taken as they are",
+        )
     draft = inspect(path, name)
     yield from _written(folder, draft.name, dataset_text(draft), scale_text(draft))
     for split in SPLITS:
@@ -520,21 +530,18 @@ def _is_tracks(path: Path) -> bool:
     return path.exists() and not of_frames and bool(inspect_tracks.members(path))
 
 
-def _new_tracks(path: Path, name: str | None, folder: Path) -> Iterator[str]:
+def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -> Iterator[str]:
     """Write the draft of a dataset of tracks, and of a scale file."""
     root = _root(path)
     names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
     name = _named(path, name)
-    found = inspect_tracks.guess(root, names)
+    found = inspect_tracks.guess(root, names, fps)
     options, others = inspect_tracks.around(root, path if path.is_dir() else path.parent)
     found.prepare.update(options)
     mirror = None if root in _raw_folders() else root
     text = inspect_tracks.dataset_text(name, root, [*names, *others], found)
     yield from _written(folder, name, text, inspect_tracks.scale_text(name, mirror, found))
     yield from inspect_tracks.count_lines(found)
-    episodes = found.scenarios["test"]["episodes"]
-    if episodes < FEWEST_CLUSTERS:
-        yield f"  confidence intervals need {FEWEST_CLUSTERS} episodes in test"
     yield from _how_to_go_on(folder, name, root, "atlas_transfer")
 
 

@@ -9,10 +9,9 @@ from urllib.parse import urlsplit
 from stp.core.errors import StpError
 from stp.core.fingerprint import SOURCE_FOLDER
 from stp.core.units import size_text
-from stp.page.plain_table import number
+from stp.inspect.about import markdown_row, of_kind
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset, RawFile, Release
-from stp.prepare.output import SPLITS
 
 DOMAINS = {
     "motion": "motion",
@@ -70,11 +69,11 @@ def page(config: Config) -> str:
             DOMAINS.get(dataset.domain, dataset.domain),
             _access(official),
             _size(official),
-            " x ".join(map(str, dataset.shape)) if dataset.kind == "frames" else "x, y of people",
+            of_kind(dataset.samples).size_text(dataset),
             f"{dataset.context} -> {dataset.horizon}",
             dataset.licence or "not stated",
         )
-        lines.append("| " + " | ".join(map(_cell, cells)) + " |")
+        lines.append(markdown_row(cells))
     for name, dataset in named:
         lines += ["", *_section(name, dataset)]
     return "\n".join(lines) + "\n"
@@ -90,18 +89,13 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
     if dataset.licence:
         yield f"Licence: {dataset.licence}."
     yield ""
-    channels, height, width = dataset.shape
-    what = f"frames of {channels} x {height} x {width} (channels, height, width)"
-    if dataset.kind == "tracks":
-        what = "positions of each person"
+    about = of_kind(dataset.samples)
+    what = f"{dataset.context} -> {dataset.horizon} {about.protocol_text(dataset)}"
     yield (
-        f"**Protocol.** {dataset.context} -> {dataset.horizon} {what}; units: {dataset.units}. "
+        f"**Protocol.** {what}; units: {dataset.units}. "
         f"{dataset.protocol_source}. Reader: `stp/prepare/{dataset.reader or name}.py`."
     )
-    if dataset.kind == "frames":
-        yield ""
-        yield from _counts(dataset)
-    yield from _subsets(dataset)
+    yield from about.section(dataset)
     for label, release in dataset.releases.items():
         yield from _release(label, release, label == dataset.release)
     if dataset.conventions:
@@ -110,39 +104,6 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
     if dataset.problems:
         yield from ("", "**Known problems:**", "")
         yield from (f"- {problem}" for problem in dataset.problems)
-
-
-def _counts(dataset: Dataset) -> Iterator[str]:
-    counts = dataset.counts
-    yield "| clips | ours | Table 1 | difference | why |"
-    yield "|---|---:|---:|---:|---|"
-    for split in SPLITS:
-        ours: int | None = getattr(counts, split)
-        published: int | None = getattr(counts.published, split)
-        differs = "" if ours is None or published is None else f"{ours - published:+,}"
-        why = counts.explained.get(split, "")
-        cells = (split, number(ours), number(published), "0" if differs == "+0" else differs, why)
-        yield "| " + " | ".join(map(_cell, cells)) + " |"
-    if counts.source:
-        yield ""
-        yield f"Ours: {counts.source}."
-
-
-def _subsets(dataset: Dataset) -> Iterator[str]:
-    if dataset.kind == "tracks":
-        yield from ("", "**Protocols**, of a test and of a calibration:", "")
-        yield from (f"- `{label}`: {subset.title}" for label, subset in dataset.subsets.items())
-        return
-    kinds = (
-        ("Subsets of the test, or for evaluation only", dataset.subsets),
-        ("Other training and validation clips", dataset.train_subsets),
-    )
-    for title, subsets in kinds:
-        if subsets:
-            yield from ("", f"**{title}:**", "")
-            for label, subset in subsets.items():
-                clips = "" if subset.clips is None else f" ({subset.clips:,} clips)"
-                yield f"- `{label}`: {subset.title}{clips}"
 
 
 def _release(label: str, release: Release, is_default: bool) -> Iterator[str]:
@@ -239,7 +200,3 @@ def _anchor(title: str) -> str:
     """The anchor of a heading."""
     kept = [c if c.isalnum() or c in "-_" else "-" if c == " " else "" for c in title.lower()]
     return "".join(kept)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,37 +1,21 @@
 """What `stp data` prints."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from stp.core import store
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.core.units import size_text
-from stp.inspect import tracks
-from stp.inspect.counts import ClipCounts, Row, count_clips, rows
-from stp.inspect.leakage import Shared, report
-from stp.page.plain_table import number, share, table
-from stp.plan.cells import Artefact, Plan
+from stp.inspect.about import About, Leakage, of_kind
+from stp.inspect.counts import Row
+from stp.page.plain_table import number, table
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.plan.strict import check_known
 
-STRICT = "strict"
-NOT_PREPARED = "known when it is prepared"
 WIDTH = 120
 """Characters of a line in a file."""
-
-
-class Leakage(NamedTuple):
-    """What the splits of a dataset share.
-
-    Attributes:
-        shared: pairs of splits.
-        unnamed: splits that cannot be compared, since at most the number of their clips is known.
-        reason: why nothing can be compared at all.
-    """
-
-    shared: list[Shared]
-    unnamed: list[str]
-    reason: str
 
 
 def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], dict[str, Leakage]]:
@@ -53,23 +37,15 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
     counts: list[Row] = []
     leaks: dict[str, Leakage] = {}
     for name in names or plan.config.datasets:
-        if tracks.is_of_people(plan, name):
-            counts += tracks.rows(plan, name)
-            if leakage or len(names) == 1:
-                found = tracks.facts(plan, name)
-                leaks[name] = Leakage([], [], tracks.leakage(found) if found else NOT_PREPARED)
-            continue
-        known = count_clips(plan, name)
-        counts += rows(plan, known)
-        if leakage or len(names) == 1:
-            leaks[name] = _leaks(known)
+        found, shared = _about(plan, name).describe(plan, name, leakage or len(names) == 1)
+        counts += found
+        if shared is not None:
+            leaks[name] = shared
     return counts, leaks
 
 
-def _leaks(known: ClipCounts) -> Leakage:
-    found = report(known.index())
-    reason = known.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(found, known.unnamed(), "" if found else reason)
+def _about(plan: Plan, name: str) -> About:
+    return of_kind(plan.recipes.samples(name))
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, Any]:
@@ -82,7 +58,9 @@ def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[st
             for name, found in leaks.items()
         },
         "tracks": {
-            name: tracks.facts(plan, name) for name in leaks if tracks.is_of_people(plan, name)
+            name: _about(plan, name).facts(plan, name)
+            for name in leaks
+            if plan.recipes.samples(name).is_surveyed
         },
     }
 
@@ -92,10 +70,7 @@ def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) 
     yield from count_lines(plan, counts, width)
     for name, found in leaks.items():
         yield ""
-        if tracks.is_of_people(plan, name):
-            yield from tracks.lines(plan, name, width)
-        else:
-            yield from leakage_lines(plan, name, found, width)
+        yield from _about(plan, name).lines(plan, name, found, width)
 
 
 def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
@@ -120,43 +95,6 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
     return [*head, *table(header, cells, width, left=3), *foot]
 
 
-def leakage_lines(plan: Plan, name: str, found: Leakage, width: int) -> list[str]:
-    """What the splits of one dataset share."""
-    dataset = plan.config.datasets[name]
-    if not found.shared:
-        return [f"leakage of {name}: not known ({found.reason})"]
-    header = (
-        "clips of",
-        "seen in",
-        "clips",
-        "same cluster",
-        "overlap in time",
-        "clusters",
-        "shared",
-    )
-    cells = [
-        (
-            one.split,
-            one.against,
-            number(one.clips),
-            share(one.same_cluster, one.clips),
-            share(one.overlapping, one.clips),
-            number(one.clusters),
-            share(one.shared_clusters, one.clusters),
-        )
-        for one in found.shared
-    ]
-    text = [f"leakage of {name}: clips of one video, trajectory or event in two splits", ""]
-    text += table(header, cells, width, left=2)
-    if found.unnamed:
-        text += ["", f"not compared, since its clips have no names yet: {', '.join(found.unnamed)}"]
-    if strict := dataset.subsets.get(STRICT):
-        text += ["", f"subset {STRICT}: {strict.title}"]
-    if subset := dataset.train_subsets.get(STRICT):
-        text += [f"training and validation clips for it: {subset.title}"]
-    return text
-
-
 def prepared_text(plan: Plan) -> str:
     """Describe the prepared datasets of a scale: those it names and those of its cells.
 
@@ -175,13 +113,11 @@ def prepared_text(plan: Plan) -> str:
     cells, counts, leaks = [], [], []
     for artefact in wanted:
         cells.append(_summary(plan, artefact))
-        if tracks.is_of_people(plan, artefact.dataset):
-            counts += tracks.rows(plan, artefact.dataset)
-            leaks += ["", *tracks.lines(plan, artefact.dataset, WIDTH)]
-            continue
-        known = count_clips(plan, artefact.dataset)
-        counts += rows(plan, known)
-        leaks += ["", *leakage_lines(plan, artefact.dataset, _leaks(known), WIDTH)]
+        name = artefact.dataset
+        found, shared = _about(plan, name).describe(plan, name, leakage=True)
+        assert shared is not None
+        counts += found
+        leaks += ["", *_about(plan, name).lines(plan, name, shared, WIDTH)]
     text = [
         f"datasets prepared at scale {plan.config.scale.scale}",
         "",
@@ -195,12 +131,12 @@ def prepared_text(plan: Plan) -> str:
 
 def _summary(plan: Plan, artefact: Artefact) -> tuple[str, ...]:
     recipe = artefact.recipe
-    files = require_receipt(plan.store / artefact.folder)["files"].values()
+    files = require_receipt(plan.store / artefact.folder).files.values()
     return (
         artefact.dataset,
         recipe["source"],
-        " x ".join(map(str, recipe["shape"])) if "shape" in recipe else "people",
+        _about(plan, artefact.dataset).size_text(plan.config.datasets[artefact.dataset]),
         f"{recipe['context']} -> {recipe['horizon']}",
-        size_text(sum(entry["bytes"] for entry in files)),
+        size_text(sum(entry.bytes for entry in files)),
         f"{recipe['release']}, {artefact.folder}",
     )

@@ -1,7 +1,6 @@
 """Table 1 of PredBench: what it prints, what official data give, and what was prepared here."""
 
 import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.plain_table import number
+from stp.page.safe_text import csv_text
 from stp.plan import config as configuration
 from stp.plan.cells import Plan
 from stp.plan.config import Config
@@ -182,9 +182,7 @@ def write(plan: Plan, out: Path) -> list[Statistics]:
 
 
 def _csv(found: list[Statistics], scale: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    lines: list[list[Any]] = [list(HEADER)]
     for one in found:
         sizes = [value for pair in one.sizes.values() for value in pair]
         for name, split in one.splits.items():
@@ -192,8 +190,8 @@ def _csv(found: list[Statistics], scale: str) -> str:
             clips = [split.official, split.published, split.difference, split.why, one.counted_by]
             at_scale = [scale, one.source, one.release, one.frames]
             made = [row.counted, row.prepared] if row else ["", ""]
-            writer.writerow([one.dataset, *sizes, name, *clips, *at_scale, *made])
-    return text.getvalue()
+            lines.append([one.dataset, *sizes, name, *clips, *at_scale, *made])
+    return csv_text(lines)
 
 
 def _grid(found: list[Statistics], scale: str, name: str) -> Grid:

@@ -5,17 +5,23 @@ from typing import Any
 
 from stp.core import store
 from stp.core.receipts import require_receipt
+from stp.inspect.about import Leakage
 from stp.inspect.counts import Row
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan
+from stp.plan.dataset import Dataset
 
+NOT_PREPARED = "known when it is prepared"
 PARTS = {"test": "", "calibration": "-train"}
 """What a part of the detections is called after its protocol, as subsets of frames are."""
 
 
-def is_of_people(plan: Plan, name: str) -> bool:
-    """Is it a dataset of tracks, and not of frames?"""
-    return bool(plan.recipes.samples(name).protocols)
+def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
+    """Count the scenarios of a dataset, and say what calibration and test share."""
+    if not leakage:
+        return rows(plan, name), None
+    found = facts(plan, name)
+    return rows(plan, name), Leakage([], [], shared_people(found) if found else NOT_PREPARED)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
@@ -23,8 +29,7 @@ def facts(plan: Plan, name: str) -> dict[str, Any] | None:
     folder = plan.store / plan.data(name).folder
     if not store.is_complete(folder):
         return None
-    found: dict[str, Any] = require_receipt(folder)["extras"]
-    return found
+    return require_receipt(folder).extras
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
@@ -33,8 +38,9 @@ def rows(plan: Plan, name: str) -> list[Row]:
     source = dataset.releases[dataset.release].source
     found = facts(plan, name)
     if found is None:
-        note = "known when it is prepared"
-        return [Row(name, source, split, None, None, None, note) for split in dataset.subsets]
+        return [
+            Row(name, source, split, None, None, None, NOT_PREPARED) for split in dataset.subsets
+        ]
     return [
         Row(name, source, protocol + suffix, None, about["scenarios"], None, _note(about))
         for protocol, parts in found["scenarios"].items()
@@ -55,7 +61,7 @@ def _counted(count: int, what: str) -> str:
     return f"{number(count)} {what}{'' if count == 1 else 's'}"
 
 
-def lines(plan: Plan, name: str, width: int) -> Iterator[str]:
+def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     """Describe one dataset."""
     found = facts(plan, name)
     if found is None:
@@ -89,7 +95,7 @@ def lines(plan: Plan, name: str, width: int) -> Iterator[str]:
     ]
     yield from table(header, cells, width, left=2)
     yield ""
-    yield leakage(found)
+    yield shared_people(found)
     yield f"what each protocol shows predictors of the future: `stp leak {name}`"
 
 
@@ -104,10 +110,26 @@ def left_out(found: dict[str, Any]) -> Iterator[str]:
         yield f"{many} more than a kilometre from everybody: {places}"
 
 
-def leakage(found: dict[str, Any]) -> str:
+def shared_people(found: dict[str, Any]) -> str:
     """What calibration and test share."""
     both, people = found["people_in_both"], found["people"]
     return (
         "calibration and test follow each other in the same recordings: "
         f"{share(both, people)} people are in both"
     )
+
+
+def size_text(dataset: Dataset) -> str:
+    """What is known of each person at each time."""
+    return "x, y of people"
+
+
+def protocol_text(dataset: Dataset) -> str:
+    """What context and horizon count."""
+    return "positions of each person"
+
+
+def section(dataset: Dataset) -> Iterator[str]:
+    """The protocols, in Markdown."""
+    yield from ("", "**Protocols**, of a test and of a calibration:", "")
+    yield from (f"- `{label}`: {subset.title}" for label, subset in dataset.subsets.items())

@@ -14,7 +14,12 @@ KIND = Kind(
     predict_options=PredictOptions,
     imported="stp.predict.imported",
     rollout="stp.score.rollout",
+    read="stp.score.read",
+    sources="stp.predict.sources",
     features="stp.features.run",
     features_rollout="stp.features.rollout",
     settings=("interval", "update"),
+    prepared_pictures="stp.render.pictures.prepared",
+    inspect="stp.inspect.clips",
+    is_profiled=True,
 )

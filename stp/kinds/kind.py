@@ -21,30 +21,47 @@ Options: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Kind:
     """A kind of sample.
 
     Attributes:
         name: what datasets and models are declared with.
-        models: the package that has a module for each of its models.
-        train: how models are fitted -> the core that does it.
-        train_options: how models are fitted -> what a recipe may set for that; other fits have no
-            options to check.
+        models: the package with a module for each model of this kind.
+        options: the class in such a module whose arguments are the options of the model.
+        train: ``fit`` of a model -> the core that fits it.
+        train_options: ``fit`` of a model -> the options that a recipe may set; others have none.
         predict, score: the cores of these stages.
-        predict_options: what a recipe may set for a prediction.
-        imported: the core that takes over predictions that were made elsewhere; None: it has none.
-        rollout: the core that scores forecasts while they are made; None: they are always stored.
-        features: the core that lets networks look at clips, and features_rollout that of forecasts
-            that are not stored; None: no network looks at these samples.
+        predict_options: the options that a recipe of predictions may set.
+        imported: the core that imports predictions made elsewhere; None if there is none.
+        rollout: the core that scores forecasts without storing them; None: all are stored.
+        read, sources: the core that scores forecasts while it reads them, and the package with a
+            module for each place that they are read from; None if none are.
+        features, features_rollout: the cores that compute network features of stored clips, and of
+            forecasts that are not stored; None if no metric of this kind uses features.
         settings: keys of a setting, besides the horizon, that change how forecasts are made.
         has_shape: samples of a dataset have one shape, channels, height and width.
-        trained_context: the number of context frames is that of the training dataset; else that of
-            the tested one.
-        on_gpu: its networks are large enough for GPUs, and for several processes in a training.
-        is_light: whatever is done takes seconds, and what is stored is small.
-        pictures: how forecasts are drawn: strips of frames, or trajectories over a map.
+        trained_context: the number of context frames is that of the training dataset, not that of
+            the test dataset.
+        on_gpu: its networks use GPUs, and a training may use several processes.
+        is_light: all its jobs take seconds and store little.
+        pictures: how forecasts are drawn: ``strips`` of frames, or ``trajectories`` over a map.
+        prepared_pictures: the module whose ``draw_prepared`` draws prepared data.
+        inspect: the module of ``stp.inspect`` that counts and describes a dataset.
+        is_surveyed: its readers count what is in a dataset while they prepare it.
         protocols: subsets that all its datasets have: name -> title. A cell names one of them.
+        has_scenarios: samples are scenarios that a protocol cuts out of recordings, so that
+            ``stp leak`` can measure how much of the future it shows.
+        has_steps: the options of readers state the seconds between two positions (``dt``, or
+            ``fps``), and tables state the numbers of observed and predicted positions.
+        names_training: tables name what a model was fitted on beside the model, and compare all
+            models that are tested alike; else what it was trained on is part of the evaluation.
+        counts_people: receipts of predictions count scenarios, people and episodes.
+        has_person_errors: scores hold the error of each person at each lead time.
+        has_runtime: predictions hold how long they took.
+        is_profiled: ``stp profile`` counts and times its networks.
+        model_title: what lists of models call one that is not trained by gradient descent.
+        network_title: what they call one that is.
     """
 
     name: str
@@ -55,7 +72,10 @@ class Kind:
     score: str
     predict_options: Options
     imported: str | None = None
+    options: str = "Model"
     rollout: str | None = None
+    read: str | None = None
+    sources: str | None = None
     features: str | None = None
     features_rollout: str | None = None
     settings: tuple[str, ...] = ()
@@ -64,13 +84,25 @@ class Kind:
     on_gpu: bool = True
     is_light: bool = False
     pictures: str = "strips"
+    prepared_pictures: str
+    inspect: str
+    is_surveyed: bool = False
     protocols: tuple[tuple[str, str], ...] = ()
+    has_scenarios: bool = False
+    has_steps: bool = False
+    names_training: bool = False
+    counts_people: bool = False
+    has_person_errors: bool = False
+    has_runtime: bool = False
+    is_profiled: bool = False
+    model_title: str = "reference line"
+    network_title: str = "trained network"
 
     @property
     def modules(self) -> list[str]:
         """All cores, for tests that resolve the names."""
         found = [*self.train.values(), self.predict, self.score, self.imported, self.rollout]
-        found += [self.features, self.features_rollout]
+        found += [self.features, self.features_rollout, self.read]
         return sorted({name for name in found if name})
 
 

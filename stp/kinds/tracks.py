@@ -1,4 +1,4 @@
-"""Tracks: positions of people; a model predicts where everybody goes who is present."""
+"""Tracks: positions of people; a model predicts the paths of all people who are present."""
 
 from stp.kinds.kind import Kind
 from stp.options.calibrate import CalibrationOptions, FittingOptions
@@ -7,6 +7,7 @@ from stp.options.predict_tracks import MotionOptions
 KIND = Kind(
     name="tracks",
     models="stp.tracks.predictors",
+    options="Parameters",
     train={"calibrate": "stp.train.calibrated", "sgd": "stp.train.calibrated"},
     train_options={"calibrate": CalibrationOptions, "sgd": FittingOptions},
     predict="stp.predict.motion",
@@ -18,6 +19,17 @@ KIND = Kind(
     on_gpu=False,
     is_light=True,
     pictures="trajectories",
+    prepared_pictures="stp.render.pictures.people",
+    inspect="stp.inspect.tracks",
+    is_surveyed=True,
+    has_scenarios=True,
+    has_steps=True,
+    names_training=True,
+    counts_people=True,
+    has_person_errors=True,
+    has_runtime=True,
+    model_title="predictor of people",
+    network_title="predictor of people",
     protocols=(
         ("atlas-paper", "scenarios as the released code of Atlas cuts them"),
         ("strict", "scenarios whose observation holds no future"),

@@ -3,68 +3,25 @@
     sum of w p' o' / sqrt(sum of w p'^2  sum of w o'^2)
 
 with latitude weights w and anomalies p', o' of forecast and observation from the mean of the
-calendar day of the valid time (PredBench, appendix B, equation 5), from ``climatology.zarr`` of the
-prepared data. The conventions differ in the years of the climatology, in whether the mean of the
-anomalies over the globe is removed first, and in what is summed before the division.
+calendar day of the valid time (PredBench, appendix B, equation 5; ChaosBench, equation S3), from
+``climatology.zarr`` of the prepared data. The conventions differ in the years of the climatology,
+in whether the mean of the anomalies over the globe is removed first, and in what is summed before
+the division. Each weight counts once. Points where nothing was observed are left out
+(`stp.metrics.globe`).
 """
 
 from collections.abc import Callable
 
 import numpy as np
-import zarr
 
-from stp.data.zarr_rows import MappedRows
-from stp.metrics.comparison import ComparedData, Comparison
-from stp.metrics.latitude import coordinate, per_variable, weights_of
+from stp.metrics.climatology import Climatology
+from stp.metrics.comparison import Comparison
+from stp.metrics.globe import Area, groups
+from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.members import of_members
 from stp.metrics.metric import Metric, every_component, needs_data
 
 PARTS = ("po", "pp", "oo")
-
-
-class Climatology:
-    """The mean of each calendar day, as WeatherBench is prepared with.
-
-    Args:
-        data: the prepared data.
-        kind: "with_validation" (as published) or "without_validation".
-
-    Attributes:
-        missing: why there is no such climatology; empty if there is one.
-    """
-
-    def __init__(self, data: ComparedData, kind: str) -> None:
-        store = data.folder / "climatology.zarr"
-        hours = coordinate(data, "time")
-        self.missing = ""
-        if not (store / kind / "zarr.json").exists():
-            self.missing = f"the prepared data have no daily climatology {kind}"
-        elif hours is None:
-            self.missing = "the prepared data have no coordinate time (hours since 1970)"
-        else:
-            self._means = MappedRows(store / kind)
-            self._channels = data.channels
-            found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
-            self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
-            self._stamps = hours.astype("datetime64[h]")
-
-    def day(self, frame: int) -> str:
-        """Calendar day of a frame of the prepared data: "02-29"."""
-        return str(self._stamps[frame].astype("datetime64[D]"))[5:]
-
-    def missing_of(self, frames: np.ndarray) -> str:
-        """Why there is no mean for some of these frames; empty if there is one for all."""
-        if self.missing:
-            return self.missing
-        for day in sorted({self.day(frame) for frame in np.unique(frames).tolist()}):
-            row = self._row.get(day)
-            if row is None or np.isnan(self._means.read(row, row + 1).flat[0]):
-                return f"the climatology has no {day} (month-day)"
-        return ""
-
-    def read(self, frame: int) -> np.ndarray:
-        """The mean of the day of a frame, float32 (C, H, W)."""
-        row = self._row[self.day(frame)]
-        return np.asarray(self._means.read(row, row + 1)[0][self._channels])
 
 
 def anomaly_products(
@@ -81,24 +38,24 @@ def anomaly_products(
         predicted: (N, T, C, H, W).
         observed: (N, T, C, H, W).
         climatology: (sample, lead) to (C, H, W), at the valid time.
-        weights: of latitudes, with mean 1, (H,).
+        weights: of latitudes, (H,).
         centred: remove the weighted mean of the anomalies of each frame first.
 
     Returns:
         float64 (N, C, 3, T): means over H, W of w p' o', w p'^2, w o'^2.
     """
-    samples, leads, channels, height, width = predicted.shape
-    share = (weights / (height * width))[:, None]
+    samples, leads, channels = predicted.shape[:3]
     products = np.empty((samples, channels, 3, leads))
-    for n in range(samples):
-        for t in range(leads):
-            mean = climatology(n, t).astype(np.float64)
-            p, o = predicted[n, t] - mean, observed[n, t] - mean
-            if centred:
-                p -= (p * share).sum(axis=(1, 2), keepdims=True)
-                o -= (o * share).sum(axis=(1, 2), keepdims=True)
-            for k, (a, b) in enumerate(((p, o), (p, p), (o, o))):
-                products[n, :, k, t] = np.einsum("chw,chw->ch", a, b) @ share[:, 0]
+    for n, t, here in groups(observed.shape):
+        area = Area(weights, observed[n, t, here])
+        mean = climatology(n, t)[here]
+        p, o = (area.difference(frames[n, t, here], mean) for frames in (predicted, observed))
+        if centred:  # here, since 0 stands where nothing was observed
+            p, o = (a - area.mean(a)[:, None, None] for a in (p, o))
+            if area.there is not None:
+                p, o = p * area.there, o * area.there
+        for k, (a, b) in enumerate(((p, o), (p, p), (o, o))):
+            products[n, here, k, t] = area.mean(a, b)
     return products
 
 
@@ -153,7 +110,10 @@ it (PredBench, appendix B, equation 5, and its code)."""
 
 per_frame_without_validation = _convention("without_validation")
 """As ``per_frame``, with a climatology of training years only, which no choice of a model has
-seen."""
+seen (ChaosBench, equation S3, which is not centred; the paper's climatology is of 1994-2023)."""
+
+per_frame_without_validation_of_members = of_members(per_frame_without_validation)
+"""The mean over members of ``per_frame_without_validation`` (ChaosBench, equation S16)."""
 
 centred = _convention("with_validation", centred=True)
 """As ``per_frame``, without the mean anomaly of the globe, the centred form of forecast centres."""

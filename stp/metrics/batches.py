@@ -10,6 +10,13 @@ from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 
 
+def batch_weights(samples: int, size: int) -> np.ndarray:
+    """Weights with mean 1, float64 (samples,), of each sample in the mean of means of batches."""
+    batch = np.arange(samples) // size
+    in_batch = np.bincount(batch)[batch]
+    return np.asarray(samples / ((batch[-1] + 1) * in_batch))
+
+
 def mean_of_batches(metric: Metric, size: int) -> Metric:
     """A convention whose value is the mean of the means of batches.
 
@@ -20,16 +27,12 @@ def mean_of_batches(metric: Metric, size: int) -> Metric:
 
     def bind(batched: Metric, compared: Comparison) -> Metric:
         bound = on_data(metric, compared)
-        samples = len(compared.frames)
-        batches = -(-samples // size)
-        short = samples - (batches - 1) * size
+        every = batch_weights(len(compared.frames), size)
 
         def statistics(
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
         ) -> np.ndarray:
-            in_batch = np.where(numbers // size == batches - 1, short, size)
-            weights = samples / (batches * in_batch)
-            return bound.statistics(predicted, observed) * weights[:, None, None]
+            return bound.statistics(predicted, observed) * every[numbers, None, None]
 
         return batched._replace(statistics=statistics, numbered=True, reason=bound.reason)
 

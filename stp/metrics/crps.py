@@ -15,7 +15,8 @@ from functools import partial
 import numpy as np
 
 from stp.metrics.comparison import Comparison
-from stp.metrics.latitude import per_variable, weights_of
+from stp.metrics.globe import Area, by_group
+from stp.metrics.latitude import of_units, per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
 
 CHUNK = 1 << 15  # points at a time; sorted in the cache
@@ -55,35 +56,53 @@ def crps_ensemble(
 
 def _pixel_mean(predicted: np.ndarray, observed: np.ndarray, fair: bool) -> np.ndarray:
     each = [
-        crps_ensemble(p, o, fair=fair).mean(axis=(1, 2, 3))
+        crps_ensemble(p, o, fair=fair).mean(axis=(2, 3)).T
         for p, o in zip(predicted, observed, strict=True)
     ]
-    return np.stack(each)[:, None]
+    return np.stack(each)
 
 
-def _weighted_on(metric: Metric, compared: Comparison) -> Metric:
+def weighted_crps(
+    predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray, *, fair: bool
+) -> np.ndarray:
+    """Mean over the globe: (N, M, T, C, H, W), (N, T, C, H, W), (H,) to float64 (N, C, T)."""
+
+    def of(area: Area, members: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray]:
+        return (area.mean(area.only(crps_ensemble(members, truth, fair=fair))),)
+
+    return by_group(of, predicted, observed, weights, 1)
+
+
+def _weighted_on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     bound = per_variable(metric, compared)
     weights = weights_of(compared.data)
     if weights is None:
         return bound
-
-    def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        each = [
-            (crps_ensemble(p, o, fair=True).mean(axis=-1) @ weights / len(weights)).T
-            for p, o in zip(predicted, observed, strict=True)
-        ]
-        return np.stack(each)
-
-    return bound._replace(statistics=statistics)
+    return bound._replace(statistics=lambda p, o: weighted_crps(p, o, weights, fair=fair))
 
 
-pixel_mean = Metric(partial(_pixel_mean, fair=False), ensemble=True)
-"""The members are the forecast's distribution; mean over samples, lead times, C, H, W (the form
-that properscoring computes)."""
+def _weighted(*, fair: bool) -> Metric:
+    return Metric(
+        needs_data, finish=every_component, on_data=partial(_weighted_on, fair=fair), ensemble=True
+    )
 
-fair = Metric(partial(_pixel_mean, fair=True), ensemble=True)
+
+def _of_pixels(*, fair: bool) -> Metric:
+    return Metric(
+        partial(_pixel_mean, fair=fair), finish=every_component, on_data=of_units, ensemble=True
+    )
+
+
+pixel_mean = _of_pixels(fair=False)
+"""The members are the forecast's distribution; mean over samples, lead times, H, W (the form that
+properscoring and xskillscore compute), and over C unless variables have units of their own."""
+
+fair = _of_pixels(fair=True)
 """The members are a sample of the forecast's distribution: comparable between ensembles of
 different size. May be negative for single points."""
 
-weighted = Metric(needs_data, finish=every_component, on_data=_weighted_on, ensemble=True)
+weighted = _weighted(fair=True)
 """As ``fair``, for each variable, weighted by latitude."""
+
+weighted_biased = _weighted(fair=False)
+"""As ``pixel_mean``, for each variable, weighted by latitude (ChaosBench, equation S20)."""

@@ -45,6 +45,35 @@ def variables_of(data: ComparedData) -> tuple[str, ...]:
     )
 
 
+def has_own_units(data: ComparedData) -> bool:
+    """Whether each variable has units of its own, so that no mean over variables says anything."""
+    return data.attrs.get("units") == "physical" and data.shape[0] > 1
+
+
+def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
+    """Give a metric of all grid points one series for each variable that has units of its own.
+
+    Args:
+        metric: its statistics are of each channel, (N, C * parts, T).
+        compared: for the units and names of the channels.
+        parts: names of the components of one channel, if there are several.
+
+    Returns:
+        it, or the metric of the mean over channels.
+    """
+    of_channels, count = metric.statistics, max(1, len(parts))
+    bound = metric._replace(components=parts or ("value",))
+    if has_own_units(compared.data):
+        variables = variables_of(compared.data)
+        return bound._replace(series=tuple(Series(variable=v) for v in variables))
+
+    def statistics(*frames: np.ndarray) -> np.ndarray:
+        found = of_channels(*frames)
+        return found.reshape(len(found), -1, count, found.shape[-1]).mean(axis=1)
+
+    return bound._replace(statistics=statistics)
+
+
 def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
     """Give a metric one series for each channel, or a reason where the grid has no latitudes.
 

@@ -54,13 +54,17 @@ class Metric(NamedTuple):
             ``finish`` of the statistics averaged over lead times ("pool").
         no_value: why a value may be infinite or undefined although nothing is wrong with the data.
         series: what the S values are about. Where K is a multiple of S, the components of a
-            series lie together, in the order of the series.
+            series lie together, in the order of the series, and so do series of a variable.
         on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data:
             with other statistics, series, or a ``reason``.
         numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
             times, from 0, int64 (T,).
         independent_leads: the statistics of a lead time need the frames of no other one, and T' is
             T: lead times may be computed in blocks, and some may be absent.
+        transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes in
+            the place of frames; conventions with the same one share what it makes.
+        together: samples that ``statistics`` needs at the same time, counted from the first: it is
+            given whole batches of as many, of which the last one may be shorter.
         ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
         reason: why these data have no value at all; empty if they have.
@@ -75,14 +79,22 @@ class Metric(NamedTuple):
     on_data: Callable[[Any, Any], "Metric"] | None = None
     numbered: bool = False
     independent_leads: bool = True
+    transform: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    together: int = 1
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""
 
     @property
+    def variables(self) -> tuple[str, ...]:
+        """What series are about, one for each channel; none where they are no variables."""
+        named = (series.variable for series in self.series)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
     def is_by_variable(self) -> bool:
-        """Whether series are variables, one for each channel."""
-        return self.series[0].variable is not None
+        """Whether series are about variables, one or several for each channel."""
+        return bool(self.variables)
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
         """Deal out statistics (N, K, T') to variables, (N, components, T') each.
@@ -92,10 +104,10 @@ class Metric(NamedTuple):
         """
         if not self.is_by_variable:
             return {None: statistics}
-        parts = len(self.components)
+        parts = statistics.shape[1] // len(self.variables)
         return {
-            series.variable: statistics[:, s * parts : (s + 1) * parts]
-            for s, series in enumerate(self.series)
+            variable: statistics[:, v * parts : (v + 1) * parts]
+            for v, variable in enumerate(self.variables)
         }
 
 

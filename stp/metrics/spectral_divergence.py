@@ -5,17 +5,20 @@
 of the radial power spectra O (observed) and P (predicted), each divided by its sum over k: the
 Kullback-Leibler divergence, 0 where the shapes are equal (Nathaniel et al. 2024, ChaosBench,
 https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). Forecasts that are sharp but
-wrong have a good one; it is no measure of skill.
+wrong have a good one; it is no measure of skill. The conventions differ in the wavenumbers
+(`stp.metrics.spectra`).
 """
 
 import numpy as np
 
 from stp.metrics.comparison import Comparison
+from stp.metrics.finest import of_batches, of_fields
+from stp.metrics.members import of_members
 from stp.metrics.metric import Metric
 from stp.metrics.spectra import radial_spectrum
 
 FINEST = 0.1
-"""Share of the wavenumbers that count as fine detail in ``per_frame``."""
+"""Share of the wavenumbers that count as fine detail in ``finest_tenth``."""
 
 
 def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -31,7 +34,7 @@ def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     return np.where(nothing, np.inf, terms.sum(axis=-1))
 
 
-def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+def _finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     found = np.empty(predicted.shape[:2])
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
         spectra = radial_spectrum(o), radial_spectrum(p)
@@ -63,12 +66,25 @@ def _of_means(means: np.ndarray) -> np.ndarray:
     return divergence(observed, predicted)
 
 
-per_frame = Metric(_per_frame, no_value="a frame does not vary")
-"""Of each channel of each frame over the finest tenth of the wavenumbers (at least two), then the
-mean. ChaosBench's code averages frames before the transform instead, whose number then matters."""
+finest_tenth = Metric(_finest_tenth, no_value="a frame does not vary")
+"""Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in cycles
+across the shorter side, up to half its pixels, then the mean. It is ours, for frames of any kind;
+ChaosBench's wavenumbers, those of ``high_wavenumbers``, lie in the corners of the transform."""
+
+high_wavenumbers = of_fields(divergence)
+"""Of each variable of each frame over ChaosBench's finest bins, then the mean over frames
+(ChaosBench, equations 2 and S9 to S13; the mean power of a bin, as its code has)."""
+
+high_wavenumbers_of_members = of_members(high_wavenumbers)
+"""The mean over members of ``high_wavenumbers`` (ChaosBench, equation S18)."""
+
+high_wavenumbers_batch32 = of_batches(divergence, 32)
+"""As ``high_wavenumbers``, but of the mean of 32 successive starts, then the mean over these
+batches: what ChaosBench's listing S1 and code compute for most of its models. A mean of fields is
+blurred, so other numbers of starts, which it has for some models, give other values."""
 
 mean_spectra = Metric(
-    _per_frame,
+    _finest_tenth,
     finish=_of_means,
     leads="mean",
     no_value="no frame varies",

@@ -4,7 +4,9 @@ import textwrap
 from collections.abc import Sequence
 
 LEAST = 24
-"""Characters that the last column gets, however narrow the terminal is."""
+"""Characters that the last column needs; where they are not left, it stands below each row."""
+BELOW = 4
+"""Blanks before it there."""
 
 
 def number(value: int | None, nothing: str = "-") -> str:
@@ -17,6 +19,17 @@ def share(part: int, whole: int) -> str:
     return f"{part:,} ({100 * part / whole:.1f} %)" if whole else f"{part:,}"
 
 
+def folded(line: str, width: int) -> str:
+    """Wrap a line at blanks; what follows stands below its text, behind bullets and blanks."""
+    if len(line) <= width:
+        return line
+    start = len(line) - len(line.lstrip(" -"))
+    wrapped = textwrap.wrap(
+        line[start:], max(width - start, LEAST), break_long_words=False, break_on_hyphens=False
+    )
+    return line[:start] + ("\n" + " " * start).join(wrapped)
+
+
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: int = 1
 ) -> list[str]:
@@ -25,12 +38,15 @@ def table(
     Args:
         header: names of the columns.
         rows: their cells.
-        width: characters of a line, which the last column may exceed on a narrow terminal.
+        width: characters of a line.
         left: columns that are aligned to the left, counted from the first; the last one is too.
     """
     *fixed, last = header
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(fixed))]
-    rest = max(width - sum(widths) - 2 * len(widths), LEAST, len(last))
+    before = sum(widths) + 2 * len(widths)
+    is_below = width - before < max(LEAST, len(last))
+    before = BELOW if is_below else before
+    rest = max(width - before, LEAST)
 
     def lines(row: Sequence[str]) -> list[str]:
         cells = [
@@ -38,9 +54,11 @@ def table(
             for i, (text, size) in enumerate(zip(row, widths, strict=False))
         ]
         wrapped = textwrap.wrap(row[-1], rest, break_on_hyphens=False) or [""]
-        blank = " " * (sum(widths) + 2 * len(widths))
-        first = "  ".join([*cells, wrapped[0]]).rstrip()
-        return [first, *(blank + line for line in wrapped[1:])]
+        if is_below:
+            first, rest_of_it = "  ".join(cells).rstrip(), [line for line in wrapped if line]
+        else:
+            first, rest_of_it = "  ".join([*cells, wrapped[0]]).rstrip(), wrapped[1:]
+        return [first, *(" " * before + line for line in rest_of_it)]
 
     rule = "-" * max(len(line) for row in [header, *rows] for line in lines(row))
     return [*lines(header), rule, *(line for row in rows for line in lines(row))]

@@ -1,8 +1,10 @@
 """Texts out of data that neither a terminal nor a spreadsheet takes for commands."""
 
+import csv
+import io
 import re
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -44,6 +46,13 @@ def safe_row(values: Iterable[T]) -> list[T | str]:
     they are. (https://owasp.org/www-community/attacks/CSV_Injection)
     """
     return [f"'{value}" if _is_formula(value) else value for value in values]
+
+
+def csv_text(lines: Iterable[Iterable[Any]]) -> str:
+    """Write lines as CSV, each by `safe_row`."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))
+    return text.getvalue()
 
 
 def _is_formula(value: object) -> bool:

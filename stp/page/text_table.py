@@ -69,7 +69,7 @@ def styled(columns: Sequence[Column], width: int) -> RenderableType:
     """Make a table for a terminal of so many characters."""
     parts: list[RenderableType] = []
     for block in blocks(columns, width):
-        parts += ["", _block(block)] if parts else [_block(block)]
+        parts += ["", _block(block, width)] if parts else [_block(block, width)]
     return Group(*parts)
 
 
@@ -97,18 +97,33 @@ def _needed(columns: Sequence[Column]) -> int:
     return sum(column.narrowest(place) + GAP for place, column in enumerate(columns))
 
 
-def _block(columns: Sequence[Column]) -> Table:
+def _widths(columns: Sequence[Column], width: int) -> list[int]:
+    """Characters of each column in a table of so many: what is left goes to the narrowest ones.
+
+    Rich would deal them out by itself, but makes a table wider than its terminal then.
+    """
+    found = [column.narrowest(place) for place, column in enumerate(columns)]
+    for _ in range(width - sum(found) - GAP * (len(columns) - 1)):
+        growing = [i for i, column in enumerate(columns) if found[i] < column.width]
+        if not growing:
+            break
+        found[min(growing, key=found.__getitem__)] += 1
+    return found
+
+
+def _block(columns: Sequence[Column], width: int) -> Table:
     # Of the gap, one blank is the line between columns that this box does not draw.
     table = Table(
         box=_RULE, padding=(0, GAP - 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
     )
-    for place, column in enumerate(columns):
+    for column, size in zip(columns, _widths(columns, width), strict=True):
         table.add_column(
             Text(column.heading),
             justify="right" if column.right else "left",
             no_wrap=column.right,
             overflow="fold",
-            min_width=column.narrowest(place),
+            max_width=size,
+            min_width=size,
         )
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)

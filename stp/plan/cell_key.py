@@ -1,8 +1,8 @@
-"""What tells one cell from another: the key columns of every table."""
+"""The key of a cell: the columns that identify it in every table."""
 
 from dataclasses import dataclass
 
-from stp.plan.setting import PEOPLE, ROBUSTNESS, setting_of
+from stp.plan.setting import ROBUSTNESS, setting_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class CellKey:
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
         parts += [] if self.train_subset == "all" else [f"trained_on_{self.train_subset}"]
         setting = setting_of(self.setting)
-        shown = ("interval", "update", *PEOPLE)
-        parts += [f"{name}-{setting[name]}" for name in shown if name in setting]
+        parts += [f"{name}-{value}" for name, value in setting.items() if name != "horizon"]
         return "-".join(parts)
 
 

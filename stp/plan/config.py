@@ -147,6 +147,12 @@ def _check_kinds(
             expected=f"all forecasts of {model.kind} to be stored",
             remedy="take `keep` out of its line of `cells`",
         )
+    if model.fit == "read" and samples.read is None:
+        raise StpError(
+            f"{where}: forecasts of {name} on {tested_on} are read",
+            expected=f"{model.kind} that are predicted here",
+            remedy="name another model",
+        )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
     protocols = dict(samples.protocols)

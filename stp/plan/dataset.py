@@ -64,6 +64,8 @@ class Release(Strict):
             does not change them, so archives are no part of what a release is.
         source: whose bytes these are; every number made from them says so.
         prepare: options of the reader that this release needs.
+        reads: files and folders that the generator reads or imports, besides what its imports
+            name: paths in the checkout. Their content is part of what the release is.
         leaky: the training and test splits share a video, person or period.
         behind_paper: these very files are what the paper's numbers were made from, although they
             came from elsewhere: differences to these are given.
@@ -77,6 +79,7 @@ class Release(Strict):
     generator: Module | None = None
     options: Json = {}
     prepare: Json = {}
+    reads: tuple[str, ...] = ()
     leaky: bool = False
     note: str = ""
     behind_paper: bool = False
@@ -84,7 +87,7 @@ class Release(Strict):
 
     @property
     def is_papers(self) -> bool:
-        """Are these said to be official bytes, or the very files behind the paper's numbers?"""
+        """Is the release official, or the very files that the paper's numbers come from?"""
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
@@ -106,7 +109,7 @@ class Counts(Strict):
         source: who counted them.
         published: what the paper's table says.
         explained: for a split where ours differ from the published ones, why.
-        estimated: splits of which nobody has counted all official clips.
+        estimated: splits whose official clips have not all been counted.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -167,6 +170,8 @@ class Dataset(Strict):
             config/evaluation has no row for it: your own data.
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
+        reads: files and folders that these two read or import, besides what their imports name:
+            paths in the checkout. Their content is part of the fingerprints.
         subsets: parts of the test clips, or clips that only an evaluation uses.
         train_subsets: other training and validation clips, such as those of a split without
             leakage; the index calls their splits ``<name>-train`` and ``<name>-val``.
@@ -190,6 +195,7 @@ class Dataset(Strict):
     licence: str = ""
     reader: Module | None = None
     virtual_clips: Module | None = None
+    reads: tuple[str, ...] = ()
     prepare: Json = {}
     counts: Counts = Counts()
     subsets: dict[str, Subset] = {}

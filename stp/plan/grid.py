@@ -185,6 +185,6 @@ def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
 
 
 def _some(cases: list[Case]) -> str:
-    """A few of them, for people."""
+    """The first few as text."""
     shown = "; ".join(map(str, cases[:3]))
     return shown if len(cases) <= 3 else f"{shown}; ... ({len(cases)} in all)"

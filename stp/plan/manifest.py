@@ -91,7 +91,7 @@ def _place(location: Iterable[str | int]) -> str:
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """What was tested, for people: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """A readable name of the evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
     names = titles.datasets
     shown = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
@@ -115,14 +115,13 @@ def forecast_recipe(cell: StoredCell) -> dict[str, Any]:
         StpError: there is no receipt.
     """
     if cell.predictions:
-        found: dict[str, Any] = require_receipt(Path(cell.predictions))["recipe"]
-    else:
-        found = require_receipt(Path(cell.scores))["recipe"]["rollout"]
+        return require_receipt(Path(cell.predictions)).recipe
+    found: dict[str, Any] = require_receipt(Path(cell.scores)).recipe["rollout"]
     return found
 
 
 def describe(key: CellKey) -> str:
-    """Name a cell for people: the parts of its key that are set."""
+    """A readable name of a cell: the parts of its key that are set."""
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 

@@ -14,35 +14,38 @@ from stp.plan.cell_key import CellKey
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """What manifests and the results store know of a cell: whose bytes it has, and its folders.
+    """A cell as manifests and the results store know it: origin of its bytes, and its folders.
 
     Attributes:
-        key: what tells it from other cells.
-        source: of the bytes that it was tested on: official, sample, synthetic or own.
-        release: of the dataset that it was tested on.
-        protocol: ``paper``, or the name of another one.
+        key: identifies the cell.
+        kind: kind of sample of the test dataset, see `stp.kinds`.
+        source: origin of the test bytes: official, sample, synthetic or own.
+        release: release of the test dataset.
+        protocol: ``paper``, or the name of another protocol.
         leaky: whether the training and test splits share a video, person or period.
-        best_of: of how many forecasts the best one is scored.
-        data: folder of the prepared data that it was tested on.
-        model: folder of the trained model; None if there is none.
+        best_of: the best of this many forecasts is scored.
+        data: folder of the prepared test data.
+        models: folders of the trained models: one, unless each lead time has its own; none where
+            nothing is trained.
         predictions: folder of the predictions; None where they are scored while they are made.
         scores: folder of the scores.
-        perceptual: folder of the scores that compare what networks see, if it has them.
-        bytes_known_by: how surely the bytes are the official ones; see `stp.plan.raw_bytes`. This
-            and what follows is found out when a manifest is loaded.
-        lacking: files that the bytes are without, in words; None if there are none.
+        perceptual: folder of the scores that need a network; None if there are none.
+        bytes_known_by: how surely the bytes are the official ones, see `stp.plan.raw_bytes`. This
+            field and the following ones are set when a manifest is loaded.
+        lacking: missing raw files, in words; None if there are none.
         comparable: whether differences from published values are shown.
         official_paper_protocol: whether it is comparable, on official bytes.
     """
 
     key: CellKey
+    kind: str
     source: str
     release: str
     protocol: str
     leaky: bool
     best_of: int
     data: str
-    model: str | None
+    models: tuple[str, ...]
     predictions: str | None
     scores: str
     perceptual: str | None = None
@@ -51,21 +54,17 @@ class StoredCell:
     comparable: bool = False
     official_paper_protocol: bool = False
 
-    def folder(self, stage: str) -> Path | None:
-        """The folder of one artefact: data, model, predictions, scores or perceptual."""
-        folders = {
-            "data": self.data,
-            "model": self.model,
-            "predictions": self.predictions,
-            "scores": self.scores,
-            "perceptual": self.perceptual,
-        }
-        found = folders[stage]
-        return Path(found) if found else None
-
     def folders(self, stages: Iterable[str]) -> list[Path]:
-        """The folders of those artefacts that it has."""
-        return [folder for stage in stages if (folder := self.folder(stage)) is not None]
+        """The folders of its artefacts of some stages, in this order."""
+        found: list[str] = []
+        for stage in stages:
+            value: str | tuple[str, ...] | None = getattr(self, stage)
+            found += [value] if isinstance(value, str) else value or ()
+        return [Path(folder) for folder in found if folder]
+
+    def folder(self, stage: str) -> Path | None:
+        """The folder of an artefact that a cell has at most once, such as ``scores``."""
+        return next(iter(self.folders([stage])), None)
 
     def demand_predictions(self) -> Path:
         """The folder of the predictions.
@@ -84,19 +83,18 @@ class Cell(StoredCell):
 
     Attributes:
         follows_paper: whether it is an evaluation of the paper, with its recipe.
-        bytes_of: the datasets whose raw bytes its scores depend on.
-        subset_note: what has to be said of the release.
+        bytes_of: the datasets whose raw bytes influence its scores.
+        subset_note: a note on the release that tables print.
         samples: forecasts of each clip.
         statistic: how several forecasts are scored by metrics of one.
-        kept: number of predictions that lie beside the scores, if they are scored while made.
-        behind: stage and folder of every further artefact: other trained models, features.
+        kept: number of predictions stored with the scores, where forecasts are scored in memory.
+        features: folders of network features of its clips.
         clusters: kind of the clusters that intervals and tests are made over, if the data have
             several.
-        calibrated: on what a predictor of people was calibrated, in words; empty if it needs no
-            calibration, None if it does not predict people.
-        external: whether the predictions were made elsewhere.
-        reference: whose model made these.
-        training: what that was trained on, as stated there.
+        calibrated: what the model was calibrated on, in words; empty if it was not.
+        external: whether the predictions were imported.
+        reference: the reference of an imported model.
+        training: what an imported model was trained on, as its authors state it.
     """
 
     follows_paper: bool
@@ -105,22 +103,17 @@ class Cell(StoredCell):
     samples: int = 1
     statistic: str | None = None
     kept: int | None = None
-    behind: tuple[tuple[str, str], ...] = ()
+    features: tuple[str, ...] = ()
     clusters: str | None = None
-    calibrated: str | None = None
+    calibrated: str = ""
     external: bool = False
     reference: str | None = None
     training: str | None = None
 
-    @property
-    def is_of_people(self) -> bool:
-        """Are people predicted, and not frames?"""
-        return self.calibrated is not None
-
 
 @dataclass(frozen=True)
 class DimensionFacts:
-    """What is said of a dimension; see `stp.plan.suite.Dimension`.
+    """Facts about a dimension; see `stp.plan.suite.Dimension`.
 
     Attributes:
         place: in the order of the suite, from 1.
@@ -137,7 +130,7 @@ class DimensionFacts:
 
 @dataclass(frozen=True)
 class SuiteFacts:
-    """What is said of a suite; see `stp.plan.suite.Suite`.
+    """Facts about a suite; see `stp.plan.suite.Suite`.
 
     Attributes:
         views: name -> SQL of the views of the results store that are the suite's own.
@@ -153,7 +146,7 @@ class SuiteFacts:
 
 @dataclass(frozen=True)
 class RawFacts:
-    """What is declared of a dataset's raw bytes.
+    """The declared raw bytes of a dataset.
 
     Attributes:
         release: its name.
@@ -181,7 +174,7 @@ class RawFacts:
 
 @dataclass(frozen=True)
 class ConventionFacts:
-    """What is said of a convention; see `stp.plan.metric.Metric`."""
+    """Facts about a convention; see `stp.plan.metric.Metric`."""
 
     title: str
     unit: str
@@ -209,7 +202,7 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Names:
-    """What models and datasets are called, by our own name."""
+    """Titles of models and datasets, by their own names."""
 
     models: dict[str, str]
     datasets: dict[str, str]
@@ -217,7 +210,7 @@ class Names:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is said of a model besides its name; see `stp.plan.model.Model`."""
+    """Facts about a model; see `stp.plan.model.Model`."""
 
     reference: str
     fit: str
@@ -226,9 +219,10 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What is said of a dataset besides its name; see `stp.plan.dataset.Dataset`."""
+    """Facts about a dataset; see `stp.plan.dataset.Dataset`."""
 
     published_name: str | None
+    kind: str
     domain: str
     shape: tuple[int, int, int]
     context: int
@@ -237,6 +231,16 @@ class DatasetFacts:
     homepage: str
     citation: str
     licence: str
+
+
+@dataclass(frozen=True)
+class KindFacts:
+    """Facts about a kind of sample for tables and the results store; see `stp.kinds.kind.Kind`."""
+
+    names_training: bool
+    counts_people: bool
+    has_person_errors: bool
+    has_runtime: bool
 
 
 @dataclass(frozen=True)
@@ -278,11 +282,12 @@ class Manifest:
         code: fingerprint of the code that collects and renders.
         store: folder that all artefacts lie in.
         cells: in the order of the tables' rows.
+        kinds: of the samples that the cells were tested on, by name.
         raw: by dataset, of those whose bytes scores depend on.
         unavailable: convention -> why it has no values.
         conventions: by name.
         tables: by name.
-        steps: seconds between two positions, by dataset of people.
+        steps: seconds between two positions, by dataset that has such steps.
         absent: method of the paper that there are no values of -> why.
         deviations: where the paper and its code differ.
         reproduction: dataset -> its table of what the paper reproduced.
@@ -301,6 +306,7 @@ class Manifest:
     code: str
     store: str
     cells: tuple[Cell, ...]
+    kinds: dict[str, KindFacts]
     raw: dict[str, RawFacts]
     unavailable: dict[str, str]
     conventions: dict[str, ConventionFacts]
@@ -316,3 +322,7 @@ class Manifest:
     published_sha256: str | None
     published_clips: dict[str, int]
     published_names: Names
+
+    def kind_of(self, cell: StoredCell) -> KindFacts:
+        """Facts about the kind of sample of a cell's test dataset."""
+        return self.kinds[cell.kind]

@@ -39,9 +39,12 @@ class Metric(Strict):
             better.
         available: whether stp.metrics has it; if not, tables show `reason`.
         perceptual: compares what networks see, and so is scored by a job of its own, on a GPU.
-        weights: the network of config/weights.yaml that a convention looks through; where its
+        weights: the network of config/weights.yaml that a convention needs; where its
             weights are not at hand, the convention has no value.
         features: of distances between sets of clips, what each convention is made from.
+        reads: files and folders that its module, or that of a network in `features`, reads or
+            imports, besides what its imports name: paths in the checkout. Their content is part of
+            the fingerprints.
         conventions: what each one computes, and whose it is.
     """
 
@@ -55,6 +58,7 @@ class Metric(Strict):
     weights: dict[str, str] = {}
     features: dict[str, Seen] = {}
     reason: str = ""
+    reads: tuple[str, ...] = ()
     conventions: dict[Name, str]
 
     def is_higher_better(self, choice: str) -> bool | None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from stp.plan.dataset import RawFile, Release
-from stp.plan.strict import Json, Name, Strict
+from stp.plan.strict import Json, Module, Name, Strict
 
 
 class Size(Strict):
@@ -194,7 +194,7 @@ class Variant(Leads):
 
     @property
     def is_given(self) -> bool:
-        """Are its options somebody's, found elsewhere, so that nothing is trained?"""
+        """Are its parameters given, so that nothing is trained?"""
         return bool(self.datasets)
 
 
@@ -203,8 +203,9 @@ class Model(ModelSettings):
 
     Attributes:
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
-            (gradient descent; has seeds), calibrate (a search over parameters) or external (it
-            lives elsewhere, and joins by its predictions).
+            (gradient descent; has seeds), calibrate (a search over parameters), read (nothing is
+            computed: its forecasts are read, and scored while they are) or external (it lives
+            elsewhere, and joins by its predictions).
         is_sampled: it draws its forecasts, so that there can be several of a clip
             (``predict: {samples: 10}``).
         density: it says where people may be by densities (`stp.tracks.densities`): always, or
@@ -213,6 +214,9 @@ class Model(ModelSettings):
         variants: of its settings, by name.
         reads: files and folders that its code reads or imports, besides what its imports name:
             paths in the checkout. Their content is part of its fingerprints.
+        source: of forecasts that are read: the module that reads them (stp/predict/sources).
+        archives: that they are read from: dataset -> name of a release of the dataset -> archive.
+            None where they are made of the prepared data.
         kind: of what it predicts: frames, or tracks of people.
         training: of an external model, or one whose weights are released: what it was trained on,
             in the words of who did it.
@@ -222,11 +226,19 @@ class Model(ModelSettings):
     title: str
     reference: str
     published_name: str | None = None
-    fit: Literal["none", "closed_form", "sgd", "calibrate", "external"]
+    fit: Literal["none", "closed_form", "sgd", "calibrate", "read", "external"]
     kind: str = "frames"
     is_sampled: bool = False
     density: bool | str = False
     variants: dict[Name, Variant] = {}
     reads: tuple[str, ...] = ()
+    source: Module | None = None
+    archives: dict[str, dict[str, Release]] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
+
+    @model_validator(mode="after")
+    def _source_is_for_what_is_read(self) -> Self:
+        if (self.fit == "read") != (self.source is not None):
+            raise ValueError("source: where forecasts are read (fit: read), and only there")
+        return self

@@ -1,10 +1,11 @@
-"""Which networks can be profiled, with the options of which scale, and by which code. No torch."""
+"""The networks that can be profiled, their options, and the code that measures them. No torch."""
 
 import json
 from typing import Any
 
 from stp.core.errors import StpError, nearest
 from stp.core.fingerprint import Sources
+from stp.kinds import kind as kinds
 from stp.plan.config import Config
 from stp.plan.recipes import Recipes
 from stp.plan.strict import Json, check_known
@@ -16,11 +17,11 @@ BUSY = "other work ran on this machine at the same time, so durations are too lo
 
 
 def networks(config: Config) -> dict[str, str]:
-    """Titles of all models of frames that gradient descent trains, by name."""
+    """Titles of all models that gradient descent trains and that can be profiled, by name."""
     return {
         name: model.title
         for name, model in config.models.items()
-        if model.fit == "sgd" and model.kind == "frames"
+        if model.fit == "sgd" and kinds.find(model.kind).is_profiled
     }
 
 

@@ -70,6 +70,6 @@ def _known(name: str, raw: RawFacts) -> tuple[str | None, str]:
     registered = read_lock(Path(raw.registered), header) if raw.registered else None
     if lock is not None:
         require_agreement(lock, path, raw.files, registered)
-    receipt = read_receipt(Path(raw.data)) or {}
-    prepared = (receipt.get("extras") or {}).get("clips") or {}
+    receipt = read_receipt(Path(raw.data))
+    prepared = (receipt.extras.get("clips") if receipt else None) or {}
     return known_by(lock, raw.files, registered, raw.clips, prepared), lacking

@@ -1,4 +1,4 @@
-"""What is scored on each dataset, by which conventions, and what these look through."""
+"""The conventions that are scored on each dataset, and the networks that they need."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,11 @@ class ScoredConventions:
             *(_convention(shown, where) for shown in self.columns(dataset).values()),
             *self.config.suite.also.get(row, ()),
             *(self.config.suite.ensembles.get(row, ()) if samples > 1 else ()),
-            *(self.sampled_columns(dataset).values() if samples > 1 else ()),
+            *(
+                (_convention(shown, where) for shown in self.sampled_columns(dataset).values())
+                if samples > 1
+                else ()
+            ),
         ]
         for convention in wanted:
             metric, _, choice = convention.partition(".")
@@ -79,7 +83,7 @@ class ScoredConventions:
         return self.metric(convention).is_higher_better(convention.partition(".")[2])
 
     def network(self, convention: str) -> str | None:
-        """The network that a convention looks through, if it does."""
+        """The network that a convention needs, if it needs one."""
         looks = self.looks(convention)
         return looks.network if looks else self.metric(convention).weights.get(_choice(convention))
 
@@ -88,7 +92,7 @@ class ScoredConventions:
         return self.metric(convention).features.get(_choice(convention))
 
     def looked_through(self, conventions: list[str]) -> tuple[dict[str, Seen], list[str]]:
-        """What conventions look through: features by convention, and networks of the others."""
+        """Features by convention, and the networks of conventions that run them while scoring."""
         key = tuple(conventions)
         if key not in self._looked_through:
             looks = {name: seen for name in conventions if (seen := self.looks(name))}

@@ -1,4 +1,4 @@
-"""What distinguishes evaluations of one model on one dataset, and what columns show of them."""
+"""Settings of an evaluation, and the notation of table columns."""
 
 import re
 from collections.abc import Mapping
@@ -18,12 +18,8 @@ def setting_of(name: str) -> dict[str, int]:
     return {key: int(value) for key, _, value in (part.partition("-") for part in name.split(","))}
 
 
-PEOPLE = ("observe", "noise", "people")
-"""What else a setting of people may have, besides the horizon."""
-
-
 def people_case(setting: Mapping[str, int]) -> list[str]:
-    """Say it for people: ``at least 3 people``, ``noise 0.2 m``; without what is not set."""
+    """The set parts in words: ``at least 3 people``, ``noise 0.2 m``."""
     said = []
     if "noise" in setting:
         said.append(f"noise {setting['noise'] / 1000:g} m")

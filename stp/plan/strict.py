@@ -29,6 +29,8 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+LONGEST = 120
+"""Characters of a value in a message."""
 S = TypeVar("S", bound=Strict)
 
 
@@ -73,16 +75,21 @@ def read_yaml(path: Path) -> Any:
             _require_few_nodes(path, content)
         return yaml.load(content, Loader=_Loader)
     except FileNotFoundError:
+        beside = [str(one) for one in path.parent.glob("*.yaml")]
+        project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
         raise StpError(
             f"there is no configuration file {path}",
-            remedy=f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's",
+            remedy=nearest(str(path), beside) if beside else project,
         ) from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise StpError(f"{path} is not YAML: {error}", remedy="mend the named line") from None
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        why = getattr(error, "problem", None) or error
+        raise StpError(f"{path}{line} is not YAML: {why}", remedy="mend it there") from None
 
 
 def _require_few_nodes(path: Path, content: bytes) -> None:
-    """Refuse aliases that stand for too much: ten lines may mean a thousand million values."""
+    """Refuse aliases that expand too far: ten lines can expand to a thousand million values."""
     known: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(content, Loader=_Loader):
@@ -118,11 +125,21 @@ def check(kind: type[S], value: Any, where: str) -> S:
             raise StpError(
                 f"{where}: unknown key {name}", remedy=nearest(keys[-1], known) if known else ""
             ) from None
+        if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
+            raise StpError(f"{where}: {problem['msg']}", remedy="add it") from None
+        if problem["type"] == "missing":
+            raise StpError(f"{where}: {name} is missing", remedy=f"add `{keys[-1]}: ...`") from None
         raise StpError(
-            f"{where}: {name or 'the whole file'} is {problem.get('input')!r}",
+            f"{where}: {name or 'the whole file'} is {_shown(problem.get('input'))}",
             expected=problem["msg"].removeprefix("Value error, "),
             remedy="change the value",
         ) from None
+
+
+def _shown(value: object) -> str:
+    """A value that somebody has set, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
@@ -137,7 +154,7 @@ def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
 
 
 def check_name(name: str, what: str, where: object) -> None:
-    """Refuse a name that is no `NAME`.
+    """Refuse a name that does not match `NAME`.
 
     Raises:
         StpError: it has other characters.

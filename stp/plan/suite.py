@@ -48,7 +48,7 @@ class Reproduction(Strict):
 
 
 class Deviation(Strict):
-    """Something that a paper says and its released code does otherwise.
+    """A point on which a paper and its released code differ.
 
     Attributes:
         about: what it is about, in a few words.

@@ -1,4 +1,4 @@
-"""Weights of the networks that metrics look through: what is declared, what is there.
+"""Weights of the networks that metrics need: which are declared, and which are present.
 
 They are large and have licences of their own, so none comes with the project: a person fetches
 them once (`stp weights --fetch`) or names a folder that has them. Where they are absent, the
@@ -90,7 +90,7 @@ def declared(path: Path = DECLARED) -> dict[str, Network]:
 
 
 def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFile]:
-    """Find the file of each network whose weights are there. Their bytes are not read."""
+    """Find the files of the networks whose weights are present. Their bytes are not read."""
     found = {}
     for name, network in networks.items():
         there = [file for file in network.files if (folder / file.file).is_file()]
@@ -109,7 +109,7 @@ def how(folder: Path, network: Network) -> str:
 
 
 def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Path, WeightFile]:
-    """Find the weights of a network that somebody needs now.
+    """Find the weights of a network that is needed now.
 
     Raises:
         StpError: they are absent; says how to get them.

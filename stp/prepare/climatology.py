@@ -1,4 +1,5 @@
-"""The mean of each calendar day over many years, as anomalies are measured against it."""
+"""What each calendar day is like over many years: its mean, as anomalies are measured against it,
+and how far single years lie from that."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +22,14 @@ class Means(NamedTuple):
         name: of its array.
         years: whose frames are averaged.
         what: for readers of the store.
+        deviation: name of a second array with the standard deviation over the same frames (their
+            number is the divisor); none unless given.
     """
 
     name: str
     years: tuple[int, ...]
     what: str
+    deviation: str = ""
 
 
 def write_climatology(
@@ -67,29 +71,44 @@ def write_climatology(
     group = create_group(out, {**attrs, "years": {m.name: list(m.years) for m in wanted}})
     shape = frames.shape[1:]
     dims = ("day", "channel", "y", "x")
-    writers = []
-    for means in wanted:
-        array = create_array(
-            group, means.name, (len(calendar), *shape), np.float32, dims, (1, *shape)
-        )
-        array.attrs["long_name"] = means.what
-        writers.append(RowWriter(array))
+
+    def writer(name: str, what: str) -> RowWriter:
+        array = create_array(group, name, (len(calendar), *shape), np.float32, dims, (1, *shape))
+        array.attrs["long_name"] = what
+        return RowWriter(array)
+
+    writers = [writer(means.name, means.what) for means in wanted]
+    spreads = [
+        writer(means.deviation, f"standard deviation of the same: {means.what}")
+        if means.deviation
+        else None
+        for means in wanted
+    ]
 
     def average(number: int) -> None:
         rows = np.flatnonzero(used & (names == calendar[number]))
         sums = [np.zeros(shape) for _ in wanted]
+        squares = [np.zeros(shape) if means.deviation else None for means in wanted]
         counts = [0 for _ in wanted]
         for block in np.split(rows, np.flatnonzero(np.diff(years[rows])) + 1):
             first = int(block[0])
             read = np.asarray(frames[first : int(block[-1]) + 1])
-            total = read[block - first].sum(axis=0, dtype=np.float64)
+            used_here = read[block - first].astype(np.float64)
+            total = used_here.sum(axis=0)
             for i, means in enumerate(wanted):
                 if years[first] in means.years:
                     sums[i] += total
                     counts[i] += len(block)
-        for writer, added, n in zip(writers, sums, counts, strict=True):
-            mean = added / n if n else np.full(shape, np.nan)
-            writer.write(number, mean.astype(np.float32)[None])
+                    if (squared := squares[i]) is not None:
+                        squared += np.square(used_here).sum(axis=0)
+        for i, n in enumerate(counts):
+            mean = sums[i] / n if n else np.full(shape, np.nan)
+            writers[i].write(number, mean.astype(np.float32)[None])
+            squared, spread = squares[i], spreads[i]
+            if squared is not None and spread is not None:
+                # Never negative but for rounding.
+                variance = np.maximum(squared / n - mean**2, 0) if n else mean
+                spread.write(number, np.sqrt(variance).astype(np.float32)[None])
 
     # Some days at a time, side by side: each is a sum of its own, so their order is no matter.
     for first in range(0, len(calendar), 2 * workers):
@@ -97,8 +116,8 @@ def write_climatology(
         tasks = [dask.delayed(average)(number) for number in numbers]
         dask.compute(*tasks, scheduler="threads", num_workers=workers)
         report("days of the climatology", numbers.stop, len(calendar))
-    for writer in writers:
-        writer.close()
+    for finished in filter(None, [*writers, *spreads]):
+        finished.close()
     array = group.create_array(
         "day",
         shape=(len(calendar),),

@@ -59,6 +59,16 @@ Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
 function of a module, so that other processes find it; or a `functools.partial` of one."""
 
 
+class Stream(NamedTuple):
+    """Pieces that come in the order in which raw files hold them, and are read by one process.
+
+    Attributes:
+        read: numbers of the pieces that are wanted -> each with its frames, once, in any order.
+    """
+
+    read: Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]
+
+
 @dataclass(frozen=True)
 class Statistics:
     """What the frames of each piece look like, for normalisation and checks.
@@ -112,7 +122,7 @@ def write_frames(
     job: Job,
     raw: RawFiles,
     pieces: Sequence[Piece],
-    decode: Decode,
+    decode: Decode | Stream,
     *,
     attrs: dict[str, Any],
     dtype: Any,
@@ -125,7 +135,8 @@ def write_frames(
         job: its runtime may say ``prepare_workers``, the number of processes (1: this one).
         raw: the raw files.
         pieces: in the order of the store.
-        decode: makes the frames of a piece; values must be finite and fit the type.
+        decode: makes the frames of a piece, or of all of them; values must be finite and fit the
+            type.
         attrs: attributes of the group, with ``shape``.
         dtype: of the stored values.
         unit: what pieces are, in the plural, for progress: "videos".
@@ -156,10 +167,16 @@ def write_frames(
     begun = time.monotonic()
     if todo:
         context = _Context(str(folder), raw, decode, np.dtype(dtype), shape)
-        workers = min(int(job.runtime.get("prepare_workers", 1)), len(todo))
-        work = [(i, pieces[i], starts[i]) for i in todo]
+        results: Iterator[tuple[int, dict[str, Any]]]
+        if isinstance(decode, Stream):
+            results = (
+                context.store(i, pieces[i], starts[i], frames) for i, frames in decode.read(todo)
+            )
+        else:
+            workers = min(int(job.runtime.get("prepare_workers", 1)), len(todo))
+            results = _results(context, [(i, pieces[i], starts[i]) for i in todo], workers)
         with (job.state / DONE).open("a", encoding="utf-8") as record:
-            for i, found in _results(context, work, workers):
+            for i, found in results:
                 done[i] = found
                 record.write(json.dumps({"piece": i, **found}) + "\n")
                 record.flush()
@@ -253,7 +270,7 @@ class _Context:
     """What a process needs to make pieces; opens the store when it is first used."""
 
     def __init__(
-        self, folder: str, raw: RawFiles, decode: Decode, dtype: np.dtype[Any], shape: Any
+        self, folder: str, raw: RawFiles, decode: Decode | Stream, dtype: np.dtype[Any], shape: Any
     ) -> None:
         self.folder, self.raw, self.decode = folder, raw, decode
         self.dtype, self.shape = dtype, shape
@@ -261,7 +278,13 @@ class _Context:
 
     def make(self, number: int, piece: Piece, start: int) -> tuple[int, dict[str, Any]]:
         """Decode a piece, check it, write it, describe it."""
-        decoded = self.decode(self.raw, piece.task)
+        assert not isinstance(self.decode, Stream)
+        return self.store(number, piece, start, self.decode(self.raw, piece.task))
+
+    def store(
+        self, number: int, piece: Piece, start: int, decoded: np.ndarray | Decoded
+    ) -> tuple[int, dict[str, Any]]:
+        """Check the frames of a piece, write them, describe them."""
         frames, note = decoded if isinstance(decoded, Decoded) else (decoded, None)
         if frames.shape != (piece.frames, *self.shape) or frames.dtype != self.dtype:
             raise StpError(

@@ -1,7 +1,7 @@
 """What every reader writes besides frames: group attributes, coordinates, the index of clips."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,6 +94,7 @@ def write_index(
     *,
     virtual: Sequence[str] = (),
     required: Sequence[str] = SPLITS,
+    blocks: Mapping[str, tuple[int, int]] | None = None,
 ) -> dict[str, Any]:
     """Write ``index.parquet``, ordered by split (subsets last) and then as given.
 
@@ -102,6 +103,8 @@ def write_index(
         clips: all clips.
         virtual: splits whose clips are rendered on demand and so have no rows.
         required: splits that must have clips.
+        blocks: of clusters that are blocks of time: cluster -> its first frame, and how many frames
+            it is long; see `stp.score.blocks`.
 
     Returns:
         Number of clips and of clusters in each split that has rows.
@@ -115,6 +118,9 @@ def write_index(
     table = table.sort_values("split", kind="stable", ignore_index=True)
     types = {"start": np.int64, "stride": np.int32, "length": np.int32, "phase": np.int32}
     table = table.astype({"split": "str", "clip": "str", "cluster": "str", **types})
+    if blocks is not None:
+        places = np.array([blocks[cluster] for cluster in table["cluster"]], np.int64)
+        table = table.assign(cluster_start=places[:, 0], cluster_length=places[:, 1])
     counts: dict[str, Any] = {"clips": {}, "clusters": {}}
     for split in order:
         rows = table[table["split"] == split]

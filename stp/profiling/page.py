@@ -4,6 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from rich.text import Text
+
+from stp.kinds import kind as kinds
+from stp.page.text_table import Column
 from stp.plan.config import Config
 from stp.plan.profiled import network, networks
 from stp.plan.strict import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
@@ -18,6 +22,7 @@ FITS = {
     "closed_form": "one pass over the training data",
     "sgd": "gradient descent",
     "calibrate": "a search over parameters",
+    "read": "nothing: its forecasts are read",
     "external": "elsewhere: only its predictions are here",
 }
 INTRODUCTION = """\
@@ -109,10 +114,21 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
     """Every model: name, title, kind, how it is fitted, reference."""
     known = notes(config)
     for name, model in config.models.items():
-        kind = "external" if model.fit == "external" else "reference line"
-        kind = "predictor of people" if model.kind == "tracks" else kind
+        samples = kinds.find(model.kind)
+        kind = samples.network_title if model.fit == "sgd" else samples.model_title
+        kind = "external" if model.fit == "external" else kind
         kind = known[name].kind if name in known else kind
         yield name, model.title, kind, FITS[model.fit], model.reference
+
+
+def columns(config: Config) -> list[Column]:
+    """The table of all models for a terminal."""
+    found = [(name, title, f"{kind}; {fit}", of) for name, title, kind, fit, of in overview(config)]
+    headings = ("model", "title", "kind; fitted by", "reference")
+    return [
+        Column(heading, False, [Text(row[place]) for row in found])
+        for place, heading in enumerate(headings)
+    ]
 
 
 def details(config: Config, name: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ from stp.profiling.published import published
 from stp.profiling.table19 import as_published
 
 Json = dict[str, Any]
+_MACHINE = ("host", "system", "processor", "cpus", "python", "commit")
 SPARE = 0.1
 """CPUs that the system itself may take."""
 
@@ -63,10 +64,10 @@ def profile(
         }
     about = describe_machine()
     found["machine"] = {
-        **{key: about[key] for key in ("host", "system", "processor", "cpus", "python", "commit")},
-        "torch": about["packages"]["torch"],
+        **{name: getattr(about, name) for name in _MACHINE},
+        "torch": about.packages["torch"],
         "other_work_cpus": None if others is None else round(others, 2),
-        "busy": measured["compute"]["threads"] + (others or 0) > about["cpus"] + SPARE,
+        "busy": measured["compute"]["threads"] + (others or 0) > (about.cpus or 1) + SPARE,
     }
     return found
 

@@ -1,7 +1,5 @@
 """Render Table 19 of the paper beside what was counted or measured here. No torch."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,6 +10,7 @@ from stp.core.errors import StpError
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 from stp.plan.config import Config
 from stp.plan.profiled import BUSY
 from stp.profiling import DATASET
@@ -119,11 +118,8 @@ def write(table: list[ProfileRow], out: Path, *, measured: bool) -> None:
 
 def as_csv(table: list[ProfileRow], columns: Sequence[str] = COLUMNS) -> str:
     """The table for machines."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(vars(row) for row in table)
-    return text.getvalue()
+    lines = [[vars(row).get(name, "") for name in columns] for row in table]
+    return csv_text([columns, *lines])
 
 
 def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> ProfileRow:

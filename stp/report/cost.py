@@ -1,5 +1,6 @@
 """Cost: time, memory and size behind each cell, and of all artefacts, each counted once."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ made AS (
     SELECT path, peak_mb, gpus FROM attempts WHERE how = 'done'
     QUALIFY row_number() OVER (PARTITION BY path ORDER BY attempt DESC) = 1
 ),
+trained AS (
+    SELECT m.cell, max(peak_mb) AS peak_mb, max(gpus) AS gpus
+    FROM (SELECT cell, unnest(model_folders) AS folder FROM numbered) m
+    JOIN made ON ends_with(m.folder, '/' || path)
+    GROUP BY m.cell
+),
 clips AS (
     SELECT scores_fingerprint, max(n) AS clips FROM scores
     WHERE statistic = 'mean' GROUP BY ALL
@@ -24,12 +31,12 @@ clips AS (
 SELECT
     n.cell, s.train_seconds, s.predict_seconds, s.score_seconds, s.perceptual_seconds,
     s.train_device, s.predict_device, s.train_host, s.predict_host,
-    CASE WHEN n.model_folder IS NOT NULL THEN s.model_bytes END AS model_bytes,
+    CASE WHEN len(n.model_folders) > 0 THEN s.model_bytes END AS model_bytes,
     t.peak_mb AS train_peak_mb, p.peak_mb AS predict_peak_mb, t.gpus AS train_gpus,
-    p.gpus AS predict_gpus, c.clips, n.model_fingerprint, n.model_folder
+    p.gpus AS predict_gpus, c.clips, n.model_folders
 FROM cost s
 JOIN numbered n ON {SAME_CELL}
-LEFT JOIN made t ON ends_with(n.model_folder, '/' || t.path)
+LEFT JOIN trained t ON t.cell = n.cell
 LEFT JOIN made p ON ends_with(n.predictions_folder, '/' || p.path)
 LEFT JOIN clips c ON c.scores_fingerprint = n.scores_fingerprint
 ORDER BY n.cell"""
@@ -83,9 +90,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     """Costs.
 
     Returns:
-        ``cells``: one row per cell, seconds of its stages, the most memory in MB, bytes of the
-        trained model, test clips; a training that serves several cells stands beside each, with
-        its ``model_fingerprint``. ``models``: by model and dataset of the training, over all its
+        ``cells``: one row per cell, seconds of its stages, the most memory in MB, bytes and
+        parameters of its trained models together, test clips; a training that serves several cells
+        stands beside each. ``models``: by model and dataset of the training, over all its
         tests, each artefact once; without the data. ``totals``: by stage and device, each artefact
         once. ``lost``: attempts that made nothing, by stage and end.
 
@@ -93,24 +100,26 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
         StpError: the store is older than the code.
     """
     names, rows = asked(database, CELLS)
-    at = names.index("model_folder")
-    known: dict[str | None, int | None] = {None: None}
-    for row in rows:
-        if row[at] not in known:
-            known[row[at]] = _parameters(Path(row[at]))
-    counted = [(*row[:at], *row[at + 1 :], known[row[at]]) for row in rows]
+    parameters = cache(_parameters)
+    counted = [(*row[:-1], _sum([parameters(folder) for folder in row[-1]])) for row in rows]
     return {
-        "cells": by_columns([*names[:at], *names[at + 1 :], "parameters"], counted),
+        "cells": by_columns([*names[:-1], "parameters"], counted),
         "models": columnar(database, MODELS),
         "totals": columnar(database, TOTALS),
         "lost": columnar(database, LOST),
     }
 
 
-def _parameters(folder: Path) -> int | None:
+def _sum(counts: list[int | None]) -> int | None:
+    """The sum of some counts; None if there are none, or one is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if counts and len(known) == len(counts) else None
+
+
+def _parameters(folder: str) -> int | None:
     """Parameters of a trained model, from its receipt; None if it is gone or does not say."""
     try:
-        found: int | None = require_receipt(folder)["extras"].get("parameters")
+        found: int | None = require_receipt(Path(folder)).extras.get("parameters")
     except StpError:
         return None
     return found

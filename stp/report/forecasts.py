@@ -6,17 +6,17 @@ that are not kept, or damaged, leave a gap that says so: the numbers do not depe
 
 import json
 import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from stp.collect.stored import stored_cell, titles
+from stp.collect.stored import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.plan.manifest import WHOSE, variable_of
+from stp.kinds import kind as kinds
+from stp.plan.manifest import WHOSE, title_of, variable_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase
@@ -29,7 +29,6 @@ from stp.report import picture_sheets
 from stp.report.columns import plain
 from stp.report.picture_sheets import GOOD, LOOKS, Look
 from stp.score.tables import read_samples
-from stp.tracks.prepared import TRACKS
 
 SAMPLES = len(RULES)
 MEGABYTES = 25.0
@@ -141,18 +140,14 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
     ).fetchall():
         heading = f"{variable} {metric}" if variable else metric
         columns.setdefault((dimension, dataset), {})[heading] = convention
-    rows = database.execute("FROM cells ORDER BY rowid")
-    fields = [column[0] for column in rows.description]
     groups: dict[tuple[str, str], list[StoredCell]] = {}
     tested: dict[tuple[str, str], str] = {}
-    for row in rows.fetchall():
-        about = dict(zip(fields, row, strict=True))
-        cell = stored_cell(about)
-        if (Path(cell.data) / TRACKS).is_file():  # people: stp.report.trajectories
+    for cell in stored_cells(database):
+        if kinds.find(cell.kind).pictures != "strips":
             continue
         key = (cell.key.dimension, cell.key.case_name)
         groups.setdefault(key, []).append(cell)
-        tested.setdefault(key, about["tested"])
+        tested.setdefault(key, title_of(names, cell.key))
     found = []
     for (dimension, case), cells in groups.items():
         tested_on = cells[0].key.tested_on

@@ -32,7 +32,9 @@ SELECT
 FROM raw_files GROUP BY lock ORDER BY lock"""
 
 FOLDERS_OF_CELLS = """
-SELECT data_folder, model_folder, predictions_folder, scores_folder, perceptual_folder
+SELECT flatten([
+    [data_folder], model_folders, [predictions_folder, scores_folder, perceptual_folder]
+])
 FROM cells ORDER BY rowid"""
 
 
@@ -67,7 +69,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
             exact=("value", "ci95_low", "ci95_high"),
         ),
         "artefacts": by_columns([*names[:-1], "inputs", "lock"], _linked(made, number, lock_of)),
-        "behind": [[number[path] for path in _paths(row, number)] for row in folders],
+        "behind": [[number[path] for path in _paths(row, number)] for (row,) in folders],
         "locks": locks,
         "first_files": firsts,
     }

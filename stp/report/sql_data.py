@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 import duckdb
 
 from stp.collect.questions import QUESTIONS
+from stp.kinds import kind as kinds
 from stp.page.shares import PAPERS_FILES, shares
 from stp.plan.raw_bytes import bytes_text
+from stp.plan.strict import check_name
 
 LARGEST = 64_000_000
 """Bytes of per-sample scores, or of people's errors, in the store that still go into a page."""
 
+_WITH_ERRORS = [name for name in kinds.names() if kinds.find(name).has_person_errors]
 _FILES = {
     "sample_scores": (
         "sample_scores.parquet",
@@ -21,8 +24,8 @@ _FILES = {
     ),
     "person_errors": (
         "errors.parquet",
-        "SELECT scores_folder FROM cells JOIN datasets d "
-        "ON d.dataset = tested_on WHERE d.domain = 'people'",
+        "SELECT scores_folder FROM cells JOIN datasets d ON d.dataset = tested_on "
+        f"WHERE list_contains({_WITH_ERRORS}, d.kind)",
     ),
 }
 """Views of files in the store: their name, and the folders that they are in."""
@@ -53,6 +56,8 @@ def relations(database: duckdb.DuckDBPyConnection) -> list[Relation]:
         "SELECT view_name, 'view', comment, sql FROM duckdb_views() WHERE NOT internal "
         "ORDER BY ALL"
     ).fetchall()
+    for name, kind, *_ in found:  # of a file, too
+        check_name(name, kind, "results.duckdb")
     columns = database.execute(
         "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() "
         "WHERE NOT internal ORDER BY table_name, column_index"

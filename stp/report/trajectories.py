@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from stp.collect.stored import stored_cell, titles
+from stp.collect.stored import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.cell_key import CellKey
@@ -23,7 +23,7 @@ from stp.render.pictures.trajectories import (
     Compared,
     compare,
     evaluations,
-    is_of_people,
+    on_map,
     own,
 )
 from stp.report.columns import plain
@@ -49,14 +49,12 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
         ``trajectories``, what there is, and ``trajectories-<n>``, the positions of one test each;
         ``tests`` is empty where nothing is about people.
     """
-    found = database.execute("FROM cells ORDER BY rowid")
-    columns = [column[0] for column in found.description]
-    cells = [stored_cell(dict(zip(columns, row, strict=True))) for row in found.fetchall()]
+    cells = stored_cells(database)
     numbers = {cell.key: number for number, cell in enumerate(cells)}
     names = titles(database)
     made: Pieces = {}
     described: list[Any] = []
-    wanted = _one_setting(evaluations([cell for cell in cells if cell.data and is_of_people(cell)]))
+    wanted = _one_setting(evaluations([cell for cell in cells if on_map(cell)]))
     for done, of_test in enumerate(wanted):
         about, positions = _test(of_test, names, numbers)
         if positions is not None:

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 from typing import IO
 
-from stp.core import store
+from stp.core.receipts import read_receipt
 from stp.core.units import duration
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
 
@@ -121,11 +122,11 @@ class Progress:
         """What says how fast the work was; nothing where an earlier attempt did a part of it."""
         if self.artefact is None:
             return {}
-        receipt = store.read_receipt(self.plan.store / self.artefact.folder) or {}
-        if len(receipt.get("attempts", ())) > 1:
+        receipt = read_receipt(self.plan.store / self.artefact.folder)
+        if receipt is None or len(receipt.attempts) > 1:
             return {}
         costs = Costs(self.plan)
-        on_cpu = receipt.get("extras", {}).get("device", "cpu") == "cpu"
+        on_cpu = receipt.extras.get("device", "cpu") == "cpu"
         return {
             "work": costs.workload.of(self.artefact).amount,
             "gpus": 0 if on_cpu else self.plan.gpus(self.artefact),

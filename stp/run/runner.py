@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -24,9 +25,11 @@ from stp.core.disk import disk_error, write_text
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
 from stp.core.job import Interrupted, Job, Report
+from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
 from stp.data.known_checksums import KnownChecksums
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import IDENTITY, Artefact, Raw
+from stp.plan.cells import Plan
 from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
@@ -148,30 +151,30 @@ def _make(
         extras = run_core(plan, artefact, job)
         _refuse_if_changed(plan, artefact)
         attempt.end(attempts.DONE)
-        receipt = {
-            "stage": artefact.stage,
-            "path": artefact.folder,
-            "fingerprint": artefact.fingerprint,
-            "label": artefact.label,
-            "recipe": artefact.recipe,
-            "inputs": {
+        receipt = Receipt(
+            stage=artefact.stage,
+            path=artefact.folder,
+            fingerprint=artefact.fingerprint,
+            label=artefact.label,
+            recipe=artefact.recipe,
+            inputs={
                 name: value.lock if isinstance(value, Raw) else value.folder
                 for name, value in artefact.inputs.items()
             },
-            "code": {
-                "fingerprint": artefact.code.fingerprint,
-                "modules": dict(artefact.code.modules),
-                "definitions": definitions_of(artefact.code.modules, plan.source),
-            },
-            "provenance": {
-                **provenance.describe_machine(),
-                "started": started,
-                "finished": time.time(),
-                "seconds": time.time() - started,
-            },
-            "extras": extras,
-            "attempts": attempts.read(state),
-        }
+            code=RecordedCode(
+                fingerprint=artefact.code.fingerprint,
+                modules=dict(artefact.code.modules),
+                definitions=definitions_of(artefact.code.modules, plan.source),
+            ),
+            provenance=replace(
+                provenance.describe_machine(),
+                started=started,
+                finished=time.time(),
+                seconds=time.time() - started,
+            ),
+            extras=extras,
+            attempts=attempts.read(state),
+        )
         zarr_rows.seal_arrays(temporary)
         if not store.publish(temporary, final, receipt):
             lines.say("somebody else was faster; theirs is kept")
@@ -199,14 +202,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
 
 
 def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
-    """What a core may read: its code, what belongs to its job, and what its model declares."""
-    model = (artefact.forecast or artefact.recipe).get("model")
-    remedy = "make it part of the code, by an import that names it, or of the configuration"
-    if model is not None:
-        remedy = (
-            f"declare it in config/models/{model}.yaml, `reads: [PATH]`, a path in {plan.source}: "
-            "its content is then part of every fingerprint of the model"
-        )
+    """What a core may read: its code, what belongs to its job, and what is declared."""
     raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
     declared = [file for raw in raws for file in raw.declared.files]
     return Sight(
@@ -219,8 +215,20 @@ def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
             *job.runtime.get("weights", {}).values(),
             *(file.path for file in declared if Path(file.path).is_absolute()),
         ],
-        declared=[str(plan.source / name) for name in plan.reads(model)],
-        remedy=remedy,
+        declared=[str(plan.source / name) for name in artefact.recipe.get("reads", ())],
+        entries=list(artefact.entries),
+    )
+
+
+def _sight_of_generator(plan: Plan, raw: Raw) -> Sight:
+    """What the generator of a release may read."""
+    code = plan.code(f"stp.fetch.generators.{raw.declared.generator}")
+    return Sight(
+        what=f"fetch of {raw.dataset} ({raw.release})",
+        modules=list(code.modules),
+        folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
+        declared=[str(plan.source / name) for name in raw.reads],
+        entries=[f"config/datasets/{raw.dataset}.yaml: releases.{raw.release}"],
     )
 
 
@@ -312,9 +320,10 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """What a core is handed: exactly what is hashed and recorded, keys in the receipt's order."""
+    """What a core is handed: what is hashed and recorded, keys in the receipt's order, but for what
+    is there for the identity alone."""
     recipe: dict[str, Any] = json.loads(json.dumps(artefact.recipe, sort_keys=True))
-    return recipe
+    return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
@@ -404,6 +413,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
         try:
             _fetching("raw").fetch(
                 **_release(plan, raw),
+                **({"watch": _sight_of_generator(plan, raw).watch} if raw.generated else {}),
                 accept_incomplete=accept_incomplete,
                 report=lines.report,
                 manners=_manners(plan),

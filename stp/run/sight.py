@@ -3,25 +3,29 @@
 A fingerprint holds the modules that import statements name, the recipe and the inputs. Whatever
 else a core reads (a module beside the package, a file beside a model, a variable of the
 environment) could change a number and leave its path. So it is declared (``reads:`` in
-config/models), or the job ends where it is read.
+its entry of the configuration), or the job ends where it is read.
 
 Watched are Python's own ways to open files for reading and to import, ``importlib.import_module``
-and ``os.environ``, in every thread of the process. Not seen is what compiled libraries open by
-themselves (HDF5, DuckDB, FFmpeg), what library code reads from the environment, names of files in
-listed folders, and what processes that a core starts read; ranks of one training are watched.
+and ``os.environ``, in every thread of the process, and in processes that a core starts with
+`multiprocessing` (pools, too). Not seen is what compiled libraries open by themselves (HDF5,
+DuckDB, FFmpeg), what library code reads from the environment, names of files in listed folders, and
+what other programs read.
 """
 
 import contextlib
 import importlib
+import json
 import os
 import site
 import stat
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import resolve_name, source_from_cache
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, TypeVar
@@ -86,18 +90,21 @@ class Sight:
         what: the work, for errors: ``train of convlstm on kth, seed 0``.
         modules: of the package, that its fingerprint knows.
         folders: folders and files that belong to its job: inputs, raw files, output, state.
-        declared: files of the checkout that its model declares.
-        remedy: how to declare another one.
+        declared: files of the checkout that its configuration declares.
+        entries: where other ones can be declared, such as ``config/models/tau.yaml``.
+        told: of a process of it: the file where what was refused is told.
     """
 
     what: str
     modules: list[str]
     folders: list[str]
     declared: list[str]
-    remedy: str
+    entries: list[str]
+    told: str = ""
     _known: set[str] = field(default_factory=set, repr=False)
     _written: set[str] = field(default_factory=set, repr=False)
     _refused: StpError | None = field(default=None, repr=False)
+    _heard: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         # Names of what a job may read are few, paths that it reads many.
@@ -109,8 +116,16 @@ class Sight:
 
     def as_json(self) -> dict[str, Any]:
         """The same for another process: ``Sight(**...)``."""
-        names = ("what", "modules", "folders", "declared", "remedy")
+        names = ("what", "modules", "folders", "declared", "entries")
         return {name: getattr(self, name) for name in names}
+
+    def for_process(self) -> dict[str, Any]:
+        """The same for a process that the core starts: it may read what was written here."""
+        if not self.told and not self._heard:
+            descriptor, self._heard = tempfile.mkstemp(prefix="stp-sight-")
+            os.close(descriptor)
+        folders = [*self.folders, *sorted(self._written)]
+        return {**self.as_json(), "folders": folders, "told": self.told or self._heard}
 
     def watch(self, work: Callable[[], T]) -> T:
         """Do some work of the core.
@@ -120,8 +135,15 @@ class Sight:
                 more at the end if the core took no notice.
         """
         before = set(map(id, sys.modules.values()))
-        with _watching(self):
-            done = work()
+        try:
+            with _watching(self):
+                done = work()
+        except Exception as error:
+            self._hear_of_processes()
+            if self._refused is None or error is self._refused:
+                raise
+            raise self._refused from error
+        self._hear_of_processes()
         for name, module in list(sys.modules.items()):
             # The shell may have imported more of ours; __main__ may have got a second name.
             if id(module) not in before and name.partition(".")[0] != PACKAGE:
@@ -129,6 +151,17 @@ class Sight:
         if self._refused is not None:
             raise self._refused
         return done
+
+    def _hear_of_processes(self) -> None:
+        """Take over what processes were refused: a pool may have swallowed it."""
+        if not self._heard:
+            return
+        told, self._heard = Path(self._heard), ""
+        text = told.read_text()
+        told.unlink()
+        if text and self._refused is None:
+            what, expected, remedy = json.loads(text.splitlines()[0])
+            self._refused = StpError(what, expected=expected, remedy=remedy)
 
     # What is read
 
@@ -170,7 +203,7 @@ class Sight:
         if reader is None:
             reader = self._reader(sys._getframe(1))
         if reader is not None:
-            self._refuse(f"{source} is read", reader, self.remedy)
+            self._refuse(f"{source} is read", reader, self._remedy(reader))
 
     def imported(self, module: ModuleType | None) -> None:
         """A module is imported by a name that is made while the core runs."""
@@ -214,32 +247,48 @@ class Sight:
 
     def _reader(self, frame: FrameType | None) -> str | None:
         """Who reads, as the name of a module; empty if nobody knows, None if that is the shell, or
-        a traceback that shows lines of a source."""
-        reader = ""
+        a traceback that shows lines of a source.
+
+        The shell is around a core, and inside it where the core reports: what it calls there,
+        modules that the fingerprint knows among it, reads for the shell.
+        """
+        reader, called_by_shell = "", False
         while frame is not None and frame.f_code is not Sight.watch.__code__:
             name = str(frame.f_globals.get("__name__", ""))
             if name == "linecache":
                 return None
-            if name.partition(".")[0] == PACKAGE:
-                if name in self._modules:
-                    reader = reader or name
-                elif name != __name__ and not _is_work(frame):
+            is_ours = name.partition(".")[0] == PACKAGE
+            if name in self._modules or (not is_ours and _is_foreign(frame)):
+                if called_by_shell:
                     return None
-            elif _is_foreign(frame):
                 reader = reader or name
+            elif is_ours and name != __name__:
+                if not reader:
+                    return None
+                called_by_shell = True
             frame = frame.f_back
-        return reader
+        is_thread_of_shell = called_by_shell and frame is None
+        return None if is_thread_of_shell else reader
 
     def _refuse(self, what: str, reader: str, remedy: str) -> None:
         by = f" by {reader}" if reader else ""
         error = StpError(f"{self.what}: {what}{by}", expected=_UNSEEN, remedy=remedy)
         self._refused = self._refused or error
+        if self.told:
+            with Path(self.told).open("a") as told:
+                told.write(json.dumps([error.what, error.expected, error.remedy]) + "\n")
         raise error
 
-
-def _is_work(frame: FrameType) -> bool:
-    """Is it what is watched: the shell's own line that calls the core?"""
-    return frame.f_back is not None and frame.f_back.f_code is Sight.watch.__code__
+    def _remedy(self, reader: str) -> str:
+        """How to declare a file: in the entry that is called like its reader, if there is one."""
+        module = reader.rpartition(".")[2]
+        named = [one for one in self.entries if one.endswith(f"/{module}.yaml")] or self.entries
+        if not named:
+            return "make it part of the code, by an import that names it, or of the configuration"
+        return (
+            f"declare it in {' or '.join(named)}, `reads: [PATH]`, a path in {SOURCE_FOLDER}: its "
+            "content is then part of every fingerprint of what is made with it"
+        )
 
 
 def _can_ask(frame: FrameType) -> bool:
@@ -270,6 +319,7 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 _import_module = importlib.import_module
+_make_process = BaseProcess.__init__
 
 
 def import_module(name: str, package: str | None = None) -> ModuleType:
@@ -279,6 +329,30 @@ def import_module(name: str, package: str | None = None) -> ModuleType:
     module = _import_module(name, package)
     _now.imported(module)
     return module
+
+
+def make_process(self: BaseProcess, *args: Any, **more: Any) -> None:
+    """`BaseProcess.__init__`; what the process does is watched as what starts it."""
+    _make_process(self, *args, **more)
+    if _now is not None and self._target is not None:  # type: ignore[attr-defined]
+        self._target = _Watched(_now.for_process(), self._target)  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """What a process does, and what it may read."""
+
+    sight: dict[str, Any]
+    target: Callable[..., Any]
+
+    def __call__(self, *args: Any, **more: Any) -> None:
+        sight = Sight(**self.sight)
+        try:
+            sight.watch(lambda: self.target(*args, **more))
+        except StpError:
+            if sight._refused is None:
+                raise
+            sys.exit(1)  # it has been told
 
 
 class _Environment(type(os.environ)):  # type: ignore[misc]
@@ -301,8 +375,10 @@ def _watching(sight: Sight) -> Iterator[None]:
     outer, _now = _now, sight
     kind, os.environ.__class__ = os.environ.__class__, _Environment
     importlib.import_module = import_module
+    BaseProcess.__init__ = make_process  # type: ignore[method-assign]
     try:
         yield
     finally:
         _now, os.environ.__class__ = outer, kind
         importlib.import_module = _import_module
+        BaseProcess.__init__ = _make_process  # type: ignore[method-assign]

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stp.core import store
-from stp.plan.cells import Artefact, CellArtefacts, Plan
+from stp.plan.artefacts import Artefact, CellArtefacts
+from stp.plan.cells import Plan
 from stp.run.cluster import attempts
 from stp.run.runner import FAILURE, state_folder
 

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from stp.plan.artefacts import CellArtefacts
 from stp.plan.cell_key import CellKey
-from stp.plan.cells import CellArtefacts, Plan
+from stp.plan.cells import Plan
 from stp.run import progress
 from stp.run.cluster.driver import Driver
 from stp.run.costs.durations import Durations
@@ -16,7 +17,7 @@ from stp.run.status import DONE, FAILED, MISSING, PARTLY, RUNNING, Standing, end
 from stp.run.workflow_files import results_of
 
 SYMBOLS = {DONE: "+", RUNNING: ">", FAILED: "x", PARTLY: "~", MISSING: "."}
-LEGEND = "+ done   > running (how far this step is)   x failed   ~ partly done   . missing"
+LEGEND = "+ done   > running (how far it is)   x failed   ~ partly done   . missing"
 SEEDS = "2/3: of three cells (seeds, settings) two are done"
 ATTEMPTS = 20
 """Lines about attempts that ended badly, at most."""
@@ -65,7 +66,9 @@ def _run(plan: Plan, standing: dict[str, Standing], driver: Driver | None) -> It
     running = {f: s for f, s in standing.items() if s.state == RUNNING}
     wanted = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
     waiting = [a.work for f, a in wanted.items() if standing[f].state != DONE]
-    if driver is not None and waiting:
+    if driver is not None and driver.succeeded:
+        yield f"  run: {driver}: made all that it was asked for"
+    elif driver is not None and waiting:
         ended = "has ended; `stp resume` goes on after a crash"
         says = {True: "runs", False: ended, None: "cannot be seen from this machine"}
         yield f"  run: {driver}: {says[driver.is_alive()]}"

@@ -19,13 +19,16 @@ from stp.core.fingerprint import Sources, digest
 from stp.core.receipts import checksum
 from stp.plan import config as configuration
 from stp.plan import profiled as networks
-from stp.plan.cells import RENDER, Plan
+from stp.plan.cells import Plan
+from stp.plan.code import RENDER
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import Paper, manifest
 from stp.run.results import LAST_RUN, RESULTS
 
 MADE_FROM = ".made_from.json"
 """Ends the name of the file beside a table that tells what it was made from."""
+BESIDE = ("_tidy", "_leads", "_agreement")
+"""End the names of further files of a table, such as ``short_term_tidy.csv``."""
 NOT_MADE = ("logs",)
 """Folders of results whose times say nothing to Snakemake."""
 DRAWN = ("dimension", "cells", "names", "tables")
@@ -135,15 +138,19 @@ def note_made_from(manifest: Path, table: Path) -> None:
         manifest: of its dimension.
         table: its CSV file; the other formats lie beside it.
     """
-    stems = (table.stem, f"{table.stem}_tidy", f"{table.stem}_leads")
-    files = [path for path in table.parent.iterdir() if path.stem in stems and path.is_file()]
     noted = {
         "manifest": manifest.name,
         "code": _code_of(table),
         "sha256": checksum(manifest),
-        "files": {path.name: checksum(path) for path in sorted(files)},
+        "files": {path.name: checksum(path) for path in files_of_table(table)},
     }
     write_text(table.with_name(f".{table.stem}{MADE_FROM}"), json.dumps(noted, indent=1) + "\n")
+
+
+def files_of_table(table: Path) -> list[Path]:
+    """List the files of a table: that of its name, other formats, and further ones beside it."""
+    stems = (table.stem, *(f"{table.stem}{end}" for end in BESIDE))
+    return sorted(path for path in table.parent.iterdir() if path.stem in stems and path.is_file())
 
 
 def _code_of(table: Path) -> str:
@@ -204,8 +211,12 @@ def follow_content(dimensions: Iterable[str], results: Path) -> None:
             _make_older(table, manifest, _rows_of(manifest, results))
     for copy in copies.glob("*.csv"):
         table = results / "tables" / copy.name
-        if table.is_file() and copy.read_bytes() != table.read_bytes():
+        if table.is_file() and _contents(copy) != _contents(table):
             _make_older(copy, table)
+
+
+def _contents(table: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in files_of_table(table)}
 
 
 def _rows_of(manifest: Path, results: Path) -> Path:

@@ -2,8 +2,8 @@
 
 A block is some samples at all lead times or, where a single sample is too large and the lead times
 of all conventions are independent, at some. In memory are at most ``threads + 2`` blocks, each of
-``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together, if that
-is more), with what was observed and what conventions make of both.
+``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast or compared
+together, if that is more), with what was observed and what conventions make of both.
 
 Kept are sums over the samples of each cluster, where statistics are no numbers, and, of most
 conventions, the statistics of each sample. A sum goes from sample to sample, so it depends neither
@@ -14,7 +14,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,7 +92,8 @@ def accumulate(
     total = predictions.shape[0]
     clips = [str(clip) for clip in predictions.index["clip"]]
     apart = all(members.independent_leads(metric) for metric in metrics.values())
-    block_samples, block_leads = _sizes(job, predictions, apart)
+    together = math.lcm(*(metric.together for metric in metrics.values()))
+    block_samples, block_leads = _sizes(job, predictions, apart, together)
     kept = {name: _Kept(metric, count) for name, metric in metrics.items()}
     saved = Checkpoint(job.state, job.recipe, job.runtime.get("checkpoint_every_s", 60))
     for part in saved.parts():
@@ -101,8 +102,9 @@ def accumulate(
 
     def statistics(block: Block, predicted: np.ndarray, observed: np.ndarray) -> Found:
         steps = predictions.there.leads[block.leads]
+        made: dict[tuple[Any, Any], np.ndarray] = {}
         return {
-            name: members.statistics(name, metric, predicted, observed, block.samples, steps)
+            name: members.statistics(name, metric, predicted, observed, block.samples, steps, made)
             for name, metric in metrics.items()
         }
 
@@ -144,21 +146,24 @@ def accumulate(
     return {name: its.finished(clips) for name, its in kept.items()}
 
 
-def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
+def _sizes(job: Job, predictions: Samples, apart: bool, together: int) -> tuple[int, int]:
     """How many samples and lead times a block has.
 
     Args:
         job: its runtime may say it.
         predictions: to be read.
         apart: whether lead times may be computed apart.
+        together: samples that have to be computed together.
     """
     leads = len(predictions.there.leads)
     lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
     samples = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // (lead_bytes * leads))
+    samples = -(-samples // together) * together
     wanted = job.runtime.get("block_leads")
-    if not apart or (wanted is None and lead_bytes * leads <= BLOCK_BYTES):
+    if not apart or (wanted is None and lead_bytes * leads * together <= BLOCK_BYTES):
         return samples, leads
-    samples = max(1, samples // predictions.together) * predictions.together
+    step = math.lcm(together, predictions.together)
+    samples = max(1, samples // step) * step
     return samples, min(leads, wanted or max(1, BLOCK_BYTES // (lead_bytes * samples)))
 
 
@@ -187,7 +192,8 @@ def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -
     count = len(components)
     if metric.is_by_variable:
         count = len(metric.series) * len(metric.components)
-        components = np.arange(count).reshape(len(metric.series), -1)[there.channels].reshape(-1)
+        of_variables = np.arange(count).reshape(len(metric.variables), -1)
+        components = of_variables[there.channels].reshape(-1)
     if found.shape[1:] == (count, leads):
         return found
     whole = np.full((len(found), count, leads), np.nan)

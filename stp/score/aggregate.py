@@ -43,22 +43,22 @@ class Spread(NamedTuple):
 
 
 class There(NamedTuple):
-    """What forecasts have; all of it unless said.
+    """Which starts, lead times and variables the forecasts have; by default all.
 
     Attributes:
         leads: numbers of lead times, from 0.
-        series: numbers of series, of conventions whose series are variables.
+        variables: numbers of variables, of conventions whose series are about them.
     """
 
     leads: frozenset[int] | None = None
-    series: frozenset[int] | None = None
+    variables: frozenset[int] | None = None
 
 
 ALL_THERE = There()
 
 
 class Flaws(NamedTuple):
-    """Where statistics are no finite numbers.
+    """Counts of non-finite statistics.
 
     Attributes:
         nan: bool (N, K, T'); K is 1 where it is not known of which component.
@@ -270,8 +270,13 @@ def rows(
     over = there_of(there, leads, means.shape[-1])
     found = _by_series(values(metric, means, over), means)
     result = []
+    absent = {
+        name
+        for number, name in enumerate(metric.variables)
+        if there.variables is not None and number not in there.variables
+    }
     for s, series in enumerate(metric.series):
-        if metric.is_by_variable and there.series is not None and s not in there.series:
+        if series.variable in absent:
             lacks = f"the forecasts have no {series.variable}"
             result.append(Row(None, "mean", None, len(flaws.clips), lacks, **series._asdict()))
             continue

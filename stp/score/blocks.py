@@ -35,7 +35,7 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of(cls, index: pd.DataFrame, where: object) -> "Blocks | None":
-        """Read them from the rows of a split; None where its clusters are no blocks of time.
+        """Read the blocks from the rows of a split; None where its clusters are not blocks of time.
 
         Args:
             index: with the columns ``START`` and ``LENGTH``, if they are.

@@ -1,4 +1,4 @@
-"""Conventions that look through a network get their weights here, or a reason to be absent."""
+"""Weights for conventions that need a network, or the reason why a convention has no value."""
 
 from collections.abc import Mapping
 from pathlib import Path

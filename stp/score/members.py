@@ -16,6 +16,7 @@ first sample stands beside PSNR of the best of 100.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,7 @@ class Members:
         observed: np.ndarray,
         numbers: np.ndarray,
         leads: np.ndarray,
+        made: dict[tuple[Any, Any], np.ndarray] | None = None,
     ) -> np.ndarray:
         """Statistics of some samples.
 
@@ -95,21 +97,29 @@ class Members:
             observed: (n, T, C, H, W).
             numbers: of the samples.
             leads: numbers of the lead times, from 0.
+            made: what transforms have made of these samples, for all conventions; filled here.
 
         Returns:
             float64 (n, K, T').
         """
+        known = {} if made is None else made
 
-        def of(frames: np.ndarray) -> np.ndarray:
-            if metric.numbered:
-                return metric.statistics(frames, observed, numbers, leads)
-            return metric.statistics(frames, observed)
+        def transformed(which: Any, frames: np.ndarray) -> np.ndarray:
+            if metric.transform is None:
+                return frames
+            if (metric.transform, which) not in known:
+                known[metric.transform, which] = metric.transform(frames, observed)
+            return known[metric.transform, which]
+
+        def of(which: Any, frames: np.ndarray) -> np.ndarray:
+            pair = transformed(which, frames), transformed("observed", observed)
+            return metric.statistics(*pair, *((numbers, leads) if metric.numbered else ()))
 
         if metric.ensemble:
-            return of(predicted)
+            return of("all", predicted)
         if self.statistic == "ensemble_mean":
-            return of(ensemble_mean(predicted))
-        each = np.stack([of(predicted[:, m]) for m in range(predicted.shape[1])])
+            return of("mean", ensemble_mean(predicted))
+        each = np.stack([of(m, predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
             return _best(each, higher=bool(self.higher_is_better[name]))
         return np.asarray(each.mean(axis=0)) if len(each) > 1 else each[0]

@@ -1,4 +1,4 @@
-"""Forecasts of a split beside what happened; those on disk are checked against the data first.
+"""Forecasts of a split with their targets; stored forecasts are first checked against the data.
 
 Forecasts may lack samples, lead times or variables of the data, and say which they have:
 
@@ -22,6 +22,12 @@ from stp.data.zarr_rows import REMEDY, MappedRows, read_metadata
 from stp.score.blocks import Blocks
 
 ALL = slice(None)
+
+
+def spread(samples: int, most: int) -> np.ndarray:
+    """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
+    count = min(most, samples)
+    return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
 class There(NamedTuple):
@@ -199,7 +205,7 @@ class Predictions(FrameSamples):
 
 
 def _rows(path: Path, wanted: list[str], samples: int, split: str, *, complete: bool) -> np.ndarray:
-    """Numbers of the clips that were predicted, as the index beside the predictions lists them.
+    """Numbers of the predicted clips, from the index of the predictions.
 
     Args:
         path: of the index.

@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import ALL, FrameSamples, There
+from stp.score.predictions import ALL, FrameSamples, There, spread
 from stp.score.run import score
 
 KEPT = "kept"
@@ -60,12 +60,6 @@ def run(job: Job) -> dict[str, Any]:
         if len(rolled.kept):
             rolled.store(job.out)
         return {**forecasts.describe(), **found, "kept": len(rolled.kept)}
-
-
-def spread(samples: int, most: int) -> np.ndarray:
-    """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
-    count = min(most, samples)
-    return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
 class _Part(NamedTuple):

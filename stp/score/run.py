@@ -191,7 +191,9 @@ def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric
     there = predictions.there
     if len(there.channels) < compared.data.shape[0]:
         part = on_data(metric, compared._replace(data=compared.data.only(there.channels)))
-        bound = bound._replace(statistics=part.statistics, reason=part.reason)
+        bound = bound._replace(
+            statistics=part.statistics, transform=part.transform, reason=part.reason
+        )
     lost = predictions.leads - len(there.leads)
     if lost and not bound.independent_leads and not bound.reason:
         why = f"it needs all lead times; the forecasts lack {lost} of {predictions.leads}"
@@ -206,8 +208,9 @@ def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.n
     if metric.independent_leads:
         found &= np.isin(np.arange(leads), predictions.there.leads)
     if metric.is_by_variable:
-        of_series = np.isin(np.arange(len(metric.series)), predictions.there.channels)
-        found &= np.repeat(of_series, len(metric.components))[:, None]
+        count = len(metric.variables)
+        of_variables = np.isin(np.arange(count), predictions.there.channels)
+        found &= np.repeat(of_variables, components // count)[:, None]
     return found
 
 
@@ -260,4 +263,7 @@ def _overall(rows: list[aggregate.Row]) -> Any:
     means = [row for row in rows if row.lead is None and row.statistic == "mean"]
     if len(means) == 1:
         return means[0].value
-    return {str(row.variable or row.threshold or "all"): row.value for row in means}
+    named = ([n for n in (row.variable, row.threshold) if n is not None] for row in means)
+    return {
+        " ".join(map(str, name)) or "all": row.value for name, row in zip(named, means, strict=True)
+    }

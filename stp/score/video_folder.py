@@ -17,7 +17,8 @@ import numpy as np
 from PIL import Image
 
 from stp.core.errors import StpError
-from stp.core.limits import require_pixels
+from stp.core.limits import require_pixels, require_zip
+from stp.prepare.own.arrays import DAMAGE
 
 FILMS = (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif")
 ARRAYS = (".npy", ".npz")
@@ -126,9 +127,10 @@ def _from_film(path: Path, stop: int | None, interval: int) -> np.ndarray:
             require_pixels(path, stream.codec_context.width, stream.codec_context.height)
             decoded: Iterator[av.VideoFrame] = container.decode(stream)
             frames = [f.to_ndarray(format="rgb24") for f in islice(decoded, 0, stop, interval)]
-    except (av.FFmpegError, ValueError, IndexError) as error:
+            return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
+    # PyAV has no codec context where it knows no decoder, and numpy stacks one size alone.
+    except (av.FFmpegError, ValueError, IndexError, AttributeError) as error:
         raise _damaged(path, error) from error
-    return _unit(np.stack(frames)) if frames else np.empty((0, 3, 0, 0), np.float32)
 
 
 def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
@@ -137,12 +139,14 @@ def _from_array(clip: Clip, wanted: slice) -> np.ndarray:
     if array.ndim == 3:
         array = array[..., None]
     axis = _channels_axis(array.shape)
-    if array.ndim != 4 or axis is None:
+    if array.ndim != 4 or axis is None or array.dtype.kind not in "buif":
         raise StpError(
-            f"{clip} has the shape {array.shape}",
-            expected="(T, H, W), (T, H, W, C) or (T, C, H, W) with C = 1 or 3",
+            f"{clip} has the shape {array.shape} ({array.dtype})",
+            expected="numbers (T, H, W), (T, H, W, C) or (T, C, H, W) with C = 1 or 3",
             remedy="write the array with these axes",
         )
+    if not array.size:
+        return np.empty((0, 3, 0, 0), np.float32)
     array = array if axis == 3 else array.transpose(0, 2, 3, 1)
     is_float = np.issubdtype(array.dtype, np.floating)
     low, high = float(array.min()), float(array.max())
@@ -171,6 +175,8 @@ def _array(path: Path) -> np.ndarray:
     try:
         if path.suffix.lower() == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)
+        with zipfile.ZipFile(path) as archive:
+            require_zip(path, archive)
         with np.load(path, allow_pickle=False) as file:
             if len(file.files) != 1:
                 raise StpError(
@@ -179,7 +185,7 @@ def _array(path: Path) -> np.ndarray:
                     remedy="write a file for each clip, or one array (N, T, H, W, C) for all",
                 )
             return np.asarray(file[file.files[0]])
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except DAMAGE as error:
         raise _damaged(path, error) from error
 
 

@@ -1,17 +1,18 @@
 """What a search leaves for people: the best parameters, a table of the trials, and a picture."""
 
-import csv
-import io
 import textwrap
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import yaml
 from optuna.trial import FrozenTrial, TrialState
 
 from stp.core.disk import beside, write_text, writing
 from stp.core.errors import StpError
-from stp.plan.cells import Artefact, Plan
+from stp.page.safe_text import csv_text
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.plan.strict import Json
 from stp.search.drawing import draw
 from stp.search.space import path_of, with_values, word
@@ -88,12 +89,10 @@ def _settings(plan: Plan, training: Artefact, study: Study, best: FrozenTrial) -
 def _table(study: Study) -> str:
     """All trials as CSV; parameters by their place in a recipe."""
     keys = sorted(study.space.space)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *keys, "reason"])
+    lines: list[list[Any]] = [[*COLUMNS, *keys, "reason"]]
     for trial in study.trials:
         notes, values = trial.user_attrs, study.values(trial)
-        writer.writerow(
+        lines.append(
             [
                 trial.number + 1,
                 STATES[trial.state],
@@ -102,7 +101,7 @@ def _table(study: Study) -> str:
                 notes.get("reason", ""),
             ]
         )
-    return text.getvalue()
+    return csv_text(lines)
 
 
 def _cell(value: object) -> str:

@@ -15,7 +15,8 @@ from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job
 from stp.core.units import duration
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.run import runner
 from stp.run.cluster import attempts, slurm
 from stp.run.cluster.signals import Stop, listening

@@ -9,7 +9,8 @@ from stp.core import store
 from stp.core.disk import write_text_if_changed
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 from stp.plan.strict import Json
 from stp.run.cluster.resources import JobResources
 from stp.run.costs.estimate import Costs

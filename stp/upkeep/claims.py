@@ -14,7 +14,8 @@ from stp.core.disk import write_text, write_text_once
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
 from stp.core.provenance import user
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.run.results import RESULTS
 
 

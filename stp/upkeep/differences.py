@@ -12,8 +12,9 @@ from typing import Any
 
 from stp.core.fingerprint import definitions_of
 from stp.core.provenance import versions
-from stp.core.receipts import read_receipt
-from stp.plan.cells import Artefact, Plan, Raw, fingerprint_of
+from stp.core.receipts import Receipt, RecordedCode, read_receipt
+from stp.plan.artefacts import Artefact, Raw, fingerprint_of
+from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 
 Json = dict[str, Any]
@@ -46,7 +47,7 @@ class Comparison:
     """
 
     folder: str
-    receipt: Json
+    receipt: Receipt
     own: list[Difference]
     inputs: dict[str, list[Difference]]
 
@@ -71,10 +72,10 @@ class Past:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._receipts: dict[str, Json | None] = {}
+        self._receipts: dict[str, Receipt | None] = {}
         self._comparisons: dict[tuple[str, str], Comparison] = {}
 
-    def receipt(self, folder: str) -> Json | None:
+    def receipt(self, folder: str) -> Receipt | None:
         """Read the receipt of a folder of the store, once."""
         if folder not in self._receipts:
             self._receipts[folder] = read_receipt(self.plan.store / folder)
@@ -100,23 +101,25 @@ class Past:
                     found.append(self.compare(artefact, folder, receipt))
         return min(found, key=lambda c: (len(c.all), -finished(c.receipt)), default=None)
 
-    def compare(self, artefact: Artefact, folder: str, receipt: Json) -> Comparison:
+    def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
         """Compare a planned artefact with one that was made."""
         place = artefact.folder, folder
         if place not in self._comparisons:
-            own = list(_code(self.plan, artefact, receipt["code"]))
-            own += _recipe(artefact, receipt["recipe"])
+            own = list(_code(self.plan, artefact, receipt.code))
+            own += _recipe(artefact, receipt.recipe)
             inputs = {}
-            for name in sorted({*artefact.inputs, *receipt["inputs"]}):
+            for name in sorted({*artefact.inputs, *receipt.inputs}):
                 differences = self._input(artefact, name, folder, receipt)
                 if differences:
                     inputs[name] = differences
             self._comparisons[place] = Comparison(folder, receipt, own, inputs)
         return self._comparisons[place]
 
-    def _input(self, artefact: Artefact, name: str, folder: str, receipt: Json) -> list[Difference]:
+    def _input(
+        self, artefact: Artefact, name: str, folder: str, receipt: Receipt
+    ) -> list[Difference]:
         """Say why an input is another one, down to the roots."""
-        now, then = artefact.inputs.get(name), receipt["inputs"].get(name)
+        now, then = artefact.inputs.get(name), receipt.inputs.get(name)
         if now is None or then is None:
             what = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
             return [Difference("input", what)]
@@ -130,15 +133,14 @@ class Past:
         return self.compare(now, then, older).all
 
 
-def finished(receipt: Json) -> float:
+def finished(receipt: Receipt) -> float:
     """When an artefact was finished, as Unix time; 0 if its receipt does not say."""
-    time: float = receipt.get("provenance", {}).get("finished", 0.0)
-    return time
+    return receipt.provenance.finished or 0.0
 
 
-def made_with(receipt: Json) -> str | None:
+def made_with(receipt: Receipt) -> str | None:
     """Name the packages that an artefact was made with in other versions than those of now."""
-    then = receipt.get("provenance", {}).get("packages", {})
+    then = receipt.provenance.packages
     other = {
         name: (then[name], version)
         for name, version in versions().items()
@@ -150,7 +152,7 @@ def made_with(receipt: Json) -> str | None:
     return f"made with {made} (here: {now})"
 
 
-def _raw(now: Raw, then: str, folder: str, receipt: Json) -> Iterator[Difference]:
+def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Difference]:
     what = f"the raw files of {now.dataset} changed"
     if now.lock != then:
         names = f"{PurePosixPath(then).name} -> {PurePosixPath(now.lock).name}"
@@ -158,17 +160,17 @@ def _raw(now: Raw, then: str, folder: str, receipt: Json) -> Iterator[Difference
         return
     # The declared files stand in no receipt; but with the same ones, the old fingerprint follows.
     made_of = {"raw": now.identity}
-    code, recipe = receipt["code"]["fingerprint"], receipt["recipe"]
-    if fingerprint_of(receipt["stage"], code, recipe, made_of) != Path(folder).name:
+    code, recipe = receipt.code.fingerprint, receipt.recipe
+    if fingerprint_of(receipt.stage, code, recipe, made_of) != Path(folder).name:
         declared = f"config/datasets/{now.dataset}.yaml, release {now.release}"
         yield Difference("raw", f"{what}: other paths are declared ({declared})")
 
 
-def _code(plan: Plan, artefact: Artefact, then: Json) -> Iterator[Difference]:
+def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Difference]:
     """Say which modules changed, and which definitions in them."""
-    if artefact.code.fingerprint == then["fingerprint"]:  # the same, or declared equivalent
+    if artefact.code.fingerprint == then.fingerprint:  # the same, or declared equivalent
         return
-    now, before = artefact.code.modules, then["modules"]
+    now, before = artefact.code.modules, then.modules
     for module in sorted({*now, *before}):
         if now.get(module) == before.get(module):
             continue
@@ -177,7 +179,7 @@ def _code(plan: Plan, artefact: Artefact, then: Json) -> Iterator[Difference]:
         elif module not in now:
             yield Difference("code", f"module {module} was used, and is not any more")
         else:
-            old = then.get("definitions", {}).get(module)
+            old = then.definitions.get(module)
             new = definitions_of([module], plan.source).get(module, {})
             names = "" if old is None else f": {', '.join(changed_names(old, new))}"
             yield Difference("code", f"module {module} changed{names}")

@@ -159,12 +159,13 @@ def find_predictions(
         if not all((root / user / RECEIPT).exists() for user in users):
             continue
         changed = max((root / user / RECEIPT).stat().st_mtime for user in users)
-        receipt = read_receipt(path) or {"files": {}}
-        size = sum(entry["bytes"] for entry in receipt["files"].values())
+        receipt = read_receipt(path)
+        listed = receipt.files if receipt else {}
+        size = sum(entry.bytes for entry in listed.values())
         if time.time() - changed < older_than:
             young += 1
         else:
-            holder, why, files = f"state/{folder}", "its cell is scored", len(receipt["files"])
+            holder, why, files = f"state/{folder}", "its cell is scored", len(listed)
             rubbish.append(Rubbish("predictions", folder, holder, why, size, files, changed))
     return Garbage(rubbish, young, [])
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from stp.plan.cells import FOLDERS
+from stp.plan.artefacts import FOLDERS
 
 FINGERPRINT = re.compile("[0-9a-f]{16}")
 LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")

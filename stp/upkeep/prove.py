@@ -17,8 +17,9 @@ from stp.core.job import Job, Report, silent
 from stp.core.provenance import describe_machine
 from stp.core.receipts import checksum
 from stp.data import zarr_rows
-from stp.plan.cells import Artefact, Plan
-from stp.run.runner import canonical_recipe, raw_roots, run_core
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
+from stp.run.runner import canonical_recipe, raw_roots, run_core, weight_files
 from stp.upkeep.differences import Comparison
 from stp.upkeep.same import compare
 
@@ -69,7 +70,7 @@ def prove(
             expected="the same recipe and inputs, made by another version of the code",
             remedy="`stp why` without --prove tells what differs",
         )
-    inputs = {name: plan.store / given for name, given in older.receipt["inputs"].items()}
+    inputs = {name: plan.store / given for name, given in older.receipt.inputs.items()}
     for path in [plan.store / older.folder, *inputs.values()]:
         if not (path.is_file() if path.suffix == ".json" else store.is_complete(path)):
             raise StpError(
@@ -102,7 +103,12 @@ def _make(
         inputs=inputs,
         out=scratch / "out",
         state=scratch / "state",
-        runtime={**plan.config.scale.runtime, **raw_roots(plan, artefact), **runtime},
+        runtime={
+            **plan.config.scale.runtime,
+            **raw_roots(plan, artefact),
+            **weight_files(plan, artefact),
+            **runtime,
+        },
         report=report,
     )
     run_core(plan, artefact, job)
@@ -129,9 +135,9 @@ def evidence(artefact: Artefact, older: Comparison, found: list[Compared]) -> di
     return {
         "sample": f"{artefact.stage} of {artefact.label}",
         "older": older.folder,
-        "commit": machine["commit"],
-        "host": machine["host"],
-        "packages": {name: machine["packages"][name] for name in ("torch", "numpy")},
+        "commit": machine.commit,
+        "host": machine.host,
+        "packages": {name: machine.packages[name] for name in ("torch", "numpy")},
         "date": time.strftime("%Y-%m-%d"),
         "files": {one.name: {"how": one.how, "old": one.old, "new": one.new} for one in found},
     }

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NoReturn
 
 from stp.core import store
 from stp.core.disk import below, write_text_once, writing
@@ -21,8 +21,17 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.core.limits import require_unpacked
 from stp.core.lock import require_below
-from stp.core.receipts import RECEIPT, SEALED, checksum, read_receipt, require_receipt
-from stp.plan.cells import FOLDERS, Plan, fingerprint_of
+from stp.core.receipts import (
+    RECEIPT,
+    SEALED,
+    Receipt,
+    RecordedFile,
+    checksum,
+    read_receipt,
+    require_receipt,
+)
+from stp.plan.artefacts import FOLDERS, fingerprint_of
+from stp.plan.cells import Plan
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.sharing import SUMS
 
@@ -163,7 +172,7 @@ def _lock(path: Path) -> Json:
     try:
         files: Json = json.loads(path.read_bytes())["files"]
         require_below(files, path, path.parent.name)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StpError(
             f"{path} is not a lock file of raw bytes",
             expected="what `stp fetch` wrote",
@@ -180,7 +189,12 @@ def _read_sums(source: Path) -> dict[str, str]:
     """Read the list of checksums, by file; a store has none."""
     if not (source / SUMS).is_file():
         return {}
-    lines = (source / SUMS).read_text().splitlines()
+    try:
+        lines = (source / SUMS).read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        _refuse(
+            source / SUMS, f"it is no text ({error})", "lines of SHA-256 and the name of a file"
+        )
     return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -189,38 +203,48 @@ def _listed(sums: dict[str, str]) -> list[str]:
     return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
 
 
-def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Json:
-    """Read a receipt, and refuse one that does not belong to its path."""
+def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
+    """Read a receipt, and refuse one that does not belong to its path, or is none."""
+    try:
+        return _checked_receipt(source, folder, sums)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"it is not whole ({type(error).__name__}: {error})"
+        _refuse(source / folder / RECEIPT, what, "what a stage wrote")
+
+
+def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
     path = source / folder / RECEIPT
     below(source, f"{folder}/{RECEIPT}", source, links=False)
     receipt = require_receipt(source / folder)
     name = f"{folder}/{RECEIPT}"
     if name in sums and checksum(path) != sums[name]:
         _refuse(path, "it differs from its checksum", f"SHA-256 {sums[name]}")
-    stage = str(receipt.get("stage"))
-    if receipt.get("path") != folder or FOLDERS.get(stage) != folder.partition("/")[0]:
-        _refuse(path, f"it is that of {receipt.get('path')} ({stage})", folder)
-    if not all(isinstance(receipt.get(key), dict) for key in ("files", "inputs", "recipe", "code")):
-        _refuse(path, "it is not whole", "files, inputs, recipe and code")
-    for name, value in receipt["inputs"].items():
+    stage = receipt.stage
+    if receipt.path != folder or FOLDERS.get(stage) != folder.partition("/")[0]:
+        _refuse(path, f"it is that of {receipt.path} ({stage})", folder)
+    if not (receipt.files and receipt.code.fingerprint):
+        _refuse(path, "it is not whole", "files and code")
+    for name, value in receipt.inputs.items():
         below(Path(), str(value), path)
         if name == "raw" and not LOCK.fullmatch(str(value)):
             _refuse(path, f"its raw files are locked by {value}", "raw/<dataset>/<...>.lock.json")
-    made_of = {key: _identity(value) for key, value in receipt["inputs"].items()}
+    made_of = {key: _identity(value) for key, value in receipt.inputs.items()}
     known = {key: value for key, value in made_of.items() if value is not None}
     if len(known) == len(made_of):
-        code = receipt["code"]["fingerprint"]
-        found = fingerprint_of(stage, code, receipt["recipe"], known)
-        if found != receipt["fingerprint"]:
+        code = receipt.code.fingerprint
+        found = fingerprint_of(stage, code, receipt.recipe, known)
+        if found != receipt.fingerprint:
             _refuse(path, f"its code, recipe and inputs make the fingerprint {found}", folder)
-    for file in receipt["files"]:
+    for file, entry in receipt.files.items():
+        if not (isinstance(entry.bytes, int) and isinstance(entry.sha256, str)):
+            _refuse(path, f"it says of {file}: {entry}", "bytes and SHA-256")
         below(source / folder, file, path, links=False)
         if file in (RECEIPT, SEALED, store.DROPPED):
             _refuse(path, f"it lists {file}", "files that a stage makes")
     return receipt
 
 
-def _refuse(path: Path, what: str, expected: str) -> None:
+def _refuse(path: Path, what: str, expected: str) -> NoReturn:
     raise StpError(f"{path}: {what}", expected=expected, remedy="export it again where it was made")
 
 
@@ -232,17 +256,17 @@ def _identity(given: str) -> str | None:
     return generated[1] if generated else None
 
 
-def _copy(source: Path, target: Path, receipt: Json) -> None:
+def _copy(source: Path, target: Path, receipt: Receipt) -> None:
     """Copy an artefact and compare every file with the receipt on the way.
 
     Raises:
         StpError: a file is missing or differs; nothing of the copy is left.
     """
     target.mkdir()
-    names = [] if store.is_dropped(source) else list(receipt["files"])
+    names = [] if store.is_dropped(source) else list(receipt.files)
     try:
         for name in names:
-            _copy_file(source / name, target / name, receipt["files"][name])
+            _copy_file(source / name, target / name, receipt.files[name])
         if store.is_dropped(source):
             shutil.copyfile(source / store.DROPPED, target / store.DROPPED)
         for name in (SEALED, RECEIPT):
@@ -252,26 +276,26 @@ def _copy(source: Path, target: Path, receipt: Json) -> None:
         raise
 
 
-def _copy_file(source: Path, target: Path, entry: Json) -> None:
+def _copy_file(source: Path, target: Path, entry: RecordedFile) -> None:
     if not source.is_file():
-        _refuse(source, "missing", f"{entry['bytes']} bytes, as in the receipt")
+        _refuse(source, "missing", f"{entry.bytes} bytes, as in the receipt")
     target.parent.mkdir(parents=True, exist_ok=True)
     found = hashlib.sha256()
     with source.open("rb") as reader, target.open("xb") as writer:
         while block := reader.read(1 << 20):
             found.update(block)
             writer.write(block)
-    if found.hexdigest() != entry["sha256"]:
+    if found.hexdigest() != entry.sha256:
         size = source.stat().st_size
         _refuse(
             source,
             f"damaged, {size} bytes with SHA-256 {found.hexdigest()}",
-            f"{entry['bytes']} bytes with SHA-256 {entry['sha256']}, as in the receipt",
+            f"{entry.bytes} bytes with SHA-256 {entry.sha256}, as in the receipt",
         )
 
 
-def _take_lock(source: Path, ours: Path, receipt: Json) -> None:
+def _take_lock(source: Path, ours: Path, receipt: Receipt) -> None:
     """Take over what locks the raw bytes of prepared data, where this store has no lock yet."""
-    lock = receipt["inputs"].get("raw")
+    lock = receipt.inputs.get("raw")
     if lock and below(source, lock, source, links=False).is_file():
         write_text_once(below(ours, lock, source), (source / lock).read_text())

@@ -14,14 +14,15 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from stp.core import store
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.core.receipts import RECEIPT, SEALED, again, read_receipt
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.core.receipts import RECEIPT, SEALED, again, read_receipt, receipt_text
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 from stp.upkeep.why import chosen
 
@@ -159,17 +160,18 @@ def _files(plan: Plan, packed: Packed) -> Iterator[_File]:
         yield _File(f"{artefact.folder}/{store.DROPPED}", content=why)
         yield from _receipts(plan, artefact)
     for artefact in packed.whole:
-        receipt: dict[str, Any] = read_receipt(plan.store / artefact.folder) or {}
-        for name, entry in sorted(receipt["files"].items()):
+        receipt = read_receipt(plan.store / artefact.folder)
+        for name, entry in sorted(receipt.files.items() if receipt else ()):
             path = f"{artefact.folder}/{name}"
-            yield _File(path, plan.store / path, sha256=entry["sha256"])
+            yield _File(path, plan.store / path, sha256=entry.sha256)
         yield from _receipts(plan, artefact)
 
 
 def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
     """Both copies of a receipt, also where the declared one was deleted."""
     receipt = read_receipt(plan.store / artefact.folder)
-    content = json.dumps(receipt, indent=1, sort_keys=True).encode()
+    assert receipt is not None  # else it would be absent
+    content = receipt_text(receipt).encode()
     for name in (SEALED, RECEIPT):
         yield _File(f"{artefact.folder}/{name}", content=content)
 

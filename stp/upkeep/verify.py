@@ -8,7 +8,7 @@ from pathlib import Path
 
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.core.receipts import RECEIPT, SEALED, Json, check_file, read_receipt, refuse_altered
+from stp.core.receipts import RECEIPT, SEALED, Receipt, check_file, read_receipt, refuse_altered
 from stp.core.store import is_dropped
 
 
@@ -38,7 +38,7 @@ def verify(
         threads: files that are read at the same time; as many as there are cores, unless given.
     """
     found = Verified()
-    work: list[tuple[Path, Json, str, int]] = []
+    work: list[tuple[Path, Receipt, str, int]] = []
     for folder in folders:
         receipt = read_receipt(folder)
         if receipt is None and not any((folder / name).exists() for name in (RECEIPT, SEALED)):
@@ -46,10 +46,10 @@ def verify(
         found.artefacts += 1
         found.damaged[folder] = list(_problems_of_receipt(folder, receipt))
         if receipt is not None and not found.damaged[folder] and not is_dropped(folder):
-            work += [(folder, receipt, n, e["bytes"]) for n, e in receipt["files"].items()]
+            work += [(folder, receipt, n, e.bytes) for n, e in receipt.files.items()]
     total = sum(size for *_, size in work)
 
-    def check(what: tuple[Path, Json, str, int]) -> StpError | None:
+    def check(what: tuple[Path, Receipt, str, int]) -> StpError | None:
         try:
             check_file(*what[:3])
         except StpError as problem:
@@ -68,11 +68,11 @@ def verify(
     return found
 
 
-def _problems_of_receipt(folder: Path, receipt: Json | None) -> Iterator[str]:
+def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]:
     if receipt is None:
         yield f"{folder}: no readable receipt"
-    elif receipt.get("fingerprint") != folder.name:
-        yield f"{folder}: receipt of another artefact, {receipt.get('fingerprint')}"
+    elif receipt.fingerprint != folder.name:
+        yield f"{folder}: receipt of another artefact, {receipt.fingerprint}"
     elif not (folder / SEALED).is_file():
         yield f"{folder / SEALED}: missing"
     else:

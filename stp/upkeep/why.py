@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from stp.core import store
 from stp.core.errors import StpError, nearest
-from stp.core.receipts import RECEIPT, again, read_receipt
+from stp.core.receipts import RECEIPT, Receipt, again, read_receipt
 from stp.core.units import duration
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.run.runner import state_folder
 from stp.run.status import DONE, FAILED, RUNNING, Standing, artefact_states
 from stp.upkeep.differences import Comparison, Past, finished, made_with
@@ -65,7 +66,7 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
     folder = plan.store / artefact.folder
     receipt = read_receipt(folder)
     if receipt is not None:
-        return _explain_present(plan, artefact)
+        return _explain_present(plan, artefact, receipt)
     tried = [f"attempt {a['attempt']}: {a['how']} ({a['detail']})" for a in standing.attempts
              if a["how"]]  # fmt: skip
     state = state_folder(plan, artefact.folder)
@@ -84,20 +85,19 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
     return Reason(artefact, "would be made", because + tried, older)
 
 
-def _explain_present(plan: Plan, artefact: Artefact) -> Reason:
+def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason:
     """Explain an artefact that has a receipt."""
     folder = plan.store / artefact.folder
-    receipt = read_receipt(folder) or {}
     made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finished(receipt)))
-    took = duration(receipt.get("provenance", {}).get("seconds", 0))
-    host = receipt.get("provenance", {}).get("host", "?")
+    took = duration(receipt.provenance.seconds or 0)
+    host = receipt.provenance.host or "?"
     if store.is_dropped(folder):
         text = "its data were deleted to make room, its receipt is kept: tables need no more"
         return Reason(artefact, "is made again only where a score needs it", [text])
     missing = store.missing_files(folder, receipt)
     if missing:
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-        text = f"{len(missing)} of {len(receipt['files'])} files are missing or cut short: {names}"
+        text = f"{len(missing)} of {len(receipt.files)} files are missing or cut short: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
     because = [f"made {made} in {took} on {host}", *filter(None, [made_with(receipt)])]
     if not (folder / RECEIPT).exists():
@@ -125,6 +125,6 @@ def equivalents(reasons: Iterable[Reason]) -> dict[tuple[str, str], Reason]:
     found: dict[tuple[str, str], Reason] = {}
     for reason in reasons:
         if reason.older and reason.older.only_code:
-            pair = reason.older.receipt["code"]["fingerprint"], reason.artefact.code.fingerprint
+            pair = reason.older.receipt.code.fingerprint, reason.artefact.code.fingerprint
             found.setdefault(pair, reason)
     return found

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stp.core.errors import StpError
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.plan.config import seal_of
 from stp.run.meter import CountMeter
 from stp.run.status import artefact_states

@@ -10,6 +10,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, load_plan, say
+from stp.verbs.output import print_lines
 
 command = functools.partial(app.command, rich_help_panel="Data")
 
@@ -20,6 +21,7 @@ command = functools.partial(app.command, rich_help_panel="Data")
         "stp data human36m",
         "stp data bridge human36m --leakage --json",
         "stp data --page docs/datasets.md",
+        "stp data --licences docs/licences.md",
         "stp data --table results/tables/dataset_statistics.csv",
     )
 )
@@ -37,6 +39,9 @@ def data(
     out: Annotated[Path | None, typer.Option(help="For --prepared: the file to write.")] = None,
     page: Annotated[
         Path | None, typer.Option(help="Write the page of all datasets (Markdown) instead.")
+    ] = None,
+    licences: Annotated[
+        Path | None, typer.Option(help="Write the page of licences (Markdown) instead.")
     ] = None,
     table: Annotated[
         Path | None,
@@ -61,6 +66,14 @@ def data(
         found = statistics.write(load_plan(configfile), table)
         say(log, f"wrote {table} with {len(found)} datasets, and beside it .md, .tex and .html")
         return
+    if licences is not None:
+        from stp.inspect import licences_page
+        from stp.plan import weights
+
+        with writing(licences):
+            write_text(licences, licences_page.page(config.load(configfile), weights.declared()))
+        say(log, f"wrote {licences}")
+        return
     if page is not None or prepared:
         target = page or out
         text = (
@@ -83,8 +96,7 @@ def data(
         print(json.dumps(report.as_json(planned, counts, leaks), indent=1))
         return
     width = shutil.get_terminal_size((150, 20)).columns
-    for line in report.lines(planned, counts, leaks, width):
-        print(line)
+    print_lines(report.lines(planned, counts, leaks, width))
 
 
 @command(
@@ -94,7 +106,7 @@ def data(
     )
 )
 def leak(
-    dataset: Annotated[str, typer.Argument(help="A dataset of tracks of people, prepared.")],
+    dataset: Annotated[str, typer.Argument(help="A prepared dataset of tracks of people.")],
     configfile: ConfigFile = Path("config/atlas-sample.yaml"),
     observe: Annotated[
         int | None, typer.Option(help="Observed positions; the dataset's unless given.", min=2)
@@ -116,8 +128,7 @@ def leak(
     if as_json:
         print(json.dumps(found.as_json(), indent=1))
         return
-    for line in future.lines(found, shutil.get_terminal_size((150, 20)).columns):
-        print(line)
+    print_lines(future.lines(found, shutil.get_terminal_size((150, 20)).columns))
 
 
 @command(
@@ -125,7 +136,7 @@ def leak(
     epilog=examples(
         "stp new-dataset ../videos",
         "stp new-dataset era5.nc --name heat",
-        "stp new-dataset hall.csv",
+        "stp new-dataset hall.csv --fps 2.5",
     ),
 )
 def new_dataset(
@@ -138,6 +149,12 @@ def new_dataset(
     name: Annotated[
         str | None, typer.Option(help="Of the dataset; made from the path unless given.")
     ] = None,
+    fps: Annotated[
+        float | None,
+        typer.Option(
+            help="Frames per second of detections of people; guessed from how fast they walk."
+        ),
+    ] = None,
 ) -> None:
     """Draft the YAML that makes a dataset out of your own files, and a scale file for it.
 
@@ -146,5 +163,6 @@ def new_dataset(
     """
     from stp.inspect.new_dataset import new_dataset as draft
 
-    for line in draft(path, name):
-        print(line)
+    if fps is not None and fps <= 0:
+        raise typer.BadParameter("more than 0", param_hint="--fps")
+    print_lines(draft(path, name, fps=fps))

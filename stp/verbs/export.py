@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from stp.page.safe_text import visible
 from stp.run.results import RESULTS
 from stp.verbs import output
 from stp.verbs.app import DEMO, ConfigFile, app, examples, say
@@ -83,7 +84,7 @@ def export(
     elif check is not None:
         from stp.export.checking import check as verify
 
-        print("\n".join(_told(check, verify(check))))
+        print(visible("\n".join(_told(check, verify(check)))))
 
 
 def _artefacts(out: Path, words: list[str], configfile: Path, scores_only: bool) -> None:

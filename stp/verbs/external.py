@@ -108,10 +108,10 @@ def import_predictions(
         typer.Option(help="Of several members: mean_of_members, ensemble_mean or best_of_members."),
     ] = None,
     accept_values: Annotated[
-        bool, typer.Option("--accept-values", help="Values that look wrong are right.")
+        bool, typer.Option("--accept-values", help="Accept values that look wrong.")
     ] = False,
     accept_order: Annotated[
-        bool, typer.Option("--accept-order", help="An order that looks wrong is right.")
+        bool, typer.Option("--accept-order", help="Accept an order of samples that looks wrong.")
     ] = False,
     log: Log = None,
 ) -> None:

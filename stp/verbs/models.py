@@ -11,6 +11,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, say
+from stp.verbs.output import print_lines, put
 
 command = functools.partial(app.command, rich_help_panel="Models")
 
@@ -42,7 +43,7 @@ def models(
     ] = Path("results/profile"),
     protocol: Annotated[
         Path | None,
-        typer.Option(help="Write how all are trained, beside the paper's appendix D, instead."),
+        typer.Option(help="Instead: write all trainings, compared with the paper's appendix D."),
     ] = None,
     log: Log = None,
 ) -> None:
@@ -80,6 +81,7 @@ def models(
         gaps = f", without {', '.join(missing)}, which were not measured" if missing else ""
         say(log, f"wrote {table}, and beside it .md, .tex and .html{gaps}")
         return
+    from stp.page import text_table
     from stp.profiling import page as pages
 
     if page is not None:
@@ -88,14 +90,12 @@ def models(
             write_text(page, text)
         say(log, f"wrote {page}")
     elif name is not None:
-        for line in pages.details(loaded, name):
-            print(line)
+        print_lines(pages.details(loaded, name))
     else:
-        listed = list(pages.overview(loaded))
-        widths = [max(len(row[column]) for row in listed) for column in range(4)]
-        for row in listed:
-            columns = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            print("  ".join([*columns, row[-1]]))
+        columns = pages.columns(loaded)
+        put(
+            lambda: text_table.plain(columns), None, lambda width: text_table.styled(columns, width)
+        )
 
 
 @command(

@@ -1,7 +1,8 @@
-"""How verbs print rows: for people on a terminal, as plain text elsewhere, for machines by flag."""
+"""How verbs print rows: styled on a terminal, as plain text elsewhere, machine-readable by flag."""
 
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -21,8 +22,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="How to print: table is for people; csv, json and parquet (which needs --out) keep "
-        "all digits.",
+        help="Output format: a table is readable text; csv, json and parquet (which needs --out) "
+        "keep all digits.",
     ),
 ]
 Out = Annotated[
@@ -79,6 +80,15 @@ def has_styles() -> bool:
     from rich.console import Console
 
     return sys.stdout.isatty() and not Console().is_dumb_terminal
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines; those that are wider than the terminal are wrapped."""
+    from stp.page.plain_table import folded
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for line in lines:
+        print(line if width is None else folded(line, width))
 
 
 def put(
@@ -198,7 +208,7 @@ def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
 
 
 def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
-    """Write a grid for people: as Markdown, as plain text, or with styles on a terminal."""
+    """Write a grid as readable text: Markdown, plain text, or styled on a terminal."""
     from stp.page.formats import markdown, terminal
 
     if format == "markdown":

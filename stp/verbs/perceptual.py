@@ -1,4 +1,4 @@
-"""Verbs of metrics that look through a network: its weights, and folders of videos."""
+"""Verbs for metrics that need a network: its weights, and folders of videos."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import app, examples
+from stp.verbs.output import print_lines
 
 Folder = Annotated[
     Path | None,
@@ -93,8 +94,7 @@ def weights(
             entry["published"] = [trial._asdict() for trial in trials.get(entry["network"], [])]
         print(json.dumps(own, indent=1))
     else:
-        for line in files.lines(found, place, wanted):
-            print(line)
+        print_lines(files.lines(found, place, wanted))
         for name, values in trials.items():
             for trial in values:
                 print(f"  {name}: {trial}")

@@ -98,16 +98,16 @@ def trajectories(
     """Draw where models think that people go, over the map and beside where they went."""
     from stp.plan.manifest import load_manifest
     from stp.render.pictures import people as drawing
-    from stp.render.pictures import trajectories as of_people
+    from stp.render.pictures import trajectories
 
     planned = load_manifest(manifest)
     if scenario is None:
         if test is not None or layout != "overlay":
             raise StpError("--test and --layout are of one scenario", remedy="give --scenario too")
-        of_people.draw_differing(planned, out)
+        trajectories.draw_differing(planned, out)
     else:
-        compared = of_people.evaluation_of(planned, test)
-        scene = compared.scene(scenario, of_people.own(compared))
+        compared = trajectories.evaluation_of(planned, test)
+        scene = compared.scene(scenario, trajectories.own(compared))
         for path in out:
             drawing.write(scene, path, layout)
     for path in out:

@@ -11,6 +11,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+from stp.verbs.output import print_lines
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
 
@@ -49,8 +50,7 @@ def plan(
                 f"stp plan {table}: five lines, without --list, --all or --json",
                 remedy="leave out the option, or the table",
             )
-        for line in brief.lines(planned, brief.dimension_of(planned, table)):
-            print(line)
+        print_lines(brief.lines(planned, brief.dimension_of(planned, table)))
         return
     found = costs_summary.entries(planned)
     if as_json:
@@ -58,7 +58,7 @@ def plan(
         return
     console = Console(width=None if sys.stdout.isatty() else 160)
     if listed:
-        console.print(costs_table.listing(found))
+        console.print(costs_table.listing(found, console.width))
     else:
         costs_table.show(console, found, everything)
 
@@ -69,6 +69,9 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
     start: Annotated[
         bool, typer.Option("--start", hidden=True, help="Note that a run begins.")
+    ] = False,
+    success: Annotated[
+        bool, typer.Option("--success", hidden=True, help="Note that it made what it was asked.")
     ] = False,
 ) -> None:
     """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
@@ -90,14 +93,15 @@ def status(
             print(f"{planned.store} cannot be written: finished artefacts serve, others would fail")
         driver.note(configfile)
         return
+    if success:
+        driver.note_success()
     found = standing.artefact_states(planned)
     if as_json:
         since = progress.run_started(planned)
         print(json.dumps(standing.describe(planned, found, since), indent=1))
         return
     width = shutil.get_terminal_size((100, 20)).columns
-    for line in lines(planned, found, driver.noted(), width):
-        print(line)
+    print_lines(lines(planned, found, driver.noted(), width))
 
 
 @command(

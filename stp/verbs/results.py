@@ -221,9 +221,9 @@ def table(
             output.put_rows(tables.LISTED, tables.listing(database), chosen, out)
         return
     tables.check_name(name)
-    if any(wanted) and not tables.is_of_scores(name):
+    if any(wanted) and not tables.is_about_scores(name):
         raise typer.BadParameter("--on, --metric and --model narrow tables of scores only")
-    if tables.is_of_scores(name):
+    if tables.is_about_scores(name):
         shown, lines = tables.of_scores(name, database, wanted)
         if chosen in ("table", "markdown"):
             output.put_grid(shown, chosen, out)

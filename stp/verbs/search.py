@@ -1,4 +1,4 @@
-"""The verb that searches hyper-parameters; off unless somebody asks for it."""
+"""The verb that searches hyper-parameters; nothing else starts a search."""
 
 from pathlib import Path
 from typing import Annotated, Any

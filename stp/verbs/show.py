@@ -118,7 +118,7 @@ def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path
         StpError: it is no cell, not of people, or has no such scenario.
     """
     from stp.collect import cell
-    from stp.collect.stored import stored_cell
+    from stp.collect.stored import STORED, stored_cell
     from stp.core.errors import StpError
     from stp.plan.manifest_types import Names
     from stp.render.pictures import trajectories
@@ -126,10 +126,11 @@ def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path
 
     if not isinstance(found, dict):
         raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
-    one = stored_cell(found)
-    if not trajectories.is_of_people(one):
+    (row,) = cell.rows(database, f"{STORED} WHERE c.number = ?", [found["number"]])
+    one = stored_cell(row)
+    if not trajectories.on_map(one):
         raise StpError(
-            f"{what}: --sample draws people, and these are frames",
+            f"{what}: --sample draws people over a map, and these are {one.kind}",
             remedy=f"stp pictures results/plan/{found['dimension']}.json "
             f"--case {found['case_name']} --samples {sample} --out {out or 'sample.png'}",
         )
@@ -166,7 +167,8 @@ def _show_artefact(
         output.put_json(found._asdict(), out)
     elif format in ("csv", "parquet"):
         marks = " OR ".join(f"{stage}_fingerprint = ?" for stage in cell.STAGES)
-        values = [found.row["fingerprint"]] * len(cell.STAGES)
+        marks += " OR list_contains(model_fingerprints, ?)"
+        values = [found.row["fingerprint"]] * (len(cell.STAGES) + 1)
         output.put_answer(database, f"FROM cells WHERE {marks}", format, out, values)
     else:
         steps = [
@@ -256,17 +258,22 @@ def _draw(
 ) -> None:
     """Draw a few clips of a prepared dataset: a contact sheet, or moving pictures.
 
-    Of tracks of people, what is in them is written as well.
+    What readers counted in it, such as people and scenarios, is written as well.
     """
-    from stp.inspect.tracks import facts, is_of_people, lines
+    from stp.inspect.about import of_kind
     from stp.plan.strict import check_known
     from stp.render.pictures.prepared import show as draw
 
     plan = load_plan(configfile)
     check_known(name, plan.config.datasets, "dataset", "stp show")
-    if out is None and is_of_people(plan, name) and facts(plan, name) is not None:
-        for line in lines(plan, name, shutil.get_terminal_size((150, 20)).columns):
-            print(line)
+    samples = plan.recipes.samples(name)
+    about = of_kind(samples)
+    if out is None and samples.is_surveyed and about.facts(plan, name) is not None:
+        _, shared = about.describe(plan, name, leakage=True)
+        assert shared is not None
+        output.print_lines(
+            about.lines(plan, name, shared, shutil.get_terminal_size((150, 20)).columns)
+        )
     target = out or Path("results/show") / f"{name}.png"
     draw(
         plan,

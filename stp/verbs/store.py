@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from stp.page.safe_text import visible
 from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
+from stp.verbs.output import print_lines
 
 command = functools.partial(app.command, rich_help_panel="Store")
 
@@ -76,8 +78,7 @@ def verify(
     meter = CountMeter("verify")
     found = verification.verify([plan.store / folder for folder in named], meter, threads)
     meter.clear()
-    for line in verification.lines(found):
-        print(line)
+    print_lines(verification.lines(found))
     print(
         f"artefacts: {found.artefacts} verified, {size_text(found.bytes)}; "
         f"{len(found.damaged)} damaged"
@@ -109,6 +110,7 @@ def import_(
         f"{len(received.refused)} refused"
     )
     for folder, why in received.refused.items():
-        print(f"refused: {folder}\n  " + why.replace("\n", "\n  "), file=sys.stderr)
+        told = f"refused: {folder}\n{why}"
+        print(visible(told).replace("\n", "\n  "), file=sys.stderr)
     if received.refused:
         raise typer.Exit(1)

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.scores import SCORES
+from stp.kinds import kind as kinds
+from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
 
@@ -29,9 +31,20 @@ def convention_facts(higher_is_better: bool | None = None, **about: Any) -> dict
     return known | {"higher_is_better": higher_is_better, "best_at": None} | about
 
 
+def kind_facts(name: str) -> dict[str, Any]:
+    """What manifests say of a kind of sample."""
+    return vars(kind_facts_of(kinds.find(name)))
+
+
 def dataset_facts(**about: Any) -> dict[str, Any]:
     """What manifests say of a dataset."""
-    known = {"published_name": None, "domain": "motion", "shape": [1, 64, 64], "units": "1"}
+    known = {
+        "published_name": None,
+        "kind": "frames",
+        "domain": "motion",
+        "shape": [1, 64, 64],
+        "units": "1",
+    }
     texts = dict.fromkeys(("homepage", "citation", "licence"), "")
     return known | texts | {"context": 10, "horizon": 10} | about
 
@@ -137,6 +150,7 @@ def bare_manifest(folder: Path, cells: list[dict[str, Any]], **more: Any) -> dic
         "store": str(folder),
         "cells": cells,
         **{name: {} for name in ("raw", "unavailable", "conventions", "tables", "models")},
+        "kinds": {name: kind_facts(name) for name in ("frames", "tracks")},
         **{name: {} for name in ("datasets", "reproduction", "published_clips")},
         **{name: {"models": {}, "datasets": {}} for name in ("names", "published_names")},
         **dict.fromkeys(("published", "published_sha256")),
@@ -148,8 +162,8 @@ def bare_cell(key: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A cell of a manifest, on synthetic bytes."""
     whose = {"source": "synthetic", "release": "digits", "protocol": "demo", "subset_note": ""}
     paper = {"follows_paper": False, "bytes_of": [], "leaky": False, "best_of": 1}
-    folders = {"data": "", "model": None, "predictions": None, "scores": ""}
-    return {"key": key, **whose, **paper, **folders, **more}
+    folders = {"data": "", "models": [], "predictions": None, "scores": ""}
+    return {"key": key, "kind": "frames", **whose, **paper, **folders, **more}
 
 
 class SmallStore:
@@ -238,9 +252,14 @@ class SmallStore:
         best_of: int = 1,
         scored: bool = True,
         perceptual: dict[str, Statistic] | None = None,
+        further_leads: tuple[int, ...] = (),
         **key: Any,
     ) -> dict[str, Any]:
-        """Add a cell with all its artefacts; ``scored=False`` leaves the scores out."""
+        """Add a cell with all its artefacts; ``scored=False`` leaves the scores out.
+
+        Args:
+            further_leads: lead times that have trained models of their own, besides the first.
+        """
         number = len(self.cells)
         for name in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
             self.manifest["conventions"].setdefault(name, convention_facts())
@@ -267,8 +286,13 @@ class SmallStore:
         if perceptual:
             folders["perceptual"] = store / "scores" / name / "perceptual" / f"c{number:015d}"
         if seed is not None:
-            folders["model"] = store / "models" / dataset / model / f"e{number:015d}"
-        for stage, folder in folders.items():
+            trained = store / "models" / dataset / model
+            models = [trained / f"e{number:015d}"]
+            models += [trained / f"lead-{lead}" / f"e{number:015d}" for lead in further_leads]
+        else:
+            models = []
+        made = [("model", folder) for folder in models]
+        for stage, folder in (*folders.items(), *made):
             if stage == "scores" and not scored:
                 continue
             folder.mkdir(parents=True, exist_ok=True)
@@ -288,6 +312,7 @@ class SmallStore:
             best_of=best_of,
             **(papers if official else {}),
             **{stage: str(folder) for stage, folder in folders.items()},
+            models=[str(folder) for folder in models],
         )
         self.cells.append(cell)
         return cell

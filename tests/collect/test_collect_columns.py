@@ -131,7 +131,11 @@ def test_only_what_columns_show_is_added(real: Any) -> None:
     rows = read_collected(folder / "short_term.parquet")
     added = rows.filter(pa.array([leads is not None for leads in rows["leads"].to_pylist()]))
     named = [shown for shown in COLUMNS.values() if "@" in shown]
-    assert len(added) == len(SPREAD) * (3 * len(named) + 1)  # mean and ends; one deviation
+    # The mean and both ends of its interval; of a column of deviations these alone.
+    assert len(added) == len(SPREAD) * (3 * (len(named) - 1) + 1)
+    deviations = "convention = 'wrmse.per_frame' AND leads IS NOT NULL"
+    for ranked in ("overall", "ranks", "comparisons", "leaderboard"):
+        assert ask(folder, f"SELECT count(*) FROM {ranked} WHERE {deviations}") == [(0,)], ranked
     assert ask(folder, "SELECT count(*) FROM scores WHERE statistic = 'sd'") == [(0,)]
     # The views that people ask about all lead times, or single ones, are as they were.
     all_leads = "SELECT count(*) FROM scores WHERE lead IS NULL AND statistic = 'mean'"

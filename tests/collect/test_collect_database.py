@@ -12,7 +12,8 @@ import pytest
 from small_store import PUBLISHED, SmallStore, convention_facts, suite
 
 from stp.collect import layout
-from stp.collect.database import _stated_schema, build
+from stp.collect.database import build
+from stp.collect.sample_files import stated_schema
 from stp.collect.scores import collect
 from stp.collect.settings import key_columns, values_of
 from stp.collect.views import VIEWS
@@ -79,10 +80,10 @@ def test_shared_receipts_appear_once_and_models_only_where_trained(store: SmallS
         ("prepare", 2),
         ("score", 3),
     ]
-    assert ask(database, "SELECT model, model_fingerprint, seed FROM cells") == [
-        ("persistence", None, None),
-        ("convlstm", "e000000000000001", 0),
-        ("convlstm", "e000000000000002", 0),
+    assert ask(database, "SELECT model, model_fingerprints, seed FROM cells") == [
+        ("persistence", [], None),
+        ("convlstm", ["e000000000000001"], 0),
+        ("convlstm", ["e000000000000002"], 0),
     ]
 
 
@@ -188,11 +189,11 @@ def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallSto
 def test_the_stated_schema_is_what_arrow_reads(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     stated = pq.read_metadata(path).metadata[b"ARROW:schema"]
-    assert _stated_schema(path) == stated
+    assert stated_schema(path) == stated
     pq.write_table(pq.read_table(path), path, store_schema=False)
-    assert _stated_schema(path) is None
+    assert stated_schema(path) is None
     path.write_bytes(b"PAR1")
-    assert _stated_schema(path) is None
+    assert stated_schema(path) is None
 
 
 def test_cells_are_numbered_as_score_rows_name_them(store: SmallStore) -> None:
@@ -250,7 +251,7 @@ def test_sample_scores_of_another_type_are_refused(store: SmallStore) -> None:
 
 
 def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
-    receipt = Path(store.cells[1]["model"]) / "artefact.json"
+    receipt = Path(store.cells[1]["models"][0]) / "artefact.json"
     receipt.unlink()
     with pytest.raises(StpError, match=r"e000000000000001/artefact\.json: missing"):
         built(store)
@@ -260,7 +261,7 @@ def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
 
 
 def test_damaged_receipt_is_named(store: SmallStore) -> None:
-    (Path(store.cells[1]["model"]) / "artefact.json").write_text(json.dumps(["no mapping"]))
+    (Path(store.cells[1]["models"][0]) / "artefact.json").write_text(json.dumps(["no mapping"]))
     with pytest.raises(StpError, match=r"artefact\.json: damaged \(TypeError"):
         built(store)
 

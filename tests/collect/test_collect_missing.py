@@ -44,13 +44,14 @@ def ask(store: SmallStore, sql: str) -> list[tuple[Any, ...]]:
 def unfinished(store: SmallStore, part: str = "scores", **key: Any) -> Path:
     """Plan a cell that lacks an artefact and all that follow; return the artefact's state."""
     cell = store.add("convlstm", "moving_mnist", {}, scored=False, **key)
+    folders = {**cell, "model": next(iter(cell["models"]), None)}
     for name in ("perceptual", "scores", "predictions", "model", "data"):
-        if cell.get(name):
-            shutil.rmtree(cell[name], ignore_errors=True)
+        if folders.get(name):
+            shutil.rmtree(folders[name], ignore_errors=True)
         if name == part:
             break
     root = store.folder / "store"
-    state = root / "state" / Path(cell[part]).relative_to(root)
+    state = root / "state" / Path(folders[part]).relative_to(root)
     state.mkdir(parents=True)
     return state
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from stp.cli import app
+from stp.cli import _complain, app
 from stp.collect.query import answer, query, save
 from stp.core.errors import StpError
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -92,6 +95,25 @@ def test_spreadsheets_run_no_cell(database):
         "a,b,c,d,e,f,g,h,i,'=head",
         "'=1+1,'+cmd|x,'-2+3,'@SUM(A1),-1.5,-1.5,-,'\t=1,a=b,'=x",
     ]
+
+
+def test_every_table_for_people_is_written_so():
+    """Files for programs alone, which read them back as they are, are written by pandas."""
+    writers = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "stp").rglob("*.py")
+        if re.search(r"csv\.(writer|DictWriter)\(", path.read_text())
+    ]
+    assert writers == ["stp/page/safe_text.py"]
+
+
+def test_names_of_files_in_errors_do_not_reach_a_terminal_either(capsys):
+    name = "\x1b]0;title\x07\x9b2J\u202egnp.exe"
+    with pytest.raises(SystemExit):
+        _complain(StpError(f"{name}: damaged", remedy=f"delete {name}"))
+    shown = capsys.readouterr().err
+    assert shown.count("gnp.exe") == 2 and "remedy: delete" in shown
+    assert not any(bad in shown for bad in ("\x1b", "\x07", "\x9b", "\u202e"))
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "markdown", "json"])

@@ -162,6 +162,34 @@ def test_a_number_leads_to_its_artefacts_and_raw_files(store: SmallStore) -> Non
     assert ask("SELECT train_seconds, train_host FROM cost") == [(90.0, "node1")]
 
 
+def test_all_trained_models_of_a_cell_are_known(store: SmallStore) -> None:
+    """One for each of three lead times, the last on another machine; persistence has none."""
+    cell = store.add("convlstm", "moving_mnist", ssim(0.9), seed=1, further_leads=(2, 3))
+    for number, folder in enumerate(cell["models"], start=1):
+        receipt = Path(folder, "artefact.json")
+        text = json.loads(receipt.read_text())
+        text["files"] = {"model.pt": {"bytes": 10**number, "sha256": ""}}
+        text["provenance"] |= {"host": "node2", "device": "H200"} if number == 3 else {}
+        receipt.write_text(json.dumps(text))
+    store.add("persistence", "moving_mnist", ssim(0.5))
+    ask = built(store)
+    assert ask("SELECT model, model_folders FROM cells ORDER BY model") == [
+        ("convlstm", cell["models"]),
+        ("persistence", []),
+    ]
+    found = ask("SELECT step, path FROM lineage WHERE model = 'convlstm' ORDER BY ALL")
+    assert [step for step, _ in found] == [1, 2, 2, 2, 3, 4]
+    assert {path for step, path in found if step == 2} == {
+        "/".join(Path(folder).parts[-3:]) for folder in cell["models"]
+    }
+    assert ask(
+        "SELECT model, train_seconds, train_host, train_device, model_bytes FROM cost ORDER BY 1"
+    ) == [
+        ("convlstm", 270.0, "node1, node2", "H200, cpu", 1110),
+        ("persistence", None, None, None, 0),
+    ]
+
+
 def test_coverage_counts_cells_and_names_what_has_no_value(store: SmallStore) -> None:
     for seed in (0, 1):
         store.add("convlstm", "moving_mnist", ssim(0.9), seed=seed)

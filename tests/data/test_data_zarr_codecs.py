@@ -62,6 +62,51 @@ def test_predictions_that_bring_a_pickle(tmp_path, ran):
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("way", ["a link", "an array and a group in one", "a link in a circle"])
+def test_a_pickle_where_nobody_looks(tmp_path, ran, way):
+    path = tmp_path / "predictions.zarr"
+    in_one = way == "an array and a group in one"
+    zarr.create_group(path, zarr_format=3 if in_one else 2)
+    hostile = path / "predictions"
+    if in_one:  # Zarr takes format 3 where both are there
+        flat = {"chunks": [1], "dtype": "<f4", "compressor": None, "filters": None}
+        (path / ".zarray").write_text(json.dumps({"zarr_format": 2, "shape": [1], **flat}))
+    else:
+        hostile = tmp_path / "elsewhere"
+        (path / "predictions").symlink_to(hostile)
+    hostile_array(hostile, ran)
+    if way == "a link in a circle":
+        (path / "again").symlink_to(path)
+    with pytest.raises(StpError, match=r"\.zarray: asks for the codec 'pickle'"):
+        _zarr_source(path).read([0])
+    assert not ran.exists()
+
+
+def test_metadata_that_claim_another_format(tmp_path):
+    meta = {"zarr_format": 3, "codecs": [], "chunks": [1], "dtype": "|O",
+            "compressor": {"id": "pickle"}}  # fmt: skip
+    (tmp_path / ".zarray").write_text(json.dumps(meta))
+    with pytest.raises(StpError, match="asks for the codec 'pickle'"):
+        check_codecs(tmp_path)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_chunk_that_would_fill_the_memory(tmp_path, zarr_format):
+    """A few bytes that unpack to 40 GB, whichever row is asked for."""
+    group = zarr.create_group(tmp_path / "predictions.zarr", zarr_format=zarr_format)
+    shape = (10**10,)
+    array = group.create_array("predictions", shape=shape, chunks=shape, dtype="f4")
+    assert array.nchunks == 1
+    with pytest.raises(StpError, match=r"each chunk is large: 40 GB(.|\n)*at most 8 GB"):
+        _zarr_source(tmp_path / "predictions.zarr")
+
+
+def test_a_shard_is_read_by_its_chunks(tmp_path):
+    group = zarr.create_group(tmp_path / "z", zarr_format=3)
+    group.create_array("a", shape=(10**10,), shards=(10**10,), chunks=(10**4,), dtype="f4")
+    check_codecs(tmp_path / "z")
+
+
 def test_a_grid_that_brings_a_pickle(tmp_path, ran):
     path = tmp_path / "g.zarr"
     zarr.create_group(path, zarr_format=2)

@@ -50,7 +50,8 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
     lock = {"dataset": "moving_mnist", "release": "synthetic", "source": "synthetic"}
     (store / LOCK).write_text(json.dumps({**lock, "files": {"mnist/train.gz": file}}))
     for cell in small.cells:
-        folders = {part: Path(cell[part]) for part in STAGE if cell[part]}
+        of_cell = {**cell, "model": next(iter(cell["models"]), None)}
+        folders = {part: Path(of_cell[part]) for part in STAGE if of_cell[part]}
         paths = {part: str(path.relative_to(store)) for part, path in folders.items()}
         inputs = {
             "data": {"raw": LOCK},

@@ -142,7 +142,7 @@ def test_a_model_without_a_training_has_a_bundle_too(database, tmp_path):
     assert (held.cells, held.checkpoints) == (1, False)
     with zipfile.ZipFile(tmp_path / "p.zip") as archive:
         card = archive.read("p/README.md").decode()
-    assert "Nothing is trained." in card and "The stp developers" in card
+    assert "Nothing is trained." in card and "The stp authors" in card
 
 
 def relist(bundle: Path) -> None:

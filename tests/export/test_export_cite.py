@@ -168,7 +168,7 @@ def test_the_project_itself_can_be_cited():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert cff["version"] == project["version"]
     assert f"version {project['version']}" in WORKS["stp"].note
-    assert cff["authors"] == [{"name": "The stp developers"}]
+    assert cff["authors"] == [{"name": "The stp authors"}]
     (benchmark,) = cff["references"]
     families = [author["family-names"] for author in benchmark["authors"]]
     assert families == [name.partition(",")[0] for name in WORKS["wang2024predbench"].authors]

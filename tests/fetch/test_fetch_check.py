@@ -310,9 +310,9 @@ def test_the_work_per_file_does_not_grow_with_their_number(toy: Toy, monkeypatch
 
     if locked:
         fetch(**toy.arguments())
-    for name in ("_find", "matches", "_glob"):
+    for name in ("find", "matches", "_glob"):
         count(name)
     fetch(**toy.arguments())
-    assert calls.count("_find") == 31
+    assert calls.count("find") == 31
     assert calls.count("matches") == (31 if locked else 0)  # of one pattern
     assert calls.count("_glob") == (0 if locked else 1)

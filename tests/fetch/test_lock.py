@@ -24,7 +24,8 @@ from stp.core.lock import (
     require_agreement,
 )
 from stp.plan import config
-from stp.plan.cells import Plan, Raw
+from stp.plan.artefacts import Raw
+from stp.plan.cells import Plan
 from stp.plan.dataset import Release
 from stp.verbs.stages import _write_lock
 

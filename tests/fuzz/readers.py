@@ -13,6 +13,7 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import received
 import torch
 import xarray as xr
 from own_data import picture, video
@@ -39,10 +41,25 @@ from stp.metrics.networks.state import read_state
 from stp.plan import config
 from stp.plan.scale import Scale
 from stp.plan.strict import CONFIG_FOLDER, check, read_yaml
-from stp.prepare import hdf5, idx, members, netcdf, norpix, pictures, tfrecord, zip_index
+from stp.prepare import (
+    hdf5,
+    idx,
+    kitti,
+    kth,
+    members,
+    netcdf,
+    norpix,
+    nuscenes,
+    pictures,
+    sevir,
+    tfrecord,
+    track_maps,
+    zip_index,
+)
 from stp.prepare.own import arrays, grids, videos
-from stp.prepare.track_readers import detections, ewap, trajnetpp
+from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.video import decode_grey
+from stp.score.video_folder import find_clips, read_clip
 from stp.train.checkpoint import Checkpoint
 
 NUMBERS = np.arange(24, dtype="float32").reshape(2, 3, 4)
@@ -278,6 +295,67 @@ def write_ewap(path: Path) -> None:
     path.write_text("\n".join(" ".join(f"{v:.7e}" for v in row) for row in rows) + "\n")
 
 
+def write_qualisys(path: Path) -> None:
+    names = ["Frame", *(f"Helmet_1 - {marker} {axis}" for marker in (1, 2) for axis in "XYZ")]
+    rows = [[frame, 1500, 2500, 1700, 1510, 2510, 1700] for frame in (1, 2, 3)]
+    lines = ["\t".join(map(str, line)) for line in (names, *rows)]
+    path.write_text("head\n" * qualisys.HEADER + "\n".join(lines) + "\n")
+
+
+def write_homography(path: Path) -> None:
+    path.write_text("0.02 0.001 -7.5\n0.001 0.03 -4.5\n0.0001 0.0002 1\n")
+
+
+def read_homography(path: Path) -> None:
+    grey = np.zeros((8, 8), np.uint8)
+    grey[2:4, 3:6] = 255
+    Image.fromarray(grey).save(path.with_name("map.png"))
+    track_maps.read_picture(path.with_name("map.png"), path)
+
+
+def read_text(path: Path) -> str:
+    """As readers of lists do."""
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+def write_times(path: Path) -> None:
+    path.write_text("".join(f"2011-09-26 13:02:25.{n}64389445\n" for n in range(1, 9)))
+
+
+def write_sequences(path: Path) -> None:
+    path.write_text("person01_walking_d1 frames 1-75, 152-225\nperson01_walking_d2 frames 1-70\n")
+
+
+def write_catalog(path: Path) -> None:
+    rows = [[f"S{n}", sevir.TYPE, f"vil/2019/{n}.h5", n, "2019-01-05 10:00:00", 384000.0, 384000.0,
+             0.0, "-30:0:30"] for n in range(3)]  # fmt: skip
+    known = dict(zip(("id", "img_type", "file_name", "file_index", "time_utc", "height_m",
+                      "width_m", "pct_missing", "minute_offsets"), zip(*rows, strict=True),
+                     strict=True))  # fmt: skip
+    lines = [",".join(sevir.COLUMNS)]
+    lines += [",".join(str(known.get(name, [""] * 3)[n]) for name in sevir.COLUMNS)
+              for n in range(3)]  # fmt: skip
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_samples(path: Path) -> None:
+    path.write_text(json.dumps([{"token": str(n), "filename": f"a/{n}.jpg"} for n in range(4)]))
+
+
+def read_samples(path: Path) -> None:
+    assert all(isinstance(entry, dict) for entry in nuscenes.read_table(path))
+
+
+def write_film(path: Path) -> None:
+    video(path, [20, 60, 100, 140], codec="mpeg4")
+
+
+def read_film(path: Path) -> None:
+    for clip in find_clips(path.parent):
+        found = read_clip(clip)
+        assert found.dtype == np.float32 and found.ndim == 4
+
+
 def write_published(path: Path) -> None:
     text = (CONFIG_FOLDER / "published" / "predbench.csv").read_text()
     path.write_text("\n".join(text.splitlines()[:12]) + "\n")
@@ -312,7 +390,7 @@ def write_receipt(path: Path) -> None:
 
 
 def read_receipt(path: Path) -> None:
-    assert require_receipt(path.parent)["fingerprint"] == path.parent.name
+    assert require_receipt(path.parent).fingerprint == path.parent.name
 
 
 # Weights
@@ -373,6 +451,48 @@ READERS = {
     "YAML, scale": Reader("scale.yaml", write_scale, read_scale),
     "JSON, lock": Reader("file.lock.json", write_lock, read_the_lock),
     "JSON, receipt": Reader("artefact.json", write_receipt, read_receipt),
+    "TSV, tracks": Reader("people.tsv", write_qualisys, qualisys.read),
+    "text, homography": Reader("H.txt", write_homography, read_homography),
+    "text, times": Reader(
+        "timestamps.txt",
+        write_times,
+        lambda path: kitti.read_timestamps(read_text(path), path.name),
+    ),
+    "text, sequences": Reader(
+        "sequences.txt",
+        write_sequences,
+        lambda path: kth.read_sequences(read_text(path), path.name),
+    ),
+    "CSV, events": Reader(
+        "CATALOG.csv", write_catalog, lambda path: sevir.read_catalog(path, sevir.SevirOptions())
+    ),
+    "JSON, pictures": Reader("sample_data.json", write_samples, read_samples),
+    "film, any folder": Reader("film.mp4", write_film, read_film),
+    "npz, any folder": Reader(
+        "film.npz",
+        lambda path: np.savez_compressed(path, a=np.zeros((3, 8, 8), np.float32)),
+        read_film,
+    ),
     "weights": Reader("weights.pt", write_weights, read_weights),
     "checkpoint": Reader("training.pt", write_checkpoint, read_checkpoint),
+    "tar, artefacts": Reader("bundle.tar", received.write_tar, received.read_tar),
+    "JSON, artefacts": Reader("artefact.json", received.write_receipt, received.read_receipt),
+    "checksums, artefacts": Reader("SHA256SUMS", received.write_sums, received.read_sums),
+    "zip, bundle": Reader("bundle.zip", received.write_bundle, received.read_bundle),
+    "JSON, bundle": Reader("bundle.json", received.write_bundle_list, received.read_bundle_list),
+    **{
+        f"Zarr {version} {part}, predictions": Reader(
+            "predictions.zarr",
+            partial(received.write_zarr, version=version, part=part),
+            partial(received.read_zarr, version=version, part=part),
+        )
+        for version in (2, 3)
+        for part in ("metadata", "chunk")
+    },
+    "JSON, windows": Reader("windows.json", received.write_windows, received.read_submission),
+    "CSV, windows": Reader("index.csv", received.write_index, received.read_submission),
+    "CSV, answers": Reader("answers.csv", received.write_answers, received.read_the_answers),
+    "JSON, key": Reader(
+        "key.json", lambda path: path.write_text(received.KEY.text()), received.read_key
+    ),
 }

@@ -1,6 +1,7 @@
 """The page in a real browser, without a network: what a rater sees, does and saves."""
 
 import csv
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -10,11 +11,16 @@ import numpy as np
 import pytest
 import zarr
 from browser import CHROMIUM, DRIVER, Browser
-from small_study import CONTEXT, LEADS, MODELS, SIZES, Paths
+from hostile import HOSTILE, UNHARMED, WORD
+from latex import latex_problems
+from small_study import CONTEXT, LEADS, MODELS, SIZES, STUDY, Paths
 
 from stp.data.prepared import Prepared
 from stp.human_study.answers import COLUMNS, read_answers
 from stp.human_study.key import NONE, Key, load_key
+from stp.human_study.questionnaire import write_questionnaire
+from stp.human_study.table import render_preferences
+from stp.plan.strict import read_yaml
 from stp.render.pictures import sprites
 
 pytestmark = pytest.mark.skipif(
@@ -263,6 +269,41 @@ def test_deleting_deletes_what_another_tab_has_kept(browser: Browser, written: P
     assert state["rater"] != other["rater"] and not state["answers"]
     browser.tab(second)
     browser.close_tab(first)
+
+
+def test_texts_that_look_like_code_are_shown_as_they_are(written: Paths, tmp_path: Path) -> None:
+    """On the page, and in the table of what raters preferred."""
+    manifest, study = tmp_path / "short_term.json", tmp_path / "human_study.yaml"
+    planned = json.loads(written.manifest.read_text())
+    planned["names"]["models"]["mcvd"] = planned["names"]["datasets"]["kth"] = HOSTILE
+    manifest.write_text(json.dumps(planned))
+    texts = dict.fromkeys(("question", "consent", "return_to"), HOSTILE)
+    few = {"clips": {"bair": 1, "kth": 1}, "age_groups": [WORD, "25-34"]}
+    (tmp_path / "study.yaml").write_text(STUDY)
+    study.write_text(json.dumps({**read_yaml(tmp_path / "study.yaml"), **texts, **few}))
+    page = tmp_path / "questionnaire.html"
+    key = write_questionnaire(manifest, page, study_file=study)
+    with Browser(tmp_path / "window") as browser:
+        browser.open(page)
+        for place in ("consent-text", "return", "ask-text"):
+            assert browser.run(f"return document.getElementById('{place}').textContent") == HOSTILE
+        browser.run("document.getElementById('age').value = arguments[0]", WORD)
+        begin(browser)
+        browser.press("1", "Enter", "2", "Enter")
+        browser.wait_for("!document.getElementById('end').hidden")
+        answers = saved(browser)
+        assert browser.run(UNHARMED) and browser.complaints() == []
+        found = read_answers([answers], key, page.with_name("key.json"))
+        assert [rater.age for rater in found.raters.values()] == [WORD]
+        table = tmp_path / "table" / "human_preferences.csv"
+        render_preferences([answers], page.with_name("key.json"), table, manifest=manifest)
+        browser.open(table.with_suffix(".html"))
+        cells = browser.run("return [...document.querySelectorAll('td')].map((e) => e.textContent)")
+        assert " ".join(HOSTILE.split()) in {" ".join(cell.split()) for cell in cells}
+        assert browser.run(UNHARMED)
+    assert latex_problems(table.with_suffix(".tex").read_text()) == []
+    with table.open(newline="") as file:
+        assert HOSTILE in {row["model"] for row in csv.DictReader(file)}
 
 
 def test_where_nothing_can_be_kept_it_says_so_and_goes_on(browser: Browser) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from stp.core import store
+from stp.core.receipts import Receipt
 from stp.data.zarr_write import create_array, create_group
 from stp.plan.cells import Plan
 from stp.prepare.output import write_coordinate
@@ -69,7 +70,7 @@ def publish(write_prepared: Callable[..., Path]) -> Callable[..., Path]:
         final = plan.store / artefact.folder
         temporary = store.temporary_folder(final)
         write_prepared(temporary, **given)
-        store.publish(temporary, final, {"fingerprint": artefact.fingerprint})
+        store.publish(temporary, final, Receipt(fingerprint=artefact.fingerprint))
         return final
 
     return finish

@@ -1,13 +1,18 @@
 """CRPS against properscoring and all pairs; spread against NumPy; a reliable ensemble."""
 
+from pathlib import Path
+
 import numpy as np
 import properscoring
 import pytest
 from scipy.stats import norm
 
 from stp.metrics import crps, spread
+from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.crps import crps_ensemble
+from stp.metrics.metric import Metric
 from stp.score.aggregate import values
+from stp.score.motion import PeopleData
 
 
 def ensemble(members: int, points: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -79,16 +84,23 @@ def frames(members: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return predicted.astype(np.float32), y.reshape(40, 2, 1, 8, 8).astype(np.float32)
 
 
+def bound(metric: Metric, members: int) -> Metric:
+    """The convention for video, whose channels have the same units."""
+    data = PeopleData(Path("nowhere"), {"units": "1"}, (1, 8, 8), np.arange(1))
+    return on_data(metric, Comparison(data, np.zeros((40, 2), np.int64), members))
+
+
 def test_conventions_are_means_of_the_points() -> None:
     predicted, observed = frames(5)
-    found = crps.pixel_mean.statistics(predicted, observed)
+    found = bound(crps.pixel_mean, 5).statistics(predicted, observed)
     assert found.shape == (40, 1, 2)
     points = crps_ensemble(predicted, observed, axis=1)
     np.testing.assert_allclose(found[:, 0], points.mean(axis=(2, 3, 4)), rtol=1e-12)
     variances = predicted.astype(float).var(axis=1, ddof=1)
-    overall = values(spread.pooled, spread.pooled.statistics(predicted, observed).mean(axis=0))[0]
+    pooled = bound(spread.pooled, 5)
+    overall = values(pooled, pooled.statistics(predicted, observed).mean(axis=0))[0, 0]
     assert overall == pytest.approx(np.sqrt(variances.mean()))
-    deviation = spread.mean_deviation.statistics(predicted, observed).mean()
+    deviation = bound(spread.mean_deviation, 5).statistics(predicted, observed).mean()
     assert deviation == pytest.approx(np.sqrt(variances).mean())
     assert deviation < overall
 
@@ -97,6 +109,6 @@ def test_spread_and_error_of_a_reliable_ensemble_are_equal() -> None:
     # 3 members drawn from the distribution of the truth: the error of their mean has variance
     # 1 + 1 / 3 while they have 1, hence the factor sqrt(4 / 3). 5,120 points: 1 % of error.
     predicted, observed = frames(3)
-    metric = spread.skill_ratio_uncorrected
-    found = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0]
+    metric = bound(spread.skill_ratio_uncorrected, 3)
+    found = values(metric, metric.statistics(predicted, observed).mean(axis=0))[0, 0]
     assert found == pytest.approx(np.sqrt(3 / 4), abs=0.03)

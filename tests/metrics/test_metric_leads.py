@@ -33,7 +33,7 @@ def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
         shape = (2, 1, 6)
     elif name.startswith("nino34"):
         shape = (1, 24, 48)
-    elif name == "ms_ssim.five_scales":
+    elif name.startswith("ms_ssim") and "three" not in name:
         shape = (1, 176, 178)
     observed = rng.random((SAMPLES, LEADS, *shape), dtype=np.float32)
     noise = rng.normal(0, 0.3, (SAMPLES, MEMBERS, LEADS, *shape))
@@ -57,13 +57,12 @@ def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
 @pytest.fixture
 def globe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Latitudes and a climatology without files."""
-    from stp.metrics import acc, crps, latitude, wrmse
+    from stp.metrics import acc, crpss, latitude
 
-    def weights(data: Any) -> np.ndarray:
-        return latitude.cosine_weights(np.linspace(-88, 88, data.shape[1]))
+    def coordinate(data: Any, name: str) -> np.ndarray | None:
+        return np.linspace(-88, 88, data.shape[1]) if name == "lat" else None
 
-    for module in (latitude, acc, crps, wrmse):
-        monkeypatch.setattr(module, "weights_of", weights)
+    monkeypatch.setattr(latitude, "coordinate", coordinate)
 
     class Climatology:
         def __init__(self, data: Any, kind: str) -> None:
@@ -75,7 +74,8 @@ def globe(monkeypatch: pytest.MonkeyPatch) -> None:
         def read(self, frame: int) -> np.ndarray:
             return np.random.default_rng(frame).random(self.shape, dtype=np.float32)
 
-    monkeypatch.setattr(acc, "Climatology", Climatology)
+    for module in (acc, crpss):
+        monkeypatch.setattr(module, "Climatology", Climatology)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)

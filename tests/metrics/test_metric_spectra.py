@@ -67,8 +67,8 @@ def test_divergence_of_nothing_is_infinite_and_of_nan_is_nan() -> None:
     assert np.isnan(divergence(some, some * np.nan))
 
 
-def per_frame(predicted: np.ndarray, observed: np.ndarray) -> float:
-    return spectral_divergence.per_frame.statistics(predicted, observed).mean()
+def finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> float:
+    return spectral_divergence.finest_tenth.statistics(predicted, observed).mean()
 
 
 def detail(predicted: np.ndarray, observed: np.ndarray) -> float:
@@ -82,8 +82,8 @@ def test_blur_is_seen_and_mean_squared_error_likes_it() -> None:
     assert ((blurred - truth) ** 2).mean() < ((other - truth) ** 2).mean()
     assert detail(blurred, truth) < 0.1 < 0.8 < detail(other, truth) < 1.25
     assert detail(truth, truth) == pytest.approx(1)
-    assert per_frame(truth, truth) == pytest.approx(0, abs=1e-12)
-    assert per_frame(other, truth) < per_frame(blurred, truth)
+    assert finest_tenth(truth, truth) == pytest.approx(0, abs=1e-12)
+    assert finest_tenth(other, truth) < finest_tenth(blurred, truth)
 
 
 def test_noise_shows_above_one() -> None:

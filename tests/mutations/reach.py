@@ -14,7 +14,9 @@ import yaml
 
 from stp.core.fingerprint import digest
 from stp.plan import config
-from stp.plan.cells import COLLECT, RENDER, CellArtefacts, Plan
+from stp.plan.artefacts import CellArtefacts, Raw
+from stp.plan.cells import Plan
+from stp.plan.code import COLLECT, RENDER
 from stp.plan.config import Config
 from stp.plan.grid import Case
 from stp.plan.model import Model, Submission
@@ -69,6 +71,11 @@ def _look(plan: Plan, paths: dict[Thing, str], own: dict[Thing, str]) -> None:
         for thing, artefact in things(made):
             paths[thing] = artefact.folder
             own[thing] = digest([artefact.code.fingerprint, artefact.recipe])
+        archive = made.scores.inputs.get("archive")
+        if archive is not None:
+            assert isinstance(archive, Raw)
+            thing = Thing("raw", made.cell.tested_on, made.cell.model)
+            paths[thing] = own[thing] = f"{archive.lock} {archive.identity}"
     for data in plan.prepared:  # those of the cells and others
         thing = Thing("prepare", data.dataset)
         paths[thing] = data.folder
@@ -100,11 +107,14 @@ def made_from(thing: Thing, other: Thing) -> bool:
     """Is one thing an input of the other?
 
     raw -> prepare -> train -> predict -> score -> tables; predictions and scores read the
-    prepared data as well, and scores of forecasts that are not stored the model.
+    prepared data as well, and scores of forecasts that are not stored the model, or the raw bytes
+    of an archive that is the model's.
     """
     step = (thing.stage, other.stage)
     if step == ("score", "tables"):
         return True
+    if thing.stage == "raw" and thing.model:
+        return other.stage == "score" and thing[1:3] == other[1:3]
     if step in {("raw", "prepare"), *(("prepare", s) for s in ("train", "predict", "score"))}:
         return thing.dataset == other.dataset
     steps = {("train", "predict"), ("train", "score"), ("predict", "score")}
@@ -198,6 +208,11 @@ def everything() -> Config:
 def people() -> Config:
     """Everything there is code for that predicts people."""
     return config.load(read("everything_people.yaml"))
+
+
+def fields() -> Config:
+    """Everything there is code for that reads forecasts of fields on the globe, and scores them."""
+    return config.load(read("everything_fields.yaml"))
 
 
 def read(name: str) -> Any:

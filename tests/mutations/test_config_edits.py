@@ -29,7 +29,7 @@ from stp.plan.manifests import manifest
 from stp.plan.strict import merge
 
 FILE = read("config_edits.yaml")
-PATHS = ("data", "model", "predictions", "scores")
+PATHS = ("data", "models", "predictions", "features", "scores")
 """What the manifest says about a cell that follows from fingerprints."""
 
 

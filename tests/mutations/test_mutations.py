@@ -19,6 +19,7 @@ from reach import (
     differences,
     downstream,
     everything,
+    fields,
     look,
     people,
     read,
@@ -28,7 +29,8 @@ from stp.core.canonical import source_hash
 from stp.core.fingerprint import Sources
 from stp.kinds import kind as kinds
 from stp.plan import config
-from stp.plan.cells import COLLECT, RENDER, Plan
+from stp.plan.cells import Plan
+from stp.plan.code import COLLECT, RENDER
 from stp.plan.strict import CONFIG_FOLDER
 
 FILE = read("expectations.yaml")
@@ -51,7 +53,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "stp", folder / "stp", ignore=shutil.ignore_patterns("__pycache__"))
-        self.config, self.people = everything(), people()
+        self.configs = [everything(), people(), fields()]
         self.before = self.look()
         self.expectations = Expectations(FILE["groups"], self.before.paths)
 
@@ -59,8 +61,8 @@ class Copy:
         return look(*self.plans())
 
     def plans(self) -> list[Plan]:
-        """Of frames, and of people."""
-        return [Plan(self.config, self.folder), Plan(self.people, self.folder)]
+        """Of frames, of people, and of fields on the globe."""
+        return [Plan(config, self.folder) for config in self.configs]
 
     def path(self, module: str) -> Path:
         return self.folder / FILES[module].relative_to(ROOT)
@@ -182,7 +184,7 @@ def test_the_file_of_a_model_still_to_come_reaches_its_own_cells(copy: Copy, tmp
         # The constants of SSIM: scores of the datasets that have it.
         ("stp.metrics.ssim", "(0.03 *", "(0.035 *", {"score": 35}),
         # A default that no recipe sets counts by the module that has it.
-        ("stp.score.jackknife", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 61}),
+        ("stp.score.jackknife", "FEWEST_CLUSTERS = 10", "FEWEST_CLUSTERS = 9", {"score": 66}),
     ],
 )
 def test_a_constant_of_a_metric_reaches_scores_and_tables(
@@ -206,7 +208,7 @@ def test_a_new_option_with_a_default_reaches_nothing_once_it_is_proven(copy: Cop
     proven = {source_hash(new.encode()): source_hash(text.encode())}
     copy.check(module, new)
     with copy.edited({module: new}):
-        configs = [c.model_copy(update={"equivalent": proven}) for c in (copy.config, copy.people)]
+        configs = [c.model_copy(update={"equivalent": proven}) for c in copy.configs]
         planned = [Plan(one, copy.folder) for one in configs]
     assert look(*planned).paths == copy.before.paths
 
@@ -249,7 +251,9 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     for folder in ("models", "prepare", "metrics", "tracks.predictors"):
         # Packages that only define names are in no fingerprint.
         modules = {m for m in FILES if m.startswith(f"stp.{folder}.") and REACHES[m]} - looking
-        assert modules <= planned, f"add them to everything{{,_people}}.yaml: {modules - planned}"
+        assert modules <= planned, (
+            f"add them to everything{{,_people,_fields}}.yaml: {modules - planned}"
+        )
 
 
 def test_the_core_that_runs_is_a_root_of_the_fingerprint(copy: Copy):

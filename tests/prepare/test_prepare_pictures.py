@@ -1,13 +1,23 @@
 """Decoding, resizing and cropping of pictures, against Pillow, numpy and torch."""
 
+import hashlib
 import io
+import json
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from stp.core.errors import StpError
-from stp.prepare.pictures import centre_crop, decode_picture, lanczos, resize_and_crop
+from stp.data.raw_files import RawFiles
+from stp.prepare.members import Member
+from stp.prepare.pictures import (
+    centre_crop,
+    decode_picture,
+    lanczos,
+    read_pictures,
+    resize_and_crop,
+)
 
 
 def encoded(values, kind="PNG", **options):
@@ -101,6 +111,23 @@ def test_resizing_before_the_crop_equals_that_of_torch():
     found = resize_and_crop(picture, (12, 42), (12, 16))
     assert found.shape == (3, 12, 16) and found.dtype == np.uint8
     assert np.abs(found - expected).max() <= 0.5 + 1e-3  # half a grey level of rounding
+
+
+def test_a_video_is_its_pictures_in_order_and_all_as_large(tmp_path):
+    files = {"b.png": COLOUR, "a.png": COLOUR[::-1], "small.png": COLOUR[:-1]}
+    held = {}
+    for name, values in files.items():
+        content = encoded(values)
+        (tmp_path / name).write_bytes(content)
+        held[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    lock = tmp_path / "lock.json"
+    lock.write_text(json.dumps({"files": held}))
+    raw = RawFiles(lock, [tmp_path])
+    members = [Member(name, bytes=one["bytes"]) for name, one in held.items()]
+    found = read_pictures(raw, members[:2], lambda picture: picture.transpose(2, 0, 1))
+    np.testing.assert_array_equal(found, np.stack([COLOUR, COLOUR[::-1]]).transpose(0, 3, 1, 2))
+    with pytest.raises(StpError, match=r"small\.png: 9 x 5 pixels(.|\n)*9 x 6, as .*b\.png"):
+        read_pictures(raw, members, lambda picture: picture)
 
 
 def lanczos_weights(old, new):

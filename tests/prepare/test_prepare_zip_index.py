@@ -39,6 +39,13 @@ def test_everything_is_found_and_read(tmp_path, monkeypatch, comment, large):
                 assert entry.crc == info.CRC
 
 
+def test_an_archive_of_nothing_holds_nothing(tmp_path):
+    """It is nothing but its end."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w"):
+        pass
+    assert dict(entries(tmp_path / "x.zip")) == {}
+
+
 def test_large_sizes_are_in_the_zip64_field(tmp_path, monkeypatch):
     """The archive above really uses ZIP64: its 32-bit fields are all ones."""
     content = pack(tmp_path / "x.zip", large=True, monkeypatch=monkeypatch).read_bytes()

@@ -48,8 +48,9 @@ class PeopleStore(FigureStore):
             self.column(dataset, column, convention, higher_is_better=False, unit="m")
         self.manifest["conventions"] |= dict.fromkeys(MORE, convention_facts(False, unit="m"))
         self.manifest["names"]["datasets"] = {dataset: dataset}
-        about = {"domain": "people", "units": "m", "context": 6, "horizon": 8}
+        about = {"kind": "tracks", "domain": "people", "units": "m", "context": 6, "horizon": 8}
         self.manifest["datasets"] = {dataset: dataset_facts(**about)}
+        self.manifest["steps"] = {dataset: 0.4}
         self.manifest["suite"] = suite("atlas")
         published = self.manifest["published_names"]
         published["models"] |= {"constant_velocity": "CVM", "social_force": "Sof"}
@@ -99,8 +100,8 @@ class PeopleStore(FigureStore):
         whose = {"source": "sample", "release": "tiny", "protocol": "tiny", "leaky": False}
         whose |= {"follows_paper": False, "bytes_of": [], "best_of": 1}
         cell = {
-            **{"key": key, **whose, "subset_note": ""},
-            **{"model": None, "calibrated": calibrated, "samples": samples, **about, **more},
+            **{"key": key, "kind": "tracks", **whose, "subset_note": ""},
+            **{"models": [], "calibrated": calibrated, "samples": samples, **about, **more},
         }
         self.cells.append(cell)
         return cell

@@ -358,9 +358,9 @@ def test_correlations_of_ranks_agree_with_scipy(
 
     motion = mean_ranks("MovingMNIST", "KTH", "Human3.6M")
     rows = {
-        row["tested"]: row["value"]
+        row.tested: row.value
         for row in judged[4].evidence
-        if row["side"] == "published" and row["part"].startswith("b.")
+        if row.side == "published" and row.part.startswith("b.")
     }
     names = {"bridge": "BridgeData", "nuscenes": "nuScenes", "sevir": "SEVIR",
              "weatherbench": "WeatherBench"}  # fmt: skip
@@ -408,7 +408,7 @@ def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> No
         p for p in found.parts["ours"] if p.name == "a. worse: bridge new_scene_new_task, FVD"
     ]
     assert (part.verdict, part.yes, part.no) == ("does not hold", 0, 12)
-    values = {r["other"] for r in found.evidence if r["side"] == "ours" and r["part"] == part.name}
+    values = {r.other for r in found.evidence if r.side == "ours" and r.part == part.name}
     assert values == {5000.0}
 
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from latex import latex_problems
 
 from stp.core.errors import StpError
 from stp.page.files import write_all
@@ -51,41 +52,6 @@ def test_markdown_keeps_its_columns_whatever_the_texts_are() -> None:
     # A bar ends a cell unless a backslash, itself not escaped, stands before it.
     assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in lines} == {4}
     assert r"a_b" in lines[2] and r"\*starred" in lines[4]
-
-
-def latex_problems(source: str) -> list[str]:
-    """What would stop LaTeX: open braces and environments, signs without escape, odd rows."""
-    found: list[str] = []
-    body = "\n".join(re.sub(r"(?<!\\)%.*", "", line) for line in source.splitlines())
-    open_environments: list[str] = []
-    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", body):
-        if kind == "begin":
-            open_environments.append(name)
-        elif not open_environments or open_environments.pop() != name:
-            found.append(f"{name} ends before it begins")
-    found += [f"{name} does not end" for name in open_environments]
-    plain = re.sub(r"\\([\\{}$&#%_ ]|[a-zA-Z]+|,)", " ", body)  # commands and escaped signs
-    depth = 0
-    for sign in plain:
-        depth += (sign == "{") - (sign == "}")
-        if depth < 0:
-            found.append("a brace closes nothing")
-            depth = 0
-    found += ["a brace stays open"] if depth else []
-    found += ["a dollar stays open"] if plain.count("$") % 2 else []
-    found += [f"sign {sign!r}" for sign in re.sub(r"\$[^$]*\$", "", plain) if sign in "#^_~"]
-    found += [f"letter {sign!r}" for sign in body if ord(sign) >= 0x180]
-    for spec, rows in re.findall(
-        r"\\begin\{tabular\}\{((?:[lr]|@\{\\ \})+)\}(.*?)\\end\{tabular\}", body, flags=re.DOTALL
-    ):
-        spec = spec.replace(r"@{\ }", "")
-        for row in re.split(r"\\\\(?![a-zA-Z])\n", rows):
-            cells = len(re.findall(r"(?<!\\)&", row)) + 1 + row.count(r"\multicolumn{2}")
-            if re.sub(r"\\(toprule|midrule|bottomrule)", "", row).strip() and cells != len(spec):
-                found.append(f"{cells} cells instead of {len(spec)}: {row}")
-            if re.match(r"\s*[\[*]", row):
-                found.append(f"an option of the row before: {row}")
-    return found
 
 
 def test_latex_has_nothing_that_stops_a_compiler() -> None:

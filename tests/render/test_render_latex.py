@@ -3,14 +3,15 @@
 import re
 
 import pytest
-from latex import complaints, needs_latex
+from hostile import HOSTILE
+from latex import complaints, latex_problems, needs_latex
 from small_store import SmallStore
-from test_render_formats import GRID, latex_problems
+from test_render_formats import GRID
 
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.page.formats import latex
-from stp.page.grid import Grid, Section
+from stp.page.grid import Grid, Item, Section
 from stp.plan import config as configuration
 from stp.render.tables import training_protocol
 from stp.render.tables.paper_table import render_table
@@ -60,6 +61,29 @@ def test_every_sign_compiles(tmp_path):
     for grid in (GRID, Grid("signs", "Signs ± & %", ["~ \\ {"], sections, warnings=["_^#"])):
         (tmp_path / f"{grid.name}.tex").write_text(latex.text(grid))
         assert complaints(tmp_path / f"{grid.name}.tex") == []
+
+
+OF_PEOPLE_WHO_TRY = Grid(
+    "hostile",
+    HOSTILE,
+    [HOSTILE],
+    [Section(title=HOSTILE, intro=[HOSTILE], columns=["model", HOSTILE], numeric=[False, True],
+             rows=[[HOSTILE, Item(HOSTILE, rank=1, mark="†", aside=HOSTILE)]], notes=[HOSTILE])],
+    warnings=[HOSTILE], legend=[HOSTILE], made_from=HOSTILE,
+)  # fmt: skip
+
+
+def test_titles_that_look_like_code_are_text():
+    source = latex.text(OF_PEOPLE_WHO_TRY)
+    assert latex_problems(source) == []
+    read = [line for line in source.splitlines() if not line.startswith("%")]
+    assert not any(r"\input" in line for line in read)
+
+
+@needs_latex
+def test_titles_that_look_like_code_compile(tmp_path):
+    (tmp_path / "hostile.tex").write_text(latex.text(OF_PEOPLE_WHO_TRY))
+    assert complaints(tmp_path / "hostile.tex") == []
 
 
 @needs_latex

@@ -16,7 +16,8 @@ from stp.collect.database import build
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
 from stp.plan import raw_bytes
-from stp.plan.cells import Plan, Raw
+from stp.plan.artefacts import Raw
+from stp.plan.cells import Plan
 from stp.plan.manifest import manifest_text
 from stp.plan.manifests import manifest
 from stp.render.tables.paper_table import render_table

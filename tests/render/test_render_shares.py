@@ -10,13 +10,14 @@ from stp.plan.manifest_types import StoredCell
 KEY = ("predbench", "short_term", "convlstm", "default", "kth", "all", "kth", "test", "horizon-1")
 OURS = StoredCell(
     key=CellKey(*KEY, None),
+    kind="frames",
     source="synthetic",
     release="digits",
     protocol="demo",
     leaky=False,
     best_of=1,
     data="",
-    model=None,
+    models=(),
     predictions=None,
     scores="",
 )

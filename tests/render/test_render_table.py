@@ -360,7 +360,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
     failed = store.add("convlstm", "moving_mnist", {}, seed=0, scored=False)
     damaged = store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     (Path(damaged["scores"]) / "scores.parquet").write_bytes(b"")
-    model = Path(failed["model"]).relative_to(store.folder / "store").as_posix()
+    model = Path(failed["models"][0]).relative_to(store.folder / "store").as_posix()
     error = "loss is not finite\nremedy: a lower rate"
     out = store.folder / "partial"
     missing = render_partial(store.write(), {model: {"error": error, "log": "logs/x.log"}}, out)

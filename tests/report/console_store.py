@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from figure_store import FigureStore
+from hostile import HOSTILE
 from small_store import write_receipt
 
 from stp.collect.database import build
@@ -13,7 +14,7 @@ def console_store(folder: Path) -> Path:
     """Build results.duckdb in a folder, of two dimensions, and return its path."""
     short = FigureStore(folder / "short")
     short.manifest["names"] = {
-        "models": {"convlstm": "ConvLSTM", "simvpv2": "SimVPv2"},
+        "models": {"convlstm": "ConvLSTM", "simvpv2": HOSTILE},
         "datasets": {"kth": "KTH", "nuscenes": "nuScenes"},
     }
     short.manifest["store"] = str(folder / "short" / "store")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hostile import HOSTILE
 from small_store import SmallStore, dataset_facts, model_facts
 
 from stp.collect.everything import build_database, collect_dimension
@@ -18,8 +19,6 @@ SSIM = {
     "convlstm": [BASE + 0.05, BASE + 0.03],  # better on every clip, whatever the seed
     "simvpv2": [BASE + RNG.normal(0, 0.01, CLUSTERS)],  # no better, no worse
 }
-NASTY = "</script><b id='bad'>\"R&D\"</b> <!-- é ↑ 'x'"
-"""A title that breaks pages which do not take care."""
 PUBLISHED_SSIM = 0.929
 """Of ConvLSTM on MovingMNIST, in config/published/predbench.csv."""
 
@@ -40,9 +39,9 @@ def make_store(folder: Path) -> Path:
         "moving_mnist": dataset_facts(),
         "enso": dataset_facts(domain="weather", shape=[1, 24, 48], units="K"),
     }
-    store.manifest["names"]["models"]["simvpv2"] = NASTY
+    store.manifest["names"]["models"]["simvpv2"] = HOSTILE
     about = store.manifest["conventions"]["ssim.range2"]
-    store.manifest["conventions"]["ssim.range1"] = about | {"description": f"range 1 {NASTY}"}
+    store.manifest["conventions"]["ssim.range1"] = about | {"description": f"range 1 {HOSTILE}"}
     for model, runs in SSIM.items():
         for seed, values in enumerate(runs):
             add(store, model, values, None if model == "persistence" else seed)

@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from report_store import NASTY, PUBLISHED_SSIM, SSIM
+from hostile import HOSTILE
+from report_store import PUBLISHED_SSIM, SSIM
 
 from stp.core.errors import StpError
 from stp.render.tables import schema_page
@@ -140,11 +141,11 @@ def test_questions_are_those_of_the_documentation(database: Path) -> None:
 
 
 def test_data_cannot_end_their_own_element() -> None:
-    text = page({"core": {"title": NASTY, "word": "<!--<script>"}})
+    text = page({"core": {"title": HOSTILE, "word": "<!--<script>"}})
     (block,) = re.findall(
         r'<script type="application/json" id="data-core">(.*?)</script>', text, re.S
     )
-    assert json.loads(block) == {"title": NASTY, "word": "<!--<script>"}
+    assert json.loads(block) == {"title": HOSTILE, "word": "<!--<script>"}
     assert "<!--" not in block
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
-from report_store import NASTY, SSIM
+from hostile import HOSTILE, UNHARMED
+from report_store import SSIM
 
 from stp.report.build import write_report
 
@@ -238,7 +239,7 @@ def test_a_leaderboard_ranks_and_says_how_sure_it_is(browser: Browser, database:
         "return [...document.querySelectorAll('tbody tr')].map((row) =>"
         "[...row.cells].map((cell) => cell.textContent))"
     )
-    titles = {"convlstm": "ConvLSTM", "simvpv2": NASTY, "persistence": "Persistencebaseline"}
+    titles = {"convlstm": "ConvLSTM", "simvpv2": HOSTILE, "persistence": "Persistencebaseline"}
     assert [row[1] for row in shown] == [titles[model] for model in order]
     assert [float(row[2].split()[0]) for row in shown] == pytest.approx(
         [means[model] for model in order], abs=1e-4
@@ -405,9 +406,9 @@ def test_five_questions_have_a_place_a_query_and_an_answer(browser: Browser) -> 
 def test_a_title_that_looks_like_code_is_shown_as_it_is(browser: Browser) -> None:
     for section in sections(browser):
         go(browser, section)
-        assert browser.run("return document.getElementById('bad')") is None
+        assert browser.run(UNHARMED), section
     go(browser, BOARD)
-    assert NASTY in browser.run(f"return {MODELS}")
+    assert HOSTILE in browser.run(f"return {MODELS}")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

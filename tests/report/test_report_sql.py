@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,7 @@ import duckdb
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from console_store import console_store
+from hostile import HOSTILE, UNHARMED
 
 from stp.collect.questions import QUESTIONS
 from stp.collect.views import VIEWS
@@ -145,6 +147,15 @@ def test_the_questions_are_those_of_the_documentation(database: Path, tmp_path: 
     assert len(found) == 5
     words = " ".join(page.replace("*", "").split())
     assert all(one["question"] in words and one["sql"] in page for one in found)
+
+
+def test_a_store_with_a_table_that_is_called_like_a_path_is_refused(tmp_path: Path) -> None:
+    database = console_store(tmp_path / "store")
+    with duckdb.connect(str(database)) as connection:
+        connection.execute('CREATE TABLE "../../outside" AS SELECT 1')
+    with pytest.raises(StpError, match=r"'\.\./\.\./outside' is the name of a table"):
+        written(database, tmp_path / "deep" / "data")
+    assert not list(tmp_path.glob("*.parquet"))
 
 
 # Packages of npm
@@ -411,6 +422,35 @@ def test_files_hold_the_whole_answer(browser: Browser, database: Path) -> None:
 
 @needs_npm
 @needs_browser
+def test_names_that_look_like_code_are_shown_as_they_are(
+    browser: Browser, database: Path, address: str
+) -> None:
+    sql = "SELECT title FROM models WHERE model = 'simvpv2'"
+    assert ask(database, sql) == [(HOSTILE,)]
+    run(browser, sql)
+    assert shown(browser) == [["title"], [HOSTILE]]
+    # In the text of a query, as the name of a column, in the address and the list of queries.
+    literal, name = HOSTILE.replace("'", "''"), HOSTILE.replace('"', '""')
+    browser.visit("about:blank")
+    typed = f"""SELECT '{literal}' AS "{name}" """
+    browser.visit(f"{address}#sql={quote(typed)}")
+    browser.wait_for(READY)
+    assert shown(browser) == [[HOSTILE], [HOSTILE]]
+    run(browser, f'SELECT "{name}"')
+    assert "bad=1" in browser.run("return document.getElementById('error').textContent")
+    assert browser.run(UNHARMED)
+    assert [message for message in browser.complaints() if "favicon" not in message] == []
+
+
+@needs_npm
+@needs_browser
+def test_no_cell_of_a_file_is_run_by_a_spreadsheet(browser: Browser) -> None:
+    run(browser, "SELECT '=1+1' AS a, '+x' AS b, '-2.5' AS c, -2.5 AS d, '@f' AS \"=e\", '-' AS f")
+    assert saved(browser, "csv").read_text() == "a,b,c,d,'=e,f\n'=1+1,'+x,-2.5,-2.5,'@f,-\n"
+
+
+@needs_npm
+@needs_browser
 def test_columns_sort_by_their_heads_with_null_last(browser: Browser) -> None:
     run(browser, "SELECT * FROM (VALUES (2, 'b'), (NULL, 'a'), (10, 'c')) t(n, s)")
     for expected, sorting in (
@@ -507,6 +547,22 @@ def test_the_report_leads_to_the_console_or_says_how_to_make_it(
         shutil.copytree(PARTS, tmp_path / "sql")
         browser.click("#main section a[href='sql/index.html']")
         browser.wait_for("document.documentElement.dataset.state === 'unserved'")
+
+
+@needs_npm
+@needs_browser
+def test_the_command_for_a_folder_with_any_name_is_that_folder_alone(
+    console: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / 'it\'s $(touch owned) `id` "x" \\'
+    shutil.copytree(console, folder / "sql")
+    with Browser(tmp_path / "window") as browser:
+        browser.open(folder / "sql" / "index.html")
+        browser.wait_for("document.documentElement.dataset.state === 'unserved'")
+        command = browser.run("return document.getElementById('command').textContent")
+    said = f"printf '%s\\n' {command.partition('--directory ')[2]}"
+    done = subprocess.run(["bash", "-c", said], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == f"{folder}\n8000\n" and not (tmp_path / "owned").exists()
 
 
 @needs_npm

@@ -19,7 +19,8 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.models.create import create
 from stp.plan import config
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
 from stp.run import runner
 from stp.run.costs.brief import wall_seconds
@@ -319,7 +320,9 @@ def finished(plan: Plan, one: Artefact, receipt: dict) -> dict:
     """The line that is remembered when work ends."""
     folder = plan.store / one.folder
     folder.mkdir(parents=True)
-    (folder / "artefact.json").write_text(json.dumps({"files": {}, **receipt}))
+    (folder / "artefact.json").write_text(
+        json.dumps({"fingerprint": folder.name, "files": {}, **receipt})
+    )
     Progress(one.stage, one.label, plan, None, one).finish()
     return Durations(plan.store / "state" / "durations.jsonl").rows()[-1]
 

@@ -27,7 +27,7 @@ sight = Sight(
     modules=list(Sources().closure(["stp.models.mine"])),
     folders=given["folders"],
     declared=given["declared"],
-    remedy="declare it: reads",
+    entries=["config/models/mine.yaml", "config/datasets/kth.yaml"],
 )
 sight = Sight(**json.loads(json.dumps(sight.as_json())))  # as ranks are told
 core = sight.watch(lambda: importlib.import_module("stp.models.mine"))
@@ -47,7 +47,14 @@ class Copy:
         path.write_text(text)
 
     def run(
-        self, model: str, *, folders: tuple = (), declared: tuple = (), before: tuple = (), **more
+        self,
+        model: str,
+        *,
+        folders: tuple = (),
+        declared: tuple = (),
+        before: tuple = (),
+        run: str = RUN,
+        **more,
     ) -> subprocess.CompletedProcess[str]:
         """Run a model with ``run()`` where imports find what lies beside the checkout."""
         self.write("checkout/stp/models/mine.py", model)
@@ -57,7 +64,7 @@ class Copy:
             "before": list(before),
         }
         return subprocess.run(
-            [sys.executable, "-c", RUN, json.dumps(given)],
+            [sys.executable, "-c", run, json.dumps(given)],
             env={
                 "PYTHONPATH": f"{self.folder / 'checkout'}:{self.folder / 'beside'}",
                 "HOME": str(self.folder / "home"),
@@ -99,7 +106,11 @@ def test_a_module_beside_the_repository(copy):
     copy.write("beside/helpers.py", "FACTOR = 3\n")
     for model in ("import helpers\ndef run(): ...", "def run():\n    import helpers"):
         done = copy.run(model)
-        refused(done, "beside/helpers.py is read by stp.models.mine", "reads")
+        refused(
+            done,
+            "beside/helpers.py is read by stp.models.mine",
+            "declare it in config/models/mine.yaml, `reads: [PATH]`",
+        )
 
 
 def test_a_module_that_another_one_beside_imports(copy):
@@ -252,6 +263,33 @@ def run():
     assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
 
 
+def test_what_a_core_reads_while_the_shell_imports_it(copy):
+    """The shell's function is around it, and not inside."""
+    copy.write("beside/state.json", "{}")
+    copy.write("checkout/stp/run/shell.py", "def call(work):\n    return work()\n")
+    model = """
+import sys
+def read():
+    return open("beside/state.json").read()
+def run():
+    return RUN
+"""
+    for run in ("read()", "sys.modules['stp.run.' + 'shell'].call(read)"):
+        done = copy.run(model.replace("RUN", run), before=("stp.run.shell",))
+        if run == "read()":
+            refused(done, "beside/state.json is read by stp.models.mine")
+        else:  # as progress that writes down what it hears
+            assert (done.returncode, done.stdout) == (0, "{}\n"), done.stderr
+    around = RUN.replace(
+        "lambda: importlib", "lambda: sys.modules['stp.run.shell'].call(lambda: importlib"
+    )
+    around = around.replace('("stp.models.mine"))\nprint', '("stp.models.mine")))\nprint')
+    done = copy.run(
+        'TEXT = open("beside/state.json").read()', before=("stp.run.shell",), run=around
+    )
+    refused(done, "beside/state.json is read by stp.models.mine")
+
+
 def test_a_traceback_that_shows_lines_of_another_module(copy):
     copy.write("beside/other.py", "def f():\n    raise ValueError\n")
     model = """
@@ -264,3 +302,52 @@ def run():
 """
     done = copy.run(model, before=("other",))
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+POOL = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+def read(path):
+    return Path(path).read_text()
+
+def enter(path):
+    if path:
+        read(path)
+
+def run():
+    with ProcessPoolExecutor(1, get_context(START), enter, (FIRST,)) as pool:
+        WORK
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "return pool.submit(read, 'beside/table.json').result()",
+        "return str(pool.submit(read, 'beside/table.json').exception())[:0]",
+        "FIRST = 'beside/table.json'",
+    ],
+    ids=["in a task", "whose error is swallowed", "when it begins"],
+)
+@pytest.mark.parametrize("start", ["forkserver", "fork"])
+def test_a_file_that_a_process_of_the_core_reads(copy, work, start):
+    """As the workers of prepare_workers."""
+    copy.write("beside/table.json", "{}")
+    first = "''"
+    if work.startswith("FIRST"):
+        first, work = work.partition(" = ")[2], "return pool.submit(len, '').result()"
+    model = POOL.replace("START", repr(start)).replace("FIRST", first).replace("WORK", work)
+    done = copy.run(model)
+    refused(done, "beside/table.json is read by stp.models.mine", "config/models/mine.yaml")
+    assert "Process" not in done.stderr.partition("Traceback")[0]
+    allowed = copy.run(model, folders=("beside",))
+    assert allowed.returncode == 0, allowed.stderr
+
+
+def test_what_the_core_wrote_a_process_of_it_may_read(copy):
+    work = "Path('own.txt').write_text('5'); return pool.submit(read, 'own.txt').result()"
+    model = POOL.replace("START", "'forkserver'").replace("FIRST", "''").replace("WORK", work)
+    done = copy.run(model)
+    assert (done.returncode, done.stdout) == (0, "5\n"), done.stderr

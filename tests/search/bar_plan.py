@@ -6,6 +6,7 @@ from typing import Any
 from moving_bar import CONTEXT, HORIZON, SIDE, write_data
 
 from stp.core import store
+from stp.core.receipts import Receipt
 from stp.plan.cells import Plan
 
 SCALE: dict[str, Any] = {
@@ -42,5 +43,5 @@ def put_data(plan: Plan, **attrs: Any) -> Path:
     """Put prepared data of the bar into the store of a plan; returns their folder."""
     final: Path = plan.store / plan.data("bar").folder
     made = write_data(final.parent / "made", dataset="bar", **attrs)
-    store.publish(made, final, {"stage": "prepare", "inputs": {}})
+    store.publish(made, final, Receipt(fingerprint=final.name, stage="prepare"))
     return final

@@ -288,7 +288,7 @@ def contents(database: Path) -> dict[str, list[tuple[Any, ...]]]:
             kept = [
                 i
                 for i, name in enumerate(names)
-                if name not in PROVENANCE and not name.endswith("_folder")
+                if name not in PROVENANCE and not name.endswith(("_folder", "_folders"))
             ]
             rows = [tuple(row[i] for i in kept) for row in relation.fetchall()]
             tables[table] = [tuple(names[i] for i in kept), *sorted(rows, key=repr)]

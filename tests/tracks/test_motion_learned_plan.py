@@ -11,7 +11,8 @@ import yaml
 from stages import Stages
 
 from stp.core.errors import StpError
-from stp.plan.cells import Plan, Raw
+from stp.plan.artefacts import Raw
+from stp.plan.cells import Plan
 from stp.tracks import densities
 
 SCALE = {

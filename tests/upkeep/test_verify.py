@@ -55,7 +55,7 @@ def test_a_forged_receipt_is_damage(plan):
     forged = folder_of(plan, "climatology")
     (forged / "data" / "file.txt").write_text("a better score")
     receipt = json.loads((forged / "artefact.json").read_text())
-    receipt["files"] = store.list_files(forged)
+    receipt["files"] = {name: vars(file) for name, file in store.list_files(forged).items()}
     (forged / "artefact.json").write_text(json.dumps(receipt))
     status, said = verify("--all")
     assert status == 1

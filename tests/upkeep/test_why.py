@@ -18,12 +18,14 @@ from stp.core import store
 from stp.core.canonical import definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
+from stp.core.job import Job, silent
 from stp.core.provenance import versions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import merge, read_yaml
 from stp.run import runner
 from stp.run.status import artefact_states
+from stp.upkeep import prove as proof
 from stp.upkeep.differences import Past, changed_names
 from stp.upkeep.same import compare
 from stp.upkeep.why import chosen, equivalents, explain, undone
@@ -336,6 +338,19 @@ def test_an_entry_without_evidence_of_a_machine_is_refused(tmp_path, forged):
     write_text(folder / "equivalent.yaml", yaml.safe_dump([reworded, good]))
     with pytest.raises(StpError, match=r"equivalent\.yaml, entry 2: (.|\n)*--prove"):
         config.load(TINY, folder)
+
+
+def test_a_proof_of_what_networks_see_has_their_weights(tmp_path, monkeypatch):
+    file = tmp_path / "alexnet-owt-7be5be79.pth"
+    file.touch()
+    monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
+    plan = Plan.load(TINY)
+    scores = next(one for one in plan.artefacts.values() if one.is_perceptual)
+    jobs: list[Job] = []
+    monkeypatch.setattr(proof, "run_core", lambda _plan, _artefact, job: jobs.append(job))
+    (tmp_path / "scratch").mkdir()
+    proof._make(plan, scores, {}, tmp_path / "scratch", silent, {})
+    assert jobs[0].runtime["weights"] == {"alexnet": str(file)}
 
 
 def test_a_change_of_the_results_is_found_out(made, copy):

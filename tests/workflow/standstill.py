@@ -3,21 +3,22 @@
 from pathlib import Path
 
 STANDSTILL = """
-import os, pathlib, threading, time
+import os, pathlib, sys, threading, time
 
 state = pathlib.Path(os.environ["STP_STORE_DIR"], "state")
 pause = time.sleep
 
 def sleep(seconds):
     pause(seconds)
-    if threading.current_thread() is threading.main_thread() and any(state.rglob("training.pt")):
+    trains = "train" in sys.argv and threading.current_thread() is threading.main_thread()
+    if trains and any(state.rglob("training.pt")):
         stand_still()
 
-if b"\\0train\\0" in open("/proc/self/cmdline", "rb").read():
-    time.sleep = sleep
+time.sleep = sleep
 """
 """What Python runs at its start (sitecustomize.py): a training that has saved its state calls
-``stand_still`` between two steps, where ``slow_step_s`` pauses."""
+``stand_still`` between two steps, where ``slow_step_s`` pauses. What a process does can be told
+only then: children of the job server have its command line."""
 HOLD = """
 def stand_still():
     while pathlib.Path("hold").exists():

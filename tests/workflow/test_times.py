@@ -10,22 +10,24 @@ import pytest
 from stp.run import workflow_files
 
 AHEAD = 3600
+TABLE = "short_term.csv"
 
 
 @pytest.fixture
 def results(tmp_path) -> Path:
     """Results of one dimension, all made from the manifest that is planned."""
+    scale = tmp_path / "demo"
     for name in ("plan", "collected", "tables", "figures"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "plan" / "short_term.json").write_text("planned")
-    (tmp_path / "collected" / "short_term.parquet").write_text("rows")
-    shutil.copy(tmp_path / "plan" / "short_term.json", tmp_path / "collected")
-    table = tmp_path / "tables" / "short_term.csv"
+        (scale / name).mkdir(parents=True)
+    (scale / "plan" / "short_term.json").write_text("planned")
+    (scale / "collected" / "short_term.parquet").write_text("rows")
+    shutil.copy(scale / "plan" / "short_term.json", scale / "collected")
+    table = scale / "tables" / TABLE
     table.write_text("numbers")
     table.with_suffix(".md").write_text("| numbers |")
-    (tmp_path / "figures" / "ranks.png").write_text("dots")
-    workflow_files.note_made_from(tmp_path / "plan" / "short_term.json", table)
-    return tmp_path
+    (scale / "figures" / "ranks.png").write_text("dots")
+    workflow_files.note_made_from(scale / "plan" / "short_term.json", table)
+    return scale
 
 
 def outdated(results: Path) -> set[str]:
@@ -76,6 +78,28 @@ def test_a_revert_finds_the_table_current(results):
 def test_a_file_of_the_table_that_somebody_brought_is_made_again(results, name):
     (results / "tables" / name).write_text("from elsewhere")
     assert outdated(results) == {"table"}
+
+
+def is_copied_again(results: Path) -> bool:
+    """Would Snakemake copy the table to where people look?"""
+    workflow_files.follow_content(["short_term"], results)
+    copy, table = (folder / "tables" / "short_term.csv" for folder in (results.parent, results))
+    return copy.stat().st_mtime < table.stat().st_mtime
+
+
+def test_all_files_of_a_copied_table_are_those_of_the_table(results):
+    tidy, copies = results / "tables" / "short_term_tidy.csv", results.parent / "tables"
+    tidy.write_text("all numbers")
+    workflow_files.note_made_from(results / "plan" / "short_term.json", tidy.with_name(TABLE))
+    shutil.copytree(results / "tables", copies)
+    assert not is_copied_again(results)
+    (copies / tidy.name).write_text("numbers of before")
+    assert is_copied_again(results)
+    os.utime(copies / TABLE)
+    (copies / tidy.name).write_text("all numbers")
+    assert not is_copied_again(results)
+    (copies / "short_term_leads.csv").write_text("which the table no longer has")
+    assert is_copied_again(results)
 
 
 def test_a_table_without_a_note_is_made_again(results):

@@ -109,9 +109,11 @@ PERCEPTUAL_CELL = f"{_CELL}/{PERCEPTUAL}/{{fingerprint}}"
 
 
 def cases_of(dimension):
-    """Names of what is tested in a dimension, each with figures of its own."""
-    keys = [made.cell for made in PLAN.cells if made.cell.dimension == dimension]
-    return list(dict.fromkeys(key.case_name for key in keys))
+    """Names of what is tested in a dimension and has pictures: every model keeps forecasts."""
+    cells = [made for made in PLAN.cells if made.cell.dimension == dimension]
+    bare = {made.cell.case_name for made in cells if made.keep == 0}
+    names = dict.fromkeys(made.cell.case_name for made in cells)
+    return [name for name in names if name not in bare]
 
 
 def kind_of(dimension):
@@ -152,7 +154,11 @@ def made_table(wildcards):
     """The table that a run of the scale makes; one of a dimension that it has."""
     if any(wildcards.table in suite.dimensions for suite in read_suites().values()):
         manifest_of(SimpleNamespace(dimension=wildcards.table))
-    return f"{RESULTS}/tables/{wildcards.table}.csv"
+    made = f"{RESULTS}/tables/{wildcards.table}.csv"
+    known = [f"results/tables/{Path(table).name}" for table in TABLES]
+    asked = f"results/tables/{wildcards.table}.csv"
+    called.check_targets([made], workflow.rules, known, asked)
+    return made
 
 
 def asks(receipt):

@@ -25,8 +25,8 @@ for dimension in PLAN.config.scale.dimensions:
             "stp render {input.manifest:q} --out {output.table:q} --log {log:q}"
 
 
-# The table that somebody asks for, of the scale of this run, with its files of other formats.
-# LAST_RUN names that scale, so that a table of another one is never taken for it.
+# The table that somebody asks for, of the scale of this run, with all of its files; those of an
+# older run go. LAST_RUN names that scale, so that a table of another one is never taken for it.
 rule table:
     input:
         made_table,
@@ -44,5 +44,8 @@ rule table:
         made=lambda wildcards: f"{RESULTS}/tables/{wildcards.table}",
         asked=lambda wildcards: f"results/tables/{wildcards.table}",
         into=lambda wildcards, output: str(Path(output[0]).parent),
+        ends=workflow_files.BESIDE,
     shell:
-        "(rm -f {params.asked:q}.* && cp {params.made:q}.* {params.into:q}/) 2> {log:q}"
+        "(for end in '' {params.ends:q}; do rm -f {params.asked:q}$end.*;"
+        " for file in {params.made:q}$end.*; do"
+        ' if [ -e "$file" ]; then cp "$file" {params.into:q}/; fi; done; done) 2> {log:q}'

@@ -101,31 +101,32 @@ ours AS (
         ORDER BY CASE WHEN dimension = 'long_term' THEN -horizon ELSE horizon END
     ) = 1
 ),
+wanted AS (SELECT m.model, p.* FROM places p CROSS JOIN models m),
 filled AS (
     SELECT
-        'ours' AS side, m.model, p.*, o.convention, o.value, o.n,
+        'ours' AS side, p.*, o.convention, o.value, o.n,
         CASE
             WHEN o.model IS NULL THEN 'not evaluated'
             WHEN o.value IS NULL THEN coalesce(o.reason, 'no value')
         END AS remark,
         o.bytes, o.comparable
-    FROM places p CROSS JOIN models m
-    LEFT JOIN ours o ON o.model = m.model
+    FROM wanted p
+    LEFT JOIN ours o ON o.model = p.model
         AND o.dimension = p.dimension AND o.trained_on = p.trained_on
         AND o.tested_on = p.tested_on AND o.subset = p.subset
         AND o.frame_interval IS NOT DISTINCT FROM p.frame_interval
         AND o.variable IS NOT DISTINCT FROM p.variable AND o.metric = p.metric
     UNION ALL
     SELECT
-        'published', m.model, p.*, NULL, o.value, NULL,
+        'published', p.*, NULL, o.value, NULL,
         CASE
             WHEN p.dimension = 'long_term' THEN 'printed as a figure only'
             WHEN o.model IS NULL THEN 'not printed'
             ELSE nullif(o.note, '')
         END,
         NULL, NULL
-    FROM places p CROSS JOIN models m
-    LEFT JOIN printed o ON o.model = m.model
+    FROM wanted p
+    LEFT JOIN printed o ON o.model = p.model
         AND o.dimension = p.dimension AND o.trained_on = p.trained_on
         AND o.tested_on = p.tested_on AND o.subset = p.subset
         AND o.frame_interval IS NOT DISTINCT FROM p.frame_interval
@@ -172,10 +173,10 @@ SELECT
         WHEN NOT equal_n THEN 'not comparable: FVD of unequal numbers of clips'
         WHEN lacking = models THEN 'no value of any model (' || max(remark) OVER place || ')'
         WHEN is_best IS NULL THEN 'no value of '
-            || string_agg(CASE WHEN value IS NULL THEN model END, ', ' ORDER BY model) OVER place
+            || array_to_string(list_sort(list(model) FILTER (value IS NULL) OVER place), ', ')
     END AS gap,
     remark,
-    string_agg(DISTINCT bytes, '; ' ORDER BY bytes) OVER place AS bytes,
+    nullif(array_to_string(list_sort(list_distinct(list(bytes) OVER place)), '; '), '') AS bytes,
     bool_and(comparable) OVER place AS comparable
 FROM ranked
 WINDOW

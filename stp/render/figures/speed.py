@@ -139,11 +139,10 @@ def _mean(values: Sequence[float]) -> float:
 
 def _speed(predictions: Path) -> tuple[str, float | None]:
     receipt = require_receipt(predictions)
-    made = receipt.get("provenance", {})
-    extras = receipt.get("extras", {})
-    device = str(made.get("device", "unknown device"))
+    made, extras = receipt.provenance, receipt.extras
+    device = made.device or "unknown device"
     if device == "cpu":
-        device = f"CPU of {made.get('host', 'an unknown machine')}"
-    seconds = made.get("seconds")
+        device = f"CPU of {made.host or 'an unknown machine'}"
+    seconds = made.seconds
     frames = extras.get("samples", 0) * extras.get("lead_times", 0)
     return device, frames / seconds if seconds and frames else None

@@ -32,10 +32,11 @@ from stp.page.figure_style import (
 from stp.render.pictures import movie_files as movie
 from stp.render.pictures.scene import Extent, Mixture, Predicted, Scene, extent_of
 from stp.tracks.obstacles import Obstacles
-from stp.tracks.prepared import Place
+from stp.tracks.prepared import Place, read
 from stp.tracks.tracks import Tracks
 
 PICTURES, MOVIES = (".png", ".svg", ".pdf"), (".gif", ".mp4")
+FORMATS = (*PICTURES, *MOVIES)
 Layout = Literal["overlay", "side"]
 OBSERVED = "#6b6b6b"
 WALL = "#b9b2a6"
@@ -396,16 +397,25 @@ def check_suffix(out: Path) -> None:
     """Refuse a kind of file that cannot be written.
 
     Raises:
-        StpError: it is not one of `PICTURES` and `MOVIES`.
+        StpError: it is not one of `FORMATS`.
     """
-    if out.suffix not in (*PICTURES, *MOVIES):
+    if out.suffix not in FORMATS:
         raise StpError(
             f"{out}: unknown kind of picture {out.suffix!r}",
-            expected=" or ".join((*PICTURES, *MOVIES)),
+            expected=" or ".join(FORMATS),
         )
 
 
 # A dataset
+
+
+def draw_prepared(folder: Path, out: Path, **_: object) -> None:
+    """Draw prepared data; see `write_place`.
+
+    Raises:
+        StpError: the file is of another kind, or the data are damaged.
+    """
+    write_place(read(folder), out)
 
 
 def write_place(place: Place, out: Path) -> None:

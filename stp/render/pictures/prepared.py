@@ -1,6 +1,7 @@
 """A look at prepared data: which clips, variables and frames a picture has, with their labels."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,10 +49,11 @@ def show(
         StpError: the dataset is not prepared, or a name is not known.
     """
     check_known(name, plan.config.datasets, "dataset", "stp show")
-    of_people = plan.config.datasets[name].kind == "tracks"
-    if out.suffix not in FORMATS and not of_people:  # of people, drawings can be .svg and .pdf
+    pictures = import_module(plan.recipes.samples(name).prepared_pictures)
+    if out.suffix not in pictures.FORMATS:
         raise StpError(
-            f"{out}: unknown kind of picture {out.suffix!r}", expected=" or ".join(FORMATS)
+            f"{out}: unknown kind of picture {out.suffix!r}",
+            expected=" or ".join(pictures.FORMATS),
         )
     is_planned = name in [data.dataset for data in plan.prepared]
     folder = plan.store / plan.data(name).folder
@@ -62,12 +64,23 @@ def show(
             remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
             + f"run `stp fetch {name}` and `stp prepare {name}`",
         )
-    if of_people:
-        from stp.render.pictures.people import write_place
-        from stp.tracks.prepared import read
+    pictures.draw_prepared(
+        folder, out, name=name, split=split, clips=clips, variable=variable, level=level
+    )
+    return out
 
-        write_place(read(folder), out)
-        return out
+
+def draw_prepared(
+    folder: Path,
+    out: Path,
+    *,
+    name: str,
+    split: str,
+    clips: int,
+    variable: str | None,
+    level: str | None,
+) -> None:
+    """Draw a few clips of frames; see `show`."""
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
     from stp.render.pictures import movie_files as movie
@@ -76,7 +89,6 @@ def show(
         drawing.contact_sheet(sheet, out)
     else:
         movie.write(sheet, out)
-    return out
 
 
 def sheet_of(

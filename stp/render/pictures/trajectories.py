@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import require_receipt
+from stp.kinds import kind as kinds
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, whose
 from stp.plan.manifest_types import Manifest, Names, StoredCell
 from stp.render.pictures import people as drawing
@@ -36,20 +37,20 @@ PARAMETERS = (
 )
 
 
-def is_of_people(cell: StoredCell) -> bool:
-    """Whether a cell of a manifest or of the store predicts people."""
-    return (Path(cell.data) / prepared.TRACKS).is_file()
+def on_map(cell: StoredCell) -> bool:
+    """Are forecasts of a cell drawn as trajectories over a map?"""
+    return kinds.find(cell.kind).pictures == "trajectories"
 
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
-    """Cells of people that predict the same scenarios, by name: dataset, protocol and setting.
+    """Cells that predict the same scenarios, by name: dataset, protocol and setting.
 
     Whatever they were calibrated on; the setting is named where there are several.
     """
     grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
         key = cell.key
-        if is_of_people(cell):
+        if on_map(cell):
             grouped.setdefault((key.tested_on, key.subset, key.setting), []).append(cell)
     places = [key[:2] for key in grouped]
     return {
@@ -62,7 +63,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
     """What a cell's model is called: with what it was calibrated on, and whose parameters."""
     key = cell.key
     title = names.models.get(key.model, key.model)
-    if cell.model is None and key.variant == "default":
+    if not cell.models and key.variant == "default":
         return title
     trained = names.datasets.get(key.trained_on, key.trained_on)
     return f"{title} ({trained}{'' if key.variant == 'default' else ', ' + key.variant})"
@@ -224,12 +225,12 @@ def given_scenarios(cell: StoredCell) -> tuple[prepared.Place, Scenarios]:
     Raises:
         StpError: its predictions are not kept, or its data are damaged.
     """
-    recipe = require_receipt(cell.demand_predictions())["recipe"]
+    recipe = require_receipt(cell.demand_predictions()).recipe
     place = prepared.read(Path(cell.data))
     return place, place.scenarios(
         "test",
         recipe["split"],
-        recipe.get("observe", recipe["context"]),
+        recipe["observe"] if "observe" in recipe else recipe["context"],
         recipe["lead_times"],
         noise=recipe.get("noise", 0) / 1000,
         seed=recipe["predict"].get("seed", 0),

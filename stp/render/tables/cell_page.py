@@ -137,7 +137,7 @@ def whose(row: Json) -> str:
 
 
 def _what(cell: Json) -> str:
-    trained = "no training" if cell["model_folder"] is None else f"trained on {cell['trained_on']}"
+    trained = f"trained on {cell['trained_on']}" if cell["model_folders"] else "no training"
     seed = "" if cell["seed"] is None else f", seed {cell['seed']}"
     return (
         f"{cell['model']} ({cell['variant']}), {trained} ({cell['train_subset']}){seed}; tested on "

@@ -4,8 +4,6 @@ One and the same metric is computed in several ways in the field: pooled or per 
 range or another. Each way ranks the models; here these rankings stand beside each other.
 """
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from stp.page.digits import number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 
 NAME = "convention_effects"
 
@@ -421,12 +420,10 @@ def _range(numbers: list[int]) -> str:
 
 
 def _csv(rows: Effects) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    lines: list[list[Any]] = [list(COLUMNS)]
     for row in rows:
-        writer.writerow([_exact(getattr(row, column)) for column in COLUMNS])
-    return text.getvalue()
+        lines.append([_exact(getattr(row, column)) for column in COLUMNS])
+    return csv_text(lines)
 
 
 def _exact(value: Any) -> Any:

@@ -6,11 +6,9 @@ the criterion needs, on our data and on the published numbers, and ends in a ver
 as soon as enough comparisons do, fails as soon as too many do not, and is undecided before that.
 """
 
-import csv
-import io
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +20,7 @@ from stp.core.errors import StpError, nearest
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 
 NAME = "findings"
 OURS, PUBLISHED = "ours", "published"
@@ -31,27 +30,6 @@ NEVER = "NOT COMPARABLE WITH THE PAPER"
 
 NOTHING = "nothing to compare"
 """Verdict on a side that has no place of the paper's tables, as on datasets of other papers."""
-
-COLUMNS = (
-    "side",
-    "verdict",
-    "about",
-    "part",
-    "part_verdict",
-    "yes",
-    "no",
-    "wanted",
-    "comparisons",
-    "model",
-    "tested",
-    "metric",
-    "value",
-    "against",
-    "other",
-    "outcome",
-    "remark",
-)
-"""What every query returns: a row for each comparison."""
 
 _KEYS = ("title", "paper", "criterion", "reading")
 
@@ -79,6 +57,52 @@ class Question:
     path: Path
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that a criterion needs: a row of its query.
+
+    Attributes:
+        side: `OURS` or `PUBLISHED`.
+        verdict: of the finding on this side.
+        about: what that verdict is about.
+        part: of the criterion.
+        part_verdict: on this part.
+        yes, no: comparisons of this part that came out so, and otherwise.
+        wanted: how many of them have to come out so.
+        comparisons: of this part.
+        model: whose value is compared; None for the best of all.
+        tested: what was tested.
+        metric: column heading of the paper.
+        value: of the model.
+        against: what it is compared with.
+        other: the value of that.
+        outcome: whether it came out so; None where nothing can be said.
+        remark: why nothing can be said.
+    """
+
+    side: str
+    verdict: str
+    about: str
+    part: str
+    part_verdict: str
+    yes: int
+    no: int
+    wanted: int
+    comparisons: int
+    model: str | None
+    tested: str
+    metric: str
+    value: float | None
+    against: str | None
+    other: float | None
+    outcome: bool | None
+    remark: str | None
+
+
+COLUMNS = tuple(field.name for field in fields(Comparison))
+"""What every query returns: a row for each comparison."""
+
+
 class Part(NamedTuple):
     """A part of a criterion on one side: `wanted` of `comparisons` have to come out so."""
 
@@ -96,14 +120,14 @@ class Finding:
 
     Attributes:
         question: what was asked.
-        evidence: a dictionary with `COLUMNS` for each comparison.
+        evidence: every comparison.
         verdicts: by side: holds, does not hold, not enough data, or not comparable.
         about: by side, what the verdict is about.
         parts: by side.
     """
 
     question: Question
-    evidence: list[dict[str, Any]]
+    evidence: list[Comparison]
     verdicts: dict[str, str]
     about: dict[str, str]
     parts: dict[str, list[Part]]
@@ -169,17 +193,20 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
             expected=", ".join(COLUMNS),
             remedy="restore the file from the repository",
         )
-    rows = [dict(zip(columns, row, strict=True)) for row in answer.fetchall()]
+    rows = [Comparison(*row) for row in answer.fetchall()]
     parts: dict[str, list[Part]] = {}
     for side in SIDES:
-        fields = ("part", "part_verdict", "yes", "no", "wanted", "comparisons")
-        its = [Part(*(row[name] for name in fields)) for row in rows if row["side"] == side]
+        its = [
+            Part(row.part, row.part_verdict, row.yes, row.no, row.wanted, row.comparisons)
+            for row in rows
+            if row.side == side
+        ]
         parts[side] = list(dict.fromkeys(its))
     return Finding(
         question=question,
         evidence=rows,
-        verdicts=dict.fromkeys(SIDES, NOTHING) | {row["side"]: row["verdict"] for row in rows},
-        about=dict.fromkeys(SIDES, NOTHING) | {row["side"]: row["about"] for row in rows},
+        verdicts=dict.fromkeys(SIDES, NOTHING) | {row.side: row.verdict for row in rows},
+        about=dict.fromkeys(SIDES, NOTHING) | {row.side: row.about for row in rows},
         parts=parts,
     )
 
@@ -210,7 +237,7 @@ def said(finding: Finding, side: str) -> str:
 
 def evidence(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows of every comparison."""
-    return list(COLUMNS), [tuple(row[name] for name in COLUMNS) for row in finding.evidence]
+    return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
 def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -222,7 +249,7 @@ def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
 def for_people(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Columns and rows of every comparison, without what `parts` says."""
     shown = ["side", *COLUMNS[COLUMNS.index("model") :]]
-    rows = [tuple(row[name] for name in shown) for row in finding.evidence]
+    rows = [tuple(getattr(row, name) for name in shown) for row in finding.evidence]
     return shown, rows
 
 
@@ -245,12 +272,12 @@ def undecided(finding: Finding, side: str) -> list[str]:
     """What is missing, in words: where, and why."""
     places: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
-        if row["side"] == side and row["outcome"] is None:
+        if row.side == side and row.outcome is None:
             # Most remarks that name a place are about this place.
-            why = (row["remark"] or "no value").removeprefix(f"{row['tested']}: ")
-            metrics, models = places.setdefault((why, row["tested"]), ({}, {}))
-            metrics[row["metric"]] = None
-            models[row["model"] or "best model"] = None
+            why = (row.remark or "no value").removeprefix(f"{row.tested}: ")
+            metrics, models = places.setdefault((why, row.tested), ({}, {}))
+            metrics[row.metric] = None
+            models[row.model or "best model"] = None
     reasons: dict[str, list[str]] = {}
     for (why, place), (metrics, models) in places.items():
         whose = ", ".join(models) if len(models) < ALL else "all models"
@@ -263,13 +290,13 @@ def shown(finding: Finding, side: str) -> list[str]:
     way, or all of a few."""
     found: dict[str, list[str]] = {}
     for row in finding.evidence:
-        few = row["comparisons"] <= FEW
-        if row["side"] == side and (row["outcome"] is False or (few and row["outcome"])):
-            heading = f"{row['part']}:" if few else f"against {row['part']!r}:"
-            other = f"{row['against']}: {_number(row['other'])}"
+        few = row.comparisons <= FEW
+        if row.side == side and (row.outcome is False or (few and row.outcome)):
+            heading = f"{row.part}:" if few else f"against {row.part!r}:"
+            other = f"{row.against}: {_number(row.other)}"
             found.setdefault(heading, []).append(
-                f"{row['model']} on {row['tested']}, {row['metric']}: {_number(row['value'])} "
-                f"({'the best' if row['against'] == row['model'] else other})"
+                f"{row.model} on {row.tested}, {row.metric}: {_number(row.value)} "
+                f"({'the best' if row.against == row.model else other})"
             )
     return [f"{heading} {'; '.join(lines)}" for heading, lines in found.items()]
 
@@ -302,14 +329,12 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
 
 
 def _csv(findings: list[Finding]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["finding", "title", *COLUMNS])
+    lines: list[list[Any]] = [["finding", "title", *COLUMNS]]
     for finding in findings:
         question = finding.question
         for row in finding.evidence:
-            writer.writerow([question.number, question.title, *(_exact(row[c]) for c in COLUMNS)])
-    return text.getvalue()
+            lines.append([question.number, question.title, *map(_exact, astuple(row))])
+    return csv_text(lines)
 
 
 def _exact(value: Any) -> Any:

@@ -104,7 +104,7 @@ def check_name(name: str) -> None:
         )
 
 
-def is_of_scores(name: str) -> bool:
+def is_about_scores(name: str) -> bool:
     """Whether a table is made from the scores of a dimension, and can be narrowed."""
     return tables()[name].is_dimension
 

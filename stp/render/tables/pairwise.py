@@ -304,7 +304,7 @@ def _tests(scores: Scores, wanted: Sequence[_Both]) -> dict[tuple[str, int, int]
     rows, found = _rows(scores), {}
     pairs = {(both.column, both.one, both.other) for both in wanted}
     chosen = []
-    for league in leagues(rows):
+    for league in leagues(scores.plan, rows):
         numbers, column = {i for i, _ in league}, league[0][1]
         if any(column == name and {one, other} <= numbers for name, one, other in pairs):
             chosen.append(league)

@@ -18,13 +18,14 @@ from stp.core.errors import StpError
 from stp.page import formats
 from stp.page.digits import number
 from stp.page.files import write_all
+from stp.page.safe_text import csv_text
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest
 from stp.render.tables.leads import Leads, read_leads
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
-from stp.render.tables.tidy import Field, csv_text, leads_csv, tidy_csv
+from stp.render.tables.tidy import Field, leads_csv, tidy_csv
 
 
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
@@ -132,9 +133,8 @@ def _why_missing(
     """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
     store = Path(plan.store)
     names = {_cell_path(plan, cell)}
-    for stage in ("data", "model", "predictions", "scores"):
-        folder = cell.folder(stage)
-        if folder and folder.is_relative_to(store):
+    for folder in cell.folders(("data", "models", "predictions", "scores")):
+        if folder.is_relative_to(store):
             relative = folder.relative_to(store)
             names |= {relative.as_posix(), relative.parent.as_posix()}
     for path, failure in failures.items():

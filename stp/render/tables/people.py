@@ -7,7 +7,7 @@ from stp.collect.published import PublishedValue, beside
 from stp.core.receipts import require_receipt
 from stp.page.grid import Section
 from stp.plan.manifest import Cell, Manifest
-from stp.plan.setting import people_case, setting_of
+from stp.plan.setting import setting_of
 
 
 class Counted(NamedTuple):
@@ -30,25 +30,15 @@ def counted(cell: Cell) -> Counted:
     Raises:
         StpError: its predictions have no receipt.
     """
-    extras = require_receipt(cell.demand_predictions())["extras"]
+    extras = require_receipt(cell.demand_predictions()).extras
     return Counted(extras["scenarios"], extras["people"], extras["episodes"])
 
 
-def case(manifest: Manifest, cell: Cell) -> list[str]:
-    """Say how scenarios are cut: ``atlas-paper``, ``observe 6, predict 10 (4 s)``."""
-    key = cell.key
-    observe, predict = _lengths(manifest, cell)
-    seconds = manifest.steps.get(key.tested_on)
-    time = f" ({predict * seconds:.3g} s)" if seconds else ""
-    lengths = f"observe {observe}, predict {predict}{time}"
-    return [key.subset, lengths, *people_case(setting_of(key.setting))]
-
-
-def _lengths(manifest: Manifest, cell: Cell) -> tuple[int, int]:
-    """Observed and predicted positions."""
-    setting = setting_of(cell.key.setting)
-    context = manifest.datasets[cell.key.tested_on].context
-    return setting.get("observe", context), setting["horizon"]
+def lengths(manifest: Manifest, cell: Cell) -> str:
+    """Say how many positions are observed and predicted: ``observe 6, predict 10 (4 s)``."""
+    setting, tested = setting_of(cell.key.setting), cell.key.tested_on
+    observe, predict = setting.get("observe", manifest.datasets[tested].context), setting["horizon"]
+    return f"observe {observe}, predict {predict} ({predict * manifest.steps[tested]:.3g} s)"
 
 
 def absent_methods(

@@ -1,7 +1,5 @@
 """Write a reliability study: CSV, a table in the layout of the paper's, and a plot."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -11,6 +9,7 @@ from typing import Any
 from stp.core.disk import beside
 from stp.page.formats import texts
 from stp.page.grid import Grid, Section
+from stp.page.safe_text import csv_text
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
 from stp.render.tables.repeated import PAPER_P, PAPER_STD, meaning
@@ -64,9 +63,7 @@ def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
 
 
 def _csv(studies: list[Study]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    lines: list[list[Any]] = [list(HEADER)]
     for study in studies:
         row = study.row
         about = [row.source, row.scale, row.protocol, row.comparability]
@@ -79,8 +76,8 @@ def _csv(studies: list[Study]) -> str:
                 else ["; ".join([notes, f"published {column.name}: {column.printed.note}"])]
             )
             for line in [*_run_lines(study, column), *_statistic_lines(study, column)]:
-                writer.writerow([*about, column.name, column.convention, *line, *more])
-    return text.getvalue()
+                lines.append([*about, column.name, column.convention, *line, *more])
+    return csv_text(lines)
 
 
 def _run_lines(study: Study, column: Column) -> Iterable[list[Any]]:

@@ -40,7 +40,7 @@ def read_printed(file: Path, table: str) -> Printed:
     return found
 
 
-def is_of_table(key: CellKey, methods: Collection[str | None], names: Mapping[str, str]) -> bool:
+def is_in_table(key: CellKey, methods: Collection[str | None], names: Mapping[str, str]) -> bool:
     """Whether a cell of the short-term table is one of a reproduction table of its dataset.
 
     Args:
@@ -70,4 +70,4 @@ def has_cells(
         StpError: the published values are not complete.
     """
     printed = {dataset: read_printed(file, table) for dataset, table in tables.items()}
-    return any(is_of_table(key, printed.get(key.tested_on, ()), names) for key in keys)
+    return any(is_in_table(key, printed.get(key.tested_on, ()), names) for key in keys)

@@ -1,10 +1,9 @@
 """Tables 13-16 of PredBench: what it reproduced with the original code, and what we reproduce."""
 
-import csv
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
@@ -12,12 +11,13 @@ from stp.core.errors import StpError
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 from stp.page.shares import shares
 from stp.plan.manifest import Cell, Manifest, load_manifest
 from stp.plan.manifest_types import ReproducedColumnFacts, ReproductionFacts, TableColumns
 from stp.plan.setting import read_shown
 from stp.render.direction import Direction, heading
-from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_of_table, read_printed
+from stp.render.tables.reproduced import ORIGINAL, PAPER, Printed, is_in_table, read_printed
 from stp.render.tables.rows import Entry, Overall, Row, gaps, make_rows, overall
 
 TABLE = "reproduction"
@@ -108,7 +108,7 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     cells = [
         cell
         for cell in plan.cells
-        if is_of_table(cell.key, printed.get(cell.key.tested_on, ()), names)
+        if is_in_table(cell.key, printed.get(cell.key.tested_on, ()), names)
     ]
     if not cells:
         raise StpError(
@@ -198,9 +198,7 @@ def _value(
 
 
 def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    lines: list[list[Any]] = [list(HEADER)]
     for table in tables:
         for line in table.lines:
             row = line.row
@@ -208,7 +206,7 @@ def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
             about += [row.comparability if row else ""]
             counts = [row.seeds, row.samples] if row else ["", ""]
             for metric, value in line.values.items():
-                writer.writerow(
+                lines.append(
                     [
                         table.number,
                         *about,
@@ -225,7 +223,7 @@ def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
                         "; ".join(_notes(plan, table.columns[metric], line, value)),
                     ]
                 )
-    return text.getvalue()
+    return csv_text(lines)
 
 
 def _number(value: float | None) -> str:

@@ -23,7 +23,7 @@ from stp.plan.manifest import (
     variable_of,
 )
 from stp.plan.raw_bytes import bytes_text
-from stp.plan.setting import ROBUSTNESS, Part, setting_of
+from stp.plan.setting import ROBUSTNESS, Part, people_case, setting_of
 from stp.render.tables import people
 
 Place = tuple[CellKey, str, Part, str]
@@ -207,7 +207,7 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
         key = cell.key
         tested, trained = key.tested_on, key.trained_on
         shown = names.datasets.get(tested, tested)
-        if trained != tested and not cell.is_of_people:
+        if trained != tested and not manifest.kind_of(cell).names_training:
             shown = f"{names.datasets.get(trained, trained)} -> {shown}"
         return ", ".join([shown, *_case(manifest, cell)])
 
@@ -231,15 +231,14 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
 
 def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
     """Tell what was tested, where it is not the test split as trained."""
-    key = cell.key
-    if cell.is_of_people:
-        yield from people.case(manifest, cell)
-        return
+    key, setting = cell.key, setting_of(cell.key.setting)
     if key.subset not in ("test", ROBUSTNESS):
         yield key.subset.replace("_", " ")
-    interval = setting_of(key.setting).get("interval")
-    if interval is not None:
-        yield f"interval {interval}"
+    if key.tested_on in manifest.steps:
+        yield people.lengths(manifest, cell)
+    if "interval" in setting:
+        yield f"interval {setting['interval']}"
+    yield from people_case(setting)
 
 
 def _row(
@@ -270,6 +269,7 @@ def _row(
         for column, (convention, part) in parts.items()
     }
     seeded = any(cell.key.seed is not None for cell in cells)
+    counts = manifest.kind_of(first).counts_people
     return Row(
         source=first.source,
         scale=manifest.scale,
@@ -289,7 +289,7 @@ def _row(
         ],
         cells=tuple(cell for cell in cells if cell.key not in absent),
         key=replace(first.key, seed=None),
-        counted=people.counted(first) if first.is_of_people and present else None,
+        counted=people.counted(first) if counts and present else None,
     )
 
 

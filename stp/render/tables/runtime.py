@@ -3,8 +3,6 @@
 Rows are medians over the cells of a model: how it was calibrated does not matter to its time.
 """
 
-import csv
-import io
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from stp.page.digits import digits, number
 from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 
 COLUMNS = (
     "tested_on",
@@ -141,10 +140,8 @@ def _section(where: tuple[Any, ...], rows: Rows) -> Section:
 
 
 def _csv(rows: Rows) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
+    lines = [list(COLUMNS)]
     for row in rows:
         times = {name: number(row[name]) for name in ("milliseconds", "low", "high", "least")}
-        writer.writerow(row | times)
-    return text.getvalue()
+        lines.append([(row | times).get(name, "") for name in COLUMNS])
+    return csv_text(lines)

@@ -30,6 +30,9 @@ stp trace 0.8248 --model simvpv2            # from a printed number to artefacts
 duckdb -readonly results/results.duckdb     # DuckDB's own shell, if it is installed
 ```
 
+Other programs open the file with DuckDB 1.1.3 (November 2024) or newer: it is written in the format
+of DuckDB 1.0, and every table and view was read with 1.1.3.
+
 In a script or a notebook, an answer becomes a data frame (`.df()` for pandas, `.pl()` for Polars):
 
 ```python

@@ -57,7 +57,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     """
     found: Standings = [{} for _ in rows]
     rivals = []
-    for league in leagues(rows):
+    for league in leagues(manifest, rows):
         i, column = league[0]
         entry = rows[i].entries[column]
         if len(league) > 1 and Direction.of(manifest, entry.convention, entry.part).known:
@@ -73,13 +73,13 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     return found
 
 
-def leagues(rows: Sequence[Row]) -> list[League]:
+def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
     """The values of rows, those together that are rivals."""
     found: dict[tuple[object, ...], League] = {}
     for i, row in enumerate(rows):
         for column, entry in row.entries.items():
             if entry.value is not None:
-                found.setdefault(league_of(row, column), []).append((i, column))
+                found.setdefault(league_of(manifest, row, column), []).append((i, column))
     return list(found.values())
 
 
@@ -111,16 +111,15 @@ def contests(
         yield league, contest(entrants, direction)
 
 
-def league_of(row: Row, column: str) -> tuple[object, ...]:
+def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
     """What values must have in common to be rivals, as in table ``ranks``.
 
-    Of people, the data that a predictor was calibrated on are part of it, not of the test: all that
-    are tested alike are rivals.
+    Where tables name the training data beside the model, all that are tested alike are rivals.
     """
     entry = row.entries[column]
     first = row.cells[0] if row.cells else None
-    of_people = first is not None and first.is_of_people
-    whose = [name for name in EVALUATION if not (of_people and name in _CALIBRATED_ON)]
+    free = _TRAINING if first is not None and manifest.kind_of(first).names_training else ()
+    whose = [name for name in EVALUATION if name not in free]
     about = {"source": row.source, "scale": row.scale, "leaky": row.leaky}
     about["best_of"] = 1 if first is None else first.best_of
     return (
@@ -131,7 +130,7 @@ def league_of(row: Row, column: str) -> tuple[object, ...]:
     )
 
 
-_CALIBRATED_ON = ("trained_on", "train_subset")
+_TRAINING = ("trained_on", "train_subset")
 
 
 def is_set_distance(entry: Entry) -> bool:

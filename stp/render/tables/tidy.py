@@ -1,12 +1,10 @@
 """Tidy tables: a line for each value, with all that is known of it; for programs."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 
 from stp.options.score import CELL_KEYS
 from stp.page.digits import number
-from stp.page.safe_text import safe_row
+from stp.page.safe_text import csv_text
 from stp.render.tables.leads import Leads
 from stp.render.tables.rows import Entry, Row
 from stp.render.tables.standing import Standing, Standings
@@ -106,13 +104,6 @@ def _rounded_csv(lines: Iterable[Sequence[Field]]) -> str:
     return csv_text(
         [number(value) if isinstance(value, float) else value for value in line] for line in lines
     )
-
-
-def csv_text(lines: Iterable[Sequence[Field]]) -> str:
-    """Write lines as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))
-    return text.getvalue()
 
 
 def _whose(row: Row) -> list[Field]:

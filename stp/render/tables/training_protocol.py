@@ -1,7 +1,6 @@
 """How every model is trained on every dataset, beside appendix D of PredBench and its release."""
 
 import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,10 @@ from stp.core.errors import StpError
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
+from stp.page.safe_text import csv_text
 from stp.plan import config as configuration
-from stp.plan.cells import enumerate_cells
 from stp.plan.config import Config
+from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER, Json
 
@@ -233,16 +233,14 @@ def write(config: Config, out: Path) -> list[Training]:
 
 
 def _csv(found: list[Training], scale: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    lines: list[list[Any]] = [list(HEADER)]
     for one in found:
         for name in SETTINGS:
             differs = "yes" if name in one.differs else "no"
             both = [one.ours[name], one.published[name], differs, one.released[name]]
             here = one.at_scale[name] if one.at_scale else ""
-            writer.writerow([one.model, one.dataset, name, *both, scale, here])
-    return text.getvalue()
+            lines.append([one.model, one.dataset, name, *both, scale, here])
+    return csv_text(lines)
 
 
 def _grid(found: list[Training], scale: str, name: str) -> Grid:

@@ -178,9 +178,12 @@
 
   // Files
 
+  const FORMULA = /^(?:[=@\t\r]|[+-].)/; // spreadsheets would run it (stp/page/safe_text.py)
+
   function field(value) {
     if (value === null) return "";
-    const text = Array.isArray(value) ? JSON.stringify(value, plain) : String(value);
+    let text = Array.isArray(value) ? JSON.stringify(value, plain) : String(value);
+    if (typeof value === "string" && FORMULA.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   }
 
@@ -250,7 +253,9 @@
   function explain() {
     const folder = decodeURIComponent(new URL("..", location.href).pathname).replace(/\/$/, "");
     const local = folder.replace(/^\/([A-Za-z]:)/, "$1");
-    by("command").textContent = `python -m http.server --bind 127.0.0.1 --directory "${local}" 8000`;
+    // A shell would run what stands in such a name.
+    const quoted = /["$`\\!]/.test(local) ? `'${local.replaceAll("'", "'\\''")}'` : `"${local}"`;
+    by("command").textContent = `python -m http.server --bind 127.0.0.1 --directory ${quoted} 8000`;
     const inside = decodeURIComponent(location.pathname).split("/").slice(-2).join("/");
     const served = `http://127.0.0.1:8000/${inside}${location.hash}`;
     by("served").href = served;

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from stp.core.disk import write_text
@@ -37,6 +37,7 @@ class Driver:
         arguments: of snakemake.
         environment: the variables STP_... that it was started with.
         configfile: the effective configuration of the run.
+        succeeded: it has made all that it was asked for.
     """
 
     host: str
@@ -48,6 +49,7 @@ class Driver:
     arguments: list[str]
     environment: dict[str, str]
     configfile: str
+    succeeded: bool = False
 
     def __str__(self) -> str:
         job = f" in Slurm job {self.slurm_job}" if self.slurm_job else ""
@@ -85,6 +87,13 @@ def note(configfile: Path, results: Path = RESULTS) -> Driver | None:
     )
     write_text(results / FILE, json.dumps(asdict(driver), indent=1))
     return driver
+
+
+def note_success(results: Path = RESULTS) -> None:
+    """Note that the run that was noted last has made all that it was asked for."""
+    driver = noted(results)
+    if driver is not None:
+        write_text(results / FILE, json.dumps(asdict(replace(driver, succeeded=True)), indent=1))
 
 
 def noted(results: Path = RESULTS) -> Driver | None:

@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 from stp.core import store
-from stp.plan.cells import Artefact, Plan
+from stp.plan.artefacts import Artefact
+from stp.plan.cells import Plan
 from stp.run.cluster import attempts
 from stp.run.cluster.site import Site, small_group
 from stp.run.costs.estimate import Cost, Costs

@@ -37,14 +37,21 @@ def last_driver(checkout: Path) -> Driver | None:
     return noted
 
 
-def tell_of_dead_owner(checkout: Path) -> None:
-    """Name the way out where a killed run has left its lock.
+def tell_of_owner(checkout: Path) -> None:
+    """Say whose lock is on the checkout, and what to do: wait for a run, or go on after a crash.
 
-    Snakemake's own words about the lock are lost with `quiet: all` of profiles/local.
+    Snakemake's own words about the lock, which follow, name neither.
     """
     if is_locked(checkout):
         owner = last_driver(checkout)
-        if owner is not None and owner.is_alive() is False:
+        if others := [pid for pid in driver.living(checkout) if pid != os.getpid()]:
+            print(
+                f"stp: Snakemake is running in {checkout}: process {', '.join(map(str, others))}; "
+                "wait until it has ended (`stp status` tells how far it is), or work in another "
+                "folder: snakemake --directory FOLDER",
+                file=sys.stderr,
+            )
+        elif owner is not None and owner.is_alive() is False:
             print(
                 f"stp: {owner}, was killed and has left its lock; `stp resume` goes on from there",
                 file=sys.stderr,

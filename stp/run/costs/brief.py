@@ -7,7 +7,8 @@ from pathlib import Path
 
 from stp.core.errors import StpError
 from stp.core.units import duration, size_text
-from stp.plan.cells import Plan, Raw
+from stp.plan.artefacts import Raw
+from stp.plan.cells import Plan
 from stp.run.costs.summary import Entry, entries
 from stp.run.results import RESULTS
 from stp.run.status_text import short

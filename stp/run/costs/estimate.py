@@ -8,7 +8,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown

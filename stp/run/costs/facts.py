@@ -5,7 +5,8 @@ with stated assumptions where it is silent.
 import math
 from typing import Any, NamedTuple
 
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.plan.model import Size
 from stp.plan.strict import Strict

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.plan.cells import PERCEPTUAL, Artefact, Plan, Raw
+from stp.plan.artefacts import PERCEPTUAL, Artefact, Raw
+from stp.plan.cells import Plan
 from stp.run.costs.estimate import Cost, Costs
 from stp.run.workflow_files import manifest_path, results_of
 

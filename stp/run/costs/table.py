@@ -13,6 +13,8 @@ from stp.run.costs.summary import (
     lines,
 )
 
+WIDE = 110
+"""Characters from which a list of jobs has fingerprints."""
 COLUMNS = (
     "jobs", "done", "GPU hours", "CPU hours", "longest job", "storage", "files at most",
 )  # fmt: skip
@@ -71,22 +73,32 @@ def jobs(found: list[Entry]) -> Table:
     return table
 
 
-def listing(found: list[Entry]) -> Table:
-    """A table of every job: what it makes, whether that is there, and what it costs."""
-    table = Table("rule", "what", "done", "GPUs", "memory", "time", "storage", "fingerprint")
-    table.title = f"{len(found)} jobs"
+def listing(found: list[Entry], width: int) -> Table:
+    """A table of every job: what it makes, whether that is there, and what it costs.
+
+    Args:
+        found: the jobs.
+        width: characters of a line; a narrow table has no fingerprints, and folds long names.
+    """
+    table = Table(title=f"{len(found)} jobs", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("job", overflow="fold")
+    for heading in ("done", "GPUs", "memory", "time", "storage"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    is_wide = width >= WIDE
+    if is_wide:
+        table.add_column("fingerprint", no_wrap=True)
+    else:
+        table.caption = f"with fingerprints: a terminal of {WIDE} characters, or --json"
     for entry in found:
         absent = "-" if entry.has_code else "no code"
-        done = "yes" if entry.done else absent
         fingerprint = entry.output.parent.name if entry.output.stem == "artefact" else ""
         table.add_row(
-            entry.rule,
-            entry.what,
-            done,
+            f"{entry.rule} {entry.what}",
+            "yes" if entry.done else absent,
             str(entry.cost.gpus),
             size_text(entry.cost.memory_mb * 1e6),
             duration(entry.cost.seconds),
             size_text(entry.cost.bytes),
-            fingerprint,
+            *([fingerprint] if is_wide else []),
         )
     return table

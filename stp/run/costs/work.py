@@ -10,7 +10,8 @@ from typing import Any
 
 from stp.options.predict import PredictOptions
 from stp.options.train import TrainOptions
-from stp.plan.cells import Artefact, Plan, Raw
+from stp.plan.artefacts import Artefact, Raw
+from stp.plan.cells import Plan
 from stp.plan.model import Size
 from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
 
@@ -210,6 +211,9 @@ class Workload:
         if artefact.is_rollout:
             made = self._predict(artefact)
             written += min(recipe.get("keep", 0), clips) * values * FLOAT
+            archive = artefact.inputs.get("archive")
+            if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
+                made = replace(made, reading_mb=2 * self.facts.raw_mb(archive).value)
             return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
         return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
 

@@ -1,0 +1,127 @@
+"""Rows of results.duckdb from receipts and locks: artefacts, attempts at them, raw files."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from stp.core.disk import below
+from stp.core.errors import StpError
+from stp.core.receipts import Receipt, RecordedCode, require_receipt
+from stp.plan.manifest import Manifest
+
+Rows = Iterable[dict[str, Any]]
+STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
+"""The artefacts behind a cell, in the order in which they are made."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An artefact, and all attempts at it."""
+
+    path: str
+    stage: str
+    attempts: list[dict[str, Any]]
+
+
+def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
+    """Read each receipt once; the order is that of the stages, then that of the paths.
+
+    Args:
+        plans: whose cells' receipts are read.
+        more: receipts that were read already; those of other artefacts come last.
+    """
+    folders = {
+        (number, folder)
+        for plan in plans
+        for cell in plan.cells
+        for number, stage in enumerate(STAGES)
+        for folder in cell.folders([stage])
+    }
+    found = []
+    for _, folder in sorted(folders):
+        receipt = require_receipt(folder)
+        # Most of a receipt are hundreds of names of code, which no table shows: to hold all
+        # of them makes the reading a third slower.
+        found.append(replace(receipt, code=RecordedCode(receipt.code.fingerprint)))
+    paths = {receipt.path for receipt in found}
+    return found + [receipt for receipt in more if receipt.path not in paths]
+
+
+def artefact_row(receipt: Receipt) -> dict[str, Any]:
+    """The row of an artefact."""
+    made = receipt.provenance
+    return {
+        "stage": receipt.stage,
+        "path": receipt.path,
+        "fingerprint": receipt.fingerprint,
+        "code_fingerprint": receipt.code.fingerprint,
+        "commit": made.commit,
+        "recipe": _json(receipt.recipe),
+        "inputs": _json(receipt.inputs),
+        "host": made.host,
+        "device": made.device,
+        "person": made.user,
+        "slurm_job": made.slurm_job,
+        "started": _time(made.started),
+        "finished": _time(made.finished),
+        "seconds": made.seconds,
+        "python": made.python,
+        "packages": _json(made.packages),
+        "bytes": sum(file.bytes for file in receipt.files.values()),
+        "files": len(receipt.files),
+    }
+
+
+def attempt_rows(tried: Iterable[Tried]) -> Rows:
+    """The rows of attempts at artefacts."""
+    for one in tried:
+        for attempt in one.attempts:
+            began, ended = attempt.get("time"), attempt.get("ended")
+            yield {
+                **{"path": one.path, "stage": one.stage},
+                **{key: attempt.get(key) for key in ("attempt", "how", "detail", "host", "gpus")},
+                **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
+                "started": _time(began),
+                "ended": _time(ended),
+                "seconds": None if began is None or ended is None else ended - began,
+            }
+
+
+def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Rows:
+    """Read the locks of the raw files that data were prepared from, where they are still there."""
+    locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
+    for lock in locks:
+        for store in dict.fromkeys(plan.store for plan in plans):
+            path = below(Path(store), lock, "a receipt")
+            if not path.is_file():
+                continue
+            try:
+                locked = json.loads(path.read_text(encoding="utf-8"))
+                files = sorted(locked["files"].items())
+            except (ValueError, KeyError, AttributeError) as error:
+                raise StpError(
+                    f"{path}: cannot be read ({error!r})",
+                    expected="the lock of a release's raw files",
+                    remedy="delete it and run again: the raw files are locked anew",
+                ) from None
+            for name, file in files:
+                yield {
+                    "lock": lock,
+                    **{key: locked.get(key) for key in ("dataset", "release", "source")},
+                    "file": name,
+                    "bytes": file.get("bytes"),
+                    "sha256": file.get("sha256"),
+                }
+            break
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _time(seconds: float | None) -> datetime | None:
+    """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

@@ -1,0 +1,125 @@
+"""Files of per-sample scores: found in the store, compared with their schema, read by one view."""
+
+import os
+import re
+import struct
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.collect import layout
+from stp.core.errors import StpError
+from stp.core.receipts import again
+from stp.plan.manifest import Manifest
+
+SampleFiles = dict[str, list[list[Path]]]
+"""Files of per-sample scores, of either kind of score artefact; those of a schema together."""
+
+SAMPLE_SCORES = "sample_scores.parquet"
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sample_files(plans: list[Manifest]) -> SampleFiles:
+    """The files of per-sample scores of either kind, found to be right, those of a schema together.
+
+    Most are alike: of each kind that a writer says to have written, one is looked at.
+    """
+    files: SampleFiles = {"scores": [], "perceptual": []}
+    for kind, groups in files.items():
+        schemas: list[pa.Schema] = []
+        known: dict[bytes, int] = {}
+        for folder in (
+            folder for plan in plans for cell in plan.cells for folder in cell.folders([kind])
+        ):
+            path = (folder / SAMPLE_SCORES).absolute()
+            stated = stated_schema(path)
+            group = known.get(stated) if stated else None
+            if group is None:
+                sample_file(folder)
+                schema = pq.read_schema(path).remove_metadata()
+                if schema not in schemas:
+                    schemas.append(schema)
+                    groups.append([])
+                group = schemas.index(schema)
+                known |= {stated: group} if stated else {}
+            groups[group].append(path)
+    return files
+
+
+def stated_schema(path: Path) -> bytes | None:
+    """The schema that Arrow wrote into a Parquet file; None if there is none, or no such file.
+
+    It is found in the bytes of the footer: to parse one of fifty columns takes ten times as long.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(-8, os.SEEK_END)
+            length, magic = struct.unpack("<I4s", file.read())
+            file.seek(-8 - length, os.SEEK_END)
+            stated = _STATED.search(file.read(length))
+    except OSError:
+        return None
+    return stated[1] if stated and magic == b"PAR1" else None
+
+
+_STATED = re.compile(rb"ARROW:schema\x18[\x80-\xff]*[\x00-\x7f]([A-Za-z0-9+/]+=*)")
+"""A name and its value in base64, as Thrift writes them: a byte of type, the length (in groups of
+seven bits) and the text."""
+
+
+def sample_file(folder: Path) -> Path:
+    """Return the absolute path of the per-sample scores, found to be of the right schema."""
+    path = (folder / SAMPLE_SCORES).absolute()
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowException, OSError) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected="the scores of each test sample",
+            remedy=again(folder),
+        ) from None
+    problems = [f"no column {name}" for name in layout.SAMPLE_COLUMNS if name not in schema.names]
+    problems += [
+        f"{field.name} is {field.type}"
+        for field in schema
+        if field.name not in layout.SAMPLE_COLUMNS
+        and not (pa.types.is_list(field.type) and field.type.value_type == pa.float64())
+    ]
+    if problems:
+        raise StpError(
+            f"{path}: wrong schema: {'; '.join(problems)}",
+            expected=f"columns {', '.join(layout.SAMPLE_COLUMNS)}, and lists of double",
+            remedy=again(folder),
+        )
+    return path
+
+
+def samples_query(files: SampleFiles) -> str:
+    """SQL of the view over all these files: absolute paths, valid from any folder.
+
+    DuckDB looks at the first file of each group only, which is why they are alike. Perceptual
+    scores have files of their own; in the view they stand beside the others.
+    """
+
+    def read(kind: str) -> str:
+        listed = (", ".join(quoted(str(path)) for path in group) for group in files[kind])
+        return " UNION ALL BY NAME ".join(
+            f"SELECT * FROM read_parquet([{paths}], hive_partitioning=false)" for paths in listed
+        )
+
+    rows = read("scores")
+    if files["perceptual"]:
+        same = " AND ".join(
+            f"a.{key} IS NOT DISTINCT FROM b.{key}" for key in layout.SAMPLE_COLUMNS
+        )
+        keys = ", ".join(layout.SAMPLE_COLUMNS)
+        rows = (
+            f"SELECT a.*, b.* EXCLUDE ({keys}) FROM ({read('scores')}) a "
+            f"LEFT JOIN ({read('perceptual')}) b ON {same}"
+        )
+    return rows

@@ -1,0 +1,217 @@
+"""Global fields of one day, or of one forecast, in a Zarr group: what is checked when it is read.
+
+The group has variables such as ``z`` of dimensions (..., level, latitude, longitude); its name ends
+with the date, ``era5_full_1.5deg_20220101.zarr``. Whatever is stored, fields come out with
+latitudes from north to south, longitudes from 0 to 360 degrees and geopotential height in
+geopotential metres.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from zarr.core.buffer import cpu
+from zarr.storage import MemoryStore
+
+from stp.core.errors import StpError
+from stp.data.tar_stream import Folder
+
+STANDARD_GRAVITY = 9.80665
+"""m s-2: geopotential height is geopotential over this."""
+SAME = 1e-3
+"""Degrees within which coordinates, stored in single or double precision, are equal."""
+HEIGHT = "z"
+"""The variable that is geopotential, or a height made from it."""
+# Mean of the globe: wide enough for any weather, too narrow for other units.
+PLAUSIBLE = {"t": (180.0, 320.0, "K"), "q": (-1e-4, 0.05, "kg kg**-1")}
+SCALE_HEIGHT = (5000.0, 9000.0)
+"""Metres in which pressure falls to 1/e: 5.9 km at 200 K, 8.8 km at 300 K."""
+
+
+class Grid(NamedTuple):
+    """A regular grid with both poles, latitudes from north to south, longitudes from 0.
+
+    Attributes:
+        rows: latitudes, 90 to -90 degrees.
+        columns: longitudes.
+    """
+
+    rows: int
+    columns: int
+
+    @property
+    def lat(self) -> np.ndarray:
+        """Degrees north, (rows,)."""
+        return np.linspace(90, -90, self.rows)
+
+    @property
+    def lon(self) -> np.ndarray:
+        """Degrees east, (columns,)."""
+        return np.arange(self.columns) * 360 / self.columns
+
+
+def date_of(name: str) -> str | None:
+    """The date of a group's name, ``2022-01-01`` of ``era5_full_1.5deg_20220101.zarr``, or None."""
+    found = re.search(r"(\d{4})(\d\d)(\d\d)\.zarr$", name)
+    return "-".join(found.groups()) if found else None
+
+
+def open_group(folder: Folder) -> xr.Dataset:
+    """Open the Zarr group of a folder; no field is read yet.
+
+    Raises:
+        StpError: it is no Zarr group, or a damaged one.
+    """
+    store: Any = folder.aside
+    if store is None:
+        held = {key: cpu.Buffer.from_bytes(content) for key, content in folder.files.items()}
+        store = MemoryStore(dict(held))
+    try:
+        return xr.open_zarr(store, consolidated=False, chunks=None, decode_times=False)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder.name, error) from error
+
+
+def read_fields(
+    name: str,
+    opened: xr.Dataset,
+    variables: Mapping[str, Sequence[int]],
+    grid: Grid,
+    *,
+    gravity: float,
+    outer: Sequence[str] = (),
+    at: Mapping[str, Any] | None = None,
+) -> np.ndarray:
+    """Read some variables of a group.
+
+    Args:
+        name: of the group, for errors.
+        opened: the group.
+        variables: name -> levels in hPa, in the order of the channels.
+        grid: that it must have.
+        gravity: m s-2: by which geopotential was divided to give what is stored as ``z``; 1 where
+            geopotential itself is stored.
+        outer: dimensions before the level, in the wanted order: ("number", "step").
+        at: places along some of these that are read; all unless given.
+
+    Returns:
+        float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1.
+
+    Raises:
+        StpError: a variable or level is absent, the grid is another one, units are not those, or
+            the group is damaged. Values may be NaN.
+    """
+    flip, roll = _orientation(name, opened, grid)
+    parts = []
+    for variable, levels in variables.items():
+        values = _variable(name, opened, variable, levels, outer)
+        try:
+            read = values.isel(dict(at or {})).sel(level=list(levels)).to_numpy()
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise _damaged(name, error) from error
+        fields = np.asarray(read, np.float32)
+        if variable == HEIGHT and gravity != STANDARD_GRAVITY:
+            fields = fields * np.float32(gravity / STANDARD_GRAVITY)
+        _check_units(name, variable, levels, fields)
+        parts.append(np.roll(fields[..., ::-1, :] if flip else fields, roll, axis=-1))
+    return np.ascontiguousarray(np.concatenate(parts, axis=-3))
+
+
+def _variable(
+    name: str, opened: xr.Dataset, variable: str, levels: Sequence[int], outer: Sequence[str]
+) -> xr.DataArray:
+    dims = (*outer, "level", "latitude", "longitude")
+    if variable not in opened:
+        raise StpError(
+            f"{name}: no variable {variable!r}",
+            expected=f"variables {', '.join(sorted(map(str, opened.data_vars)))}",
+            remedy="fetch the official release, or take it out of `variables`",
+        )
+    values = opened[variable]
+    if set(values.dims) != set(dims) or "level" not in opened.coords:
+        raise StpError(
+            f"{name}: {variable} has dimensions {', '.join(map(str, values.dims))}",
+            expected=", ".join(dims),
+            remedy="fetch the official release",
+        )
+    there = opened["level"].to_numpy().tolist()
+    lost = [level for level in levels if level not in there]
+    if lost or len(set(there)) != len(there):
+        raise StpError(
+            f"{name}: {variable} has the levels {there}",
+            expected=f"each once, with {', '.join(map(str, lost or levels))} hPa",
+            remedy="fetch the official release, or correct `variables`",
+        )
+    return values.transpose(*dims)
+
+
+def _orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
+    """Whether latitudes are turned round, and by how many columns longitudes are rolled.
+
+    Raises:
+        StpError: the grid is another one.
+    """
+    try:
+        lat, lon = (opened[axis].to_numpy().astype(float) for axis in ("latitude", "longitude"))
+    except KeyError as error:
+        raise _other_grid(name, f"no coordinate {error}", grid) from None
+    if lat.shape != (grid.rows,) or lon.shape != (grid.columns,):
+        raise _other_grid(name, f"{lat.size} latitudes and {lon.size} longitudes", grid)
+    flip = bool(lat[0] < lat[-1])
+    lat = lat[::-1] if flip else lat
+    cell = 360 / grid.columns
+    east = np.round(lon[0] % 360 / cell)
+    off = max(
+        float(np.abs(lat - grid.lat).max()),
+        float(np.abs((lon - (east + np.arange(grid.columns)) * cell + 180) % 360 - 180).max()),
+    )
+    if off > SAME:
+        raise _other_grid(
+            name,
+            f"latitudes {lat[0]:g} to {lat[-1]:g}, longitudes from {lon[0]:g}: "
+            f"off by up to {off:g} degrees",
+            grid,
+        )
+    return flip, int(east) % grid.columns
+
+
+def _other_grid(name: str, what: str, grid: Grid) -> StpError:
+    return StpError(
+        f"{name}: the grid is another one: {what}",
+        expected=f"{grid.rows} latitudes from 90 to -90 and {grid.columns} longitudes from 0, "
+        f"every {360 / grid.columns:g} degrees",
+        remedy="fetch the official release, or regrid the files: nothing is shifted silently",
+    )
+
+
+def _check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
+    """Refuse fields whose mean over the globe is that of other units; NaN alone says nothing."""
+    first = fields.reshape(-1, *fields.shape[-3:])[0]
+    for level, values in zip(levels, first, strict=True):
+        if not np.isfinite(values).any():
+            continue
+        mean = float(np.nanmean(values, dtype=np.float64))
+        if variable == HEIGHT:
+            fall = np.log(1000 / level)
+            low, high, unit = SCALE_HEIGHT[0] * fall - 1000, SCALE_HEIGHT[1] * fall + 1000, "gpm"
+        elif variable in PLAUSIBLE:
+            low, high, unit = PLAUSIBLE[variable]
+        else:
+            continue
+        if not low <= mean <= high:
+            raise StpError(
+                f"{name}: {variable} at {level} hPa is {mean:.6g} {unit} in the mean",
+                expected=f"{low:.6g} to {high:.6g} {unit}",
+                remedy="its units are others: see `gravity` of the reader where height and "
+                "geopotential may be mixed up, or fetch the official release",
+            )
+
+
+def _damaged(name: str, error: Exception) -> StpError:
+    return StpError(
+        f"{name}: this Zarr group is damaged ({error})",
+        expected="a Zarr group of one day, as the release has it",
+        remedy="fetch the official parts again",
+    )

@@ -1,0 +1,173 @@
+"""One .tar.gz, perhaps cut into parts, whose folders are read one after the other.
+
+Nothing is unpacked as a whole: the stream is read once from its beginning, and of each folder that
+is wanted, such as a Zarr group, the files come out together. Folders may lie in any order, but the
+files of one lie side by side, as `tar` writes them. A stream that ends early is an error, wherever
+it was cut.
+"""
+
+import gzip
+import io
+import shutil
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from stp.core import limits
+from stp.core.disk import below
+from stp.core.errors import StpError
+
+_BLOCK = 1 << 20
+_ZEROS = 1024
+"""Bytes that end a tar archive at least, all of them zero."""
+
+
+class Folder(NamedTuple):
+    """A folder of the stream.
+
+    Attributes:
+        name: its last part: "era5_full_1.5deg_20220101.zarr".
+        files: content of its files by their paths in it; empty where they were put aside.
+        aside: where its files lie instead; they are removed when the next folder is read.
+    """
+
+    name: str
+    files: dict[str, bytes]
+    aside: Path | None = None
+
+
+class _Joined(io.RawIOBase):
+    """Files one after the other, as one."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._waiting = list(paths)
+        self._file: io.BufferedReader | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            if self._file is None:
+                if not self._waiting:
+                    return 0
+                self._file = self._waiting.pop(0).open("rb")
+            count = self._file.readinto(buffer)
+            if count:
+                return count
+            self._file.close()
+            self._file = None
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+class _Unpacked(gzip.GzipFile):
+    """The tar archive within, which remembers its last bytes."""
+
+    last = b""
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(size)
+        self.last = (self.last + found)[-_ZEROS:]
+        return found
+
+
+def folders(
+    parts: Sequence[Path],
+    wanted: Callable[[str], bool],
+    *,
+    suffix: str,
+    aside: Path | None = None,
+) -> Iterator[Folder]:
+    """Yield the folders of a stream that are wanted, in the order of the stream.
+
+    Args:
+        parts: of one .tar.gz, in their order.
+        wanted: whether a folder is, by its name.
+        suffix: of the names of folders, such as ``.zarr``; other files are passed over.
+        aside: a folder of ours. Files are written below it, one folder of the stream at a time;
+            in memory they are unless given.
+
+    Raises:
+        StpError: the stream is damaged or ends early; a file's name leaves its folder or it is too
+            large; a folder comes twice.
+    """
+    done: set[str] = set()
+    current: Folder | None = None
+    where = f"{parts[0]} ({len(parts)} parts)"
+    try:
+        with (
+            io.BufferedReader(_Joined(parts), _BLOCK) as joined,
+            _Unpacked(fileobj=joined, mode="rb") as unpacked,
+            tarfile.open(fileobj=unpacked, mode="r|", bufsize=_BLOCK) as tar,
+        ):
+            for member in tar:
+                split = _split(member.name, suffix)
+                if not member.isfile() or split is None:
+                    continue
+                name, key = split
+                if current is not None and current.name != name:
+                    yield current
+                    _remove(current)
+                    current = None
+                if not wanted(name):
+                    continue
+                if current is None:
+                    if name in done:
+                        raise StpError(
+                            f"{where}: {name} comes twice, or its files do not lie side by side",
+                            expected="each folder once, as tar packs it",
+                            remedy="fetch the official parts again",
+                        )
+                    done.add(name)
+                    current = Folder(name, {}, None if aside is None else aside / name)
+                _take(current, key, member, tar, where)
+            if current is not None:
+                yield current
+            while unpacked.read(_BLOCK):
+                pass
+            if unpacked.last.strip(b"\0") or len(unpacked.last) < _ZEROS:
+                raise EOFError("no end of the archive")
+    except (EOFError, zlib.error, gzip.BadGzipFile, tarfile.TarError) as error:
+        raise StpError(
+            f"{where}: this archive is damaged or ends early ({error})",
+            expected="all parts of one .tar.gz, in the order of their names",
+            remedy="see whether a part is missing; compare their checksums, and fetch them again",
+        ) from error
+    finally:
+        if current is not None:
+            _remove(current)
+
+
+def _split(path: str, suffix: str) -> tuple[str, str] | None:
+    """Name of a folder and path in it of a file of the stream; None if it is in none."""
+    pieces = PurePosixPath(path).parts
+    for i, piece in enumerate(pieces[:-1]):
+        if piece.endswith(suffix):
+            return piece, "/".join(pieces[i + 1 :])
+    return None
+
+
+def _take(
+    folder: Folder, key: str, member: tarfile.TarInfo, tar: tarfile.TarFile, where: str
+) -> None:
+    limits.require(f"{where}: {member.name}", member.size / 1e9, "member_gb", "GB")
+    file = tar.extractfile(member)
+    assert file is not None
+    if folder.aside is None:
+        folder.files[key] = file.read()
+        return
+    target = below(folder.aside, key, where)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as out:
+        shutil.copyfileobj(file, out, _BLOCK)
+
+
+def _remove(folder: Folder) -> None:
+    if folder.aside is not None:
+        shutil.rmtree(folder.aside, ignore_errors=True)

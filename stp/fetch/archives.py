@@ -1,0 +1,127 @@
+"""The archives of a release: where they are, what may be in them, and what was unpacked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from stp.core.job import Report, silent
+from stp.core.lock import Lock, matches
+from stp.data.known_checksums import KnownChecksums
+from stp.fetch.archive import UNPACKED, is_unpacked, unpack
+from stp.fetch.checksum import verified
+from stp.fetch.download import Manners
+from stp.fetch.instructions import Missing
+from stp.fetch.meter import TransferMeter
+from stp.fetch.parallel import FileToFetch, download_all
+
+
+def find(name: str, roots: Iterable[Path]) -> Path | None:
+    return next((root / name for root in roots if (root / name).is_file()), None)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archive of a release: its declaration and where it was found (None: nowhere)."""
+
+    declared: Mapping[str, Any]
+    path: Path | None
+    unpacked: bool
+
+    @property
+    def missing(self) -> Missing:
+        size = self.declared.get("bytes")
+        return Missing(self.declared["path"], f"{size} bytes" if size else "", self.declared)
+
+    @property
+    def is_open(self) -> bool:
+        return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
+
+    @property
+    def into(self) -> str:
+        """The folder that the names in it are relative to."""
+        into = self.declared.get("into")
+        name = self.declared["path"]
+        return str(name.rpartition("/")[0] if into is None else into.strip("/"))
+
+    def may_hold(self, missing: Iterable[Missing]) -> bool:
+        """May any of these be in it?"""
+        return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
+
+
+class Archives:
+    """The archives of a release, and what was unpacked from them."""
+
+    def __init__(
+        self,
+        release: Mapping[str, Any],
+        roots: Sequence[Path],
+        locked: Lock | None,
+        known: KnownChecksums | None = None,
+        report: Report = silent,
+    ) -> None:
+        self.declared: Sequence[Mapping[str, Any]] = release.get("archives", ())
+        self.files: Sequence[Mapping[str, Any]] = release.get("files", ())
+        self.roots, self.locked, self.known, self.report = roots, locked, known, report
+        self.find = partial(find, roots=roots)
+
+    def all(self) -> list[Archive]:
+        """Every archive, as things stand."""
+        return [
+            Archive(one, self.find(one["path"]), is_unpacked(self._listing(one), self.find))
+            for one in self.declared
+        ]
+
+    def absent(self) -> list[Archive]:
+        """Those that are neither here nor unpacked."""
+        return [one for one in self.all() if one.path is None and not one.unpacked]
+
+    def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
+        """May open archives hold all that is missing, and no closed ones any of it?"""
+        absent = self.absent()
+        return all(
+            any(archive.may_hold([one]) for archive in absent)
+            and all(archive.is_open for archive in absent if archive.may_hold([one]))
+            for one in missing
+        )
+
+    def download(self, manners: Manners) -> None:
+        """Download those that are absent."""
+        wanted = [
+            FileToFetch(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
+            for one in self.absent()
+            if one.is_open
+        ]
+        download_all(wanted, manners, self.report, self.known)
+
+    def unpack_found(self) -> None:
+        """Unpack all that are here, unless what they hold is here."""
+        for one in self.all():
+            if one.path is None or one.unpacked:
+                continue
+            size, declared = one.path.stat().st_size, one.declared
+            if declared.get("sha256") or declared.get("bytes") not in (None, size):
+                reading = TransferMeter(f"verify {one.path.name}", {"": size}, self.report)
+                verified(one.path, declared, self.known, reading.advance)
+            unpack(
+                one.path,
+                self.roots[0],
+                one.into,
+                listing=self._listing(declared),
+                wanted=self._wants,
+                find=self.find,
+                strip=declared.get("strip", 0),
+                advance=TransferMeter(f"unpack {one.path.name}", {"": size}, self.report).advance,
+            )
+
+    def _wants(self, name: str) -> bool:
+        if self.locked is not None:
+            return name in self.locked.files
+        return any(
+            matches(name, entry["path"]) if entry.get("many") else name == entry["path"]
+            for entry in self.files
+        )
+
+    def _listing(self, declared: Mapping[str, Any]) -> Path:
+        return self.roots[0] / (declared["path"] + UNPACKED)

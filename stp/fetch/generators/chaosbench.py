@@ -1,0 +1,269 @@
+"""Stand-in for ChaosBench's ERA5: one Zarr group for each day, in the parts of one tar stream.
+
+Like the official data: names of files, groups, variables, dimensions and coordinates, Zarr v2, a
+grid with both poles, heights that are geopotential over 9.81 m s-2, days in no order. Any grid that
+divides 180 degrees, any years and levels.
+
+Unlike them: the weather is that of `chaotic_waves`, and nothing is compressed.
+"""
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from stp.core.job import Report
+from stp.core.options import build, check_keys, require, whole
+from stp.fetch.generators.chaotic_waves import Atmosphere, truth
+
+VARIABLES = ("z", "q", "t", "u", "v", "w")
+LEVELS = (10, 50, 100, 200, 300, 500, 700, 850, 925, 1000)
+DIVISOR = 9.81
+"""m s-2, of geopotential; the standard is 9.80665."""
+_STANDARD = 9.80665
+_DAYS_AT_ONCE = 60
+
+
+@dataclass(frozen=True)
+class WorldOptions:
+    """What days and forecasts of one generated world share.
+
+    Attributes:
+        degrees: between grid points; divides 180.
+        levels: hPa.
+        variables: that are written.
+        first_year: of the world.
+        seed: of everything random.
+        part_mb: size of the parts of a stream, 10^6 bytes.
+    """
+
+    degrees: float = 1.5
+    levels: tuple[int, ...] = LEVELS
+    variables: tuple[str, ...] = VARIABLES
+    first_year: int = 1979
+    seed: int = 0
+    part_mb: float = 42_900
+
+    def __post_init__(self) -> None:
+        rows = 180 / self.degrees if self.degrees > 0 else 0
+        require(rows >= 4 and rows == int(rows), "degrees", self.degrees, "a divisor of 180")
+        ok = bool(self.levels) and all(whole(level, 1, 1050) for level in self.levels)
+        require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
+        check_keys("variables", self.variables, VARIABLES)
+        require(bool(self.variables), "variables", self.variables, "one at least")
+        require(whole(self.first_year, 1700, 2200), "first_year", self.first_year, "a year")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+        require(self.part_mb > 0, "part_mb", self.part_mb, "> 0")
+
+    @property
+    def lat(self) -> np.ndarray:
+        """Degrees north, from the north pole."""
+        return np.linspace(90, -90, round(180 / self.degrees) + 1)
+
+    @property
+    def lon(self) -> np.ndarray:
+        """Degrees east."""
+        return np.arange(round(360 / self.degrees)) * self.degrees
+
+    @property
+    def atmosphere(self) -> Atmosphere:
+        """What makes fields of states."""
+        return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
+
+    @property
+    def title(self) -> str:
+        """What names say of the grid: "1.5deg"."""
+        return f"{self.degrees:g}deg"
+
+
+@dataclass(frozen=True)
+class DaysOptions(WorldOptions):
+    """Options of this generator.
+
+    Attributes:
+        years: whose days are written.
+        days: of each year from 1 January; null for all.
+    """
+
+    years: tuple[int, ...] = tuple(range(1979, 2024))
+    days: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ok = bool(self.years) and all(whole(year, self.first_year) for year in self.years)
+        require(ok, "years", self.years, f"years from {self.first_year}")
+        require(self.days is None or whole(self.days, 1, 366), "days", self.days, "null or 1..366")
+
+
+class Field(NamedTuple):
+    """One array of a group.
+
+    Attributes:
+        dims: names of its dimensions.
+        values: of any type.
+        attrs: units and the like.
+        chunk: places along the first dimension of one chunk; all of them unless given.
+    """
+
+    dims: tuple[str, ...]
+    values: np.ndarray
+    attrs: Mapping[str, str] = {}
+    chunk: int | None = None
+
+
+def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(DaysOptions, options, "generator options")
+    spans = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in chosen.years]
+    days = np.concatenate([span[: chosen.days] for span in spans])
+    states = truth(chosen.first_year, days, chosen.seed)
+    order = np.random.default_rng([chosen.seed, 1]).permutation(len(days))
+    atmosphere = chosen.atmosphere
+
+    def groups() -> Iterable[tuple[str, dict[str, Field]]]:
+        for first in range(0, len(order), _DAYS_AT_ONCE):
+            block = order[first : first + _DAYS_AT_ONCE]
+            fields = atmosphere.fields(states[block], days[block])
+            for n, day in enumerate(block):
+                name = f"era5_full_{chosen.title}_{str(days[day]).replace('-', '')}.zarr"
+                yield (
+                    name,
+                    {
+                        **coordinates(chosen, days[day]),
+                        **{
+                            variable: level_field((), _stored(variable, values[n]))
+                            for variable, values in fields.items()
+                        },
+                    },
+                )
+            report("make days", first + len(block), len(order))
+
+    write_stream(out / "chaosbench/era5", groups(), chosen.part_mb)
+
+
+def _stored(variable: str, values: np.ndarray) -> np.ndarray:
+    return values * np.float32(_STANDARD / DIVISOR) if variable == "z" else values
+
+
+def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = None) -> Field:
+    """A variable on levels, behind outer dimensions."""
+    return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
+
+
+def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
+    """Those that all groups have."""
+    since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
+    return {
+        "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),
+        "level": Field(("level",), np.array(options.levels, np.int64), {"units": "millibars"}),
+        "latitude": Field(("latitude",), options.lat, {"units": "degrees_north"}),
+        "longitude": Field(("longitude",), options.lon, {"units": "degrees_east"}),
+    }
+
+
+def write_stream(
+    folder: Path, groups: Iterable[tuple[str, dict[str, Field]]], part_mb: float
+) -> None:
+    """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
+
+    Args:
+        folder: for the parts, which are named after it.
+        groups: name and arrays of each.
+        part_mb: size of a part, 10^6 bytes.
+    """
+    name = folder.name
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        _Parts(folder / f"{name}_chunks.tar.gz", round(part_mb * 1e6)) as parts,
+        # No time of writing: the same bytes each time. Not compressed: fields hardly are smaller.
+        gzip.GzipFile(filename="", fileobj=parts, mode="wb", compresslevel=0, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+    ):
+        for group, fields in groups:
+            _pack(fields, partial(_add, tar, f"{name}_tmp/{group}"))
+
+
+class _Parts(io.RawIOBase):
+    """A file that goes on in another one when it is full: ``.aa``, ``.ab``, ..., ``.zz``."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path, self._size = path, size
+        self._number, self._left = 0, 0
+        self._file: BinaryIO | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        rest = memoryview(content).cast("B")
+        while len(rest):
+            if not self._left:
+                self._next()
+            assert self._file is not None
+            part = rest[: self._left]
+            self._file.write(part)
+            self._left -= len(part)
+            rest = rest[len(part) :]
+        return len(content)
+
+    def _next(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        first, second = divmod(self._number, len(ascii_lowercase))
+        suffix = ascii_lowercase[first] + ascii_lowercase[second]
+        self._file = self._path.with_name(f"{self._path.name}.{suffix}").open("wb")
+        self._number, self._left = self._number + 1, self._size
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+def _pack(fields: Mapping[str, Field], add: Callable[[str, bytes], None]) -> None:
+    """The files of a Zarr v2 group, uncompressed."""
+    add(".zgroup", json.dumps({"zarr_format": 2}).encode())
+    add(".zattrs", b"{}")
+    for name, field in fields.items():
+        values = np.asarray(field.values)
+        values = values.astype(values.dtype.newbyteorder("<"))
+        chunks = list(values.shape)
+        if field.chunk is not None:
+            chunks[0] = field.chunk
+        about = {
+            "zarr_format": 2,
+            "shape": list(values.shape),
+            "chunks": chunks,
+            "dtype": values.dtype.str,
+            "compressor": None,
+            "filters": None,
+            "order": "C",
+            "fill_value": "NaN" if values.dtype.kind == "f" else None,
+        }
+        add(f"{name}/.zarray", json.dumps(about).encode())
+        attrs = {"_ARRAY_DIMENSIONS": list(field.dims), **field.attrs}
+        add(f"{name}/.zattrs", json.dumps(attrs).encode())
+        if not values.shape:
+            add(f"{name}/0", values.tobytes())
+            continue
+        tail = ".0" * (values.ndim - 1)
+        for at in range(0, len(values), chunks[0]):
+            add(f"{name}/{at // chunks[0]}{tail}", values[at : at + chunks[0]].tobytes())
+
+
+def _add(tar: tarfile.TarFile, folder: str, key: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(f"{folder}/{key}")
+    entry.size = len(content)
+    tar.addfile(entry, io.BytesIO(content))

@@ -1,0 +1,166 @@
+"""Weather that nobody can forecast for long: planetary waves driven by a small chaotic system.
+
+Three rings of Lorenz's model of 1996 (40 variables each, forcing 8, "Predictability: a problem
+partly solved", ECMWF seminar 1996) stand for the waves of the northern and southern storm tracks
+and of the tropics. Its errors double in about two days, so runs from perturbed states are honest
+forecasts: good at first, and no better than climatology after some weeks. Around the waves are
+seasons, a jet, and land whose air is warmer in summer.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+RINGS, SITES = 3, 40
+FORCING = 8.0
+STEPS_PER_DAY = 4
+_STEP = 0.05  # 6 hours, in Lorenz's unit of 5 days
+_SPIN_UP = 400
+_MEAN, _DEVIATION = 2.35, 3.65  # of a variable, with forcing 8
+_CENTRE, _WIDTH = np.array([50.0, -50.0, 8.0]), np.array([15.0, 15.0, 12.0])
+_GAS, _GRAVITY = 287.05, 9.80665
+
+
+def tendency(state: np.ndarray, forcing: float) -> np.ndarray:
+    """Change of the variables, dx_i/dt = (x_{i+1} - x_{i-2}) x_{i-1} - x_i + F, (..., SITES)."""
+    ahead, behind, twice = (np.roll(state, k, axis=-1) for k in (-1, 1, 2))
+    return (ahead - twice) * behind - state + forcing
+
+
+def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterator[np.ndarray]:
+    """Yield the state at day 0, 1, ..., count; of any number of runs side by side.
+
+    Args:
+        state: (..., RINGS, SITES).
+        count: of days.
+        forcing: of the system.
+    """
+    yield state
+    for _ in range(count):
+        for _ in range(STEPS_PER_DAY):
+            k1 = tendency(state, forcing)
+            k2 = tendency(state + 0.5 * _STEP * k1, forcing)
+            k3 = tendency(state + 0.5 * _STEP * k2, forcing)
+            k4 = tendency(state + _STEP * k3, forcing)
+            state = state + _STEP / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        yield state
+
+
+def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
+    """The states that happened.
+
+    Args:
+        first_year: from whose 1 January on the system runs.
+        days: datetime64[D], none before that.
+        seed: of its first state.
+
+    Returns:
+        (days, RINGS, SITES).
+    """
+    number = (days - np.datetime64(f"{first_year}-01-01", "D")).astype(np.int64)
+    wanted = dict(zip(number.tolist(), range(len(days)), strict=True))
+    rng = np.random.default_rng(seed)
+    first = FORCING + rng.normal(size=(RINGS, SITES))
+    found = np.empty((len(days), RINGS, SITES))
+    for day, state in enumerate(days_from(first, _SPIN_UP + int(number.max())), -_SPIN_UP):
+        if day in wanted:
+            found[wanted[day]] = state
+    return found
+
+
+class _Weather(NamedTuple):
+    """What all fields of some days are made from, each (n, 1 or H, 1 or W).
+
+    Attributes:
+        season: 1 in the middle of the local summer, -1 in that of winter; less in the tropics.
+        wave: height of the waves, of about unit variance on the storm tracks.
+        ahead: the same a quarter of a wave ahead.
+        slope: its change to the north.
+    """
+
+    season: np.ndarray
+    wave: np.ndarray
+    ahead: np.ndarray
+    slope: np.ndarray
+
+
+class Atmosphere:
+    """Fields of a state of the chaotic system.
+
+    Args:
+        lat: degrees north, from north to south.
+        lon: degrees east.
+        levels: hPa.
+        variables: some of z, q, t, u, v and w.
+    """
+
+    def __init__(
+        self,
+        lat: np.ndarray,
+        lon: np.ndarray,
+        levels: np.ndarray,
+        variables: tuple[str, ...] = tuple("zqtuvw"),
+    ) -> None:
+        self.levels, self._variables = levels, variables
+        self._lat = np.deg2rad(lat)[:, None]
+        off = (lat[:, None] - _CENTRE) / _WIDTH
+        self._envelope = np.exp(-0.5 * off**2)  # (H, RINGS)
+        waves = np.arange(1, SITES // 2 + 1)
+        # Troughs lean to the west away from the middle of their track.
+        lean = np.exp(-0.35j * np.abs(off)[..., None] * waves)
+        self._shape = self._envelope[..., None] * lean  # (H, RINGS, waves)
+        self._tilted = -off[..., None] * self._shape
+        self._around = np.exp(-1j * waves[:, None] * np.deg2rad(lon))  # eastward
+        lands = np.cos(np.deg2rad(2 * lon - 60)) + 0.8 * np.sin(np.deg2rad(2 * lat[:, None] + 10))
+        self.land = (lands > 0.3) | (lat[:, None] < -72)
+
+    def fields(self, states: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
+        """Fields of all variables.
+
+        Args:
+            states: (n, RINGS, SITES).
+            days: datetime64[D], (n,).
+
+        Returns:
+            z (gpm), q (kg kg**-1), t (K), u, v (m s**-1), w (Pa s**-1): float32
+            (n, levels, H, W).
+        """
+        weather = self._weather(states, days)
+        made = [self._level(float(level), weather) for level in self.levels]
+        return {name: np.stack([one[name] for one in made], axis=1) for name in self._variables}
+
+    def _weather(self, states: np.ndarray, days: np.ndarray) -> _Weather:
+        waves = np.fft.rfft((states - _MEAN) / _DEVIATION, axis=-1)[..., 1:] * (2 / SITES)
+        waves[..., -1] /= 2
+        crest = np.einsum("njm,hjm->nhm", waves, self._shape) @ self._around
+        slope = np.einsum("njm,hjm->nhm", waves, self._tilted) @ self._around
+        year = (days - days.astype("datetime64[Y]")).astype(float)[:, None, None] / 365.25
+        season = -np.cos(2 * np.pi * (year - 0.06)) * np.sin(self._lat)
+        return _Weather(season, crest.real, crest.imag, slope.real)
+
+    def _level(self, level: float, weather: _Weather) -> dict[str, np.ndarray]:
+        height = np.log(1000 / level)  # scale heights above the ground
+        jet = np.exp(-(((height - 1.5) / 0.9) ** 2))  # strongest near 220 hPa
+        poleward = np.sin(self._lat) ** 2
+        near = (level / 1000) ** 2 * (1 + self.land)  # of the ground
+        ground = 300 - 44 * poleward + (8 + 6 * near) * weather.season
+        warm = 205 + (ground - 205) * (level / 1000) ** 0.55
+        storm = 1 - 0.35 * weather.season
+        turn = 0.4 * height  # waves lean with height
+        wave = np.cos(turn) * weather.wave - np.sin(turn) * weather.ahead
+        ahead = np.sin(turn) * weather.wave + np.cos(turn) * weather.ahead
+        wind = 22 * np.sin(2 * self._lat) ** 2 - 6 * np.cos(3 * self._lat) ** 2 * np.cos(self._lat)
+        t = warm - (5 - 3 * jet) * storm * ahead
+        moist = 0.014 * np.exp(-2.2 * height) * np.exp(0.055 * (warm - 290) * (level / 1000))
+        made = {
+            "z": _GAS / _GRAVITY * 0.5 * (ground + warm) * height
+            + 90
+            + (60 + 90 * jet) * storm * wave,
+            "q": moist * np.exp(0.35 * storm * ahead),
+            "t": t,
+            "u": wind * (0.3 + jet) - (8 + 14 * jet) * storm * weather.slope,
+            "v": (7 + 12 * jet) * storm * ahead,
+            "w": -0.15 * (0.3 + jet) * storm * wave,
+        }
+        return {name: np.asarray(made[name], np.float32) for name in self._variables}

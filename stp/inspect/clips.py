@@ -1,0 +1,113 @@
+"""What is said of datasets of frames: counts of clips beside published ones, what splits share."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from stp.inspect.about import Leakage, markdown_row
+from stp.inspect.counts import ClipCounts, Row, count_clips, rows
+from stp.inspect.leakage import report
+from stp.page.plain_table import number, share, table
+from stp.plan.cells import Plan
+from stp.plan.dataset import Dataset
+from stp.prepare.output import SPLITS
+
+STRICT = "strict"
+
+
+def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
+    """Count the clips of a dataset, and compare its splits if that is asked for.
+
+    Raises:
+        StpError: prepared data are damaged.
+    """
+    known = count_clips(plan, name)
+    return rows(plan, known), _leaks(known) if leakage else None
+
+
+def _leaks(known: ClipCounts) -> Leakage:
+    found = report(known.index())
+    reason = known.reason or "its clips are known by number only, before it is prepared"
+    return Leakage(found, known.unnamed(), "" if found else reason)
+
+
+def facts(plan: Plan, name: str) -> dict[str, Any] | None:
+    """Nothing: clips are counted from lists, or in the index."""
+    return None
+
+
+def lines(plan: Plan, name: str, found: Leakage, width: int) -> Iterator[str]:
+    """What the splits of one dataset share."""
+    dataset = plan.config.datasets[name]
+    if not found.shared:
+        yield f"leakage of {name}: not known ({found.reason})"
+        return
+    header = (
+        "clips of",
+        "seen in",
+        "clips",
+        "same cluster",
+        "overlap in time",
+        "clusters",
+        "shared",
+    )
+    cells = [
+        (
+            one.split,
+            one.against,
+            number(one.clips),
+            share(one.same_cluster, one.clips),
+            share(one.overlapping, one.clips),
+            number(one.clusters),
+            share(one.shared_clusters, one.clusters),
+        )
+        for one in found.shared
+    ]
+    yield from (f"leakage of {name}: clips of one video, trajectory or event in two splits", "")
+    yield from table(header, cells, width, left=2)
+    if found.unnamed:
+        yield from (
+            "",
+            f"not compared, since its clips have no names yet: {', '.join(found.unnamed)}",
+        )
+    if strict := dataset.subsets.get(STRICT):
+        yield from ("", f"subset {STRICT}: {strict.title}")
+    if subset := dataset.train_subsets.get(STRICT):
+        yield f"training and validation clips for it: {subset.title}"
+
+
+def size_text(dataset: Dataset) -> str:
+    """Channels, height and width of a frame."""
+    return " x ".join(map(str, dataset.shape))
+
+
+def protocol_text(dataset: Dataset) -> str:
+    """What context and horizon count."""
+    return f"frames of {size_text(dataset)} (channels, height, width)"
+
+
+def section(dataset: Dataset) -> Iterator[str]:
+    """Counts of clips beside Table 1, and the subsets, in Markdown."""
+    counts = dataset.counts
+    yield ""
+    yield "| clips | ours | Table 1 | difference | why |"
+    yield "|---|---:|---:|---:|---|"
+    for split in SPLITS:
+        ours: int | None = getattr(counts, split)
+        published: int | None = getattr(counts.published, split)
+        differs = "" if ours is None or published is None else f"{ours - published:+,}"
+        why = counts.explained.get(split, "")
+        cells = (split, number(ours), number(published), "0" if differs == "+0" else differs, why)
+        yield markdown_row(cells)
+    if counts.source:
+        yield ""
+        yield f"Ours: {counts.source}."
+    kinds = (
+        ("Subsets of the test, or for evaluation only", dataset.subsets),
+        ("Other training and validation clips", dataset.train_subsets),
+    )
+    for title, subsets in kinds:
+        if subsets:
+            yield from ("", f"**{title}:**", "")
+            for label, subset in subsets.items():
+                clips = "" if subset.clips is None else f" ({subset.clips:,} clips)"
+                yield f"- `{label}`: {subset.title}{clips}"

@@ -1,0 +1,55 @@
+"""The page of licences of what is not this project's: data and weights, from their declarations."""
+
+from collections.abc import Iterator, Mapping
+
+from stp.plan.config import Config
+from stp.plan.weights import Network
+
+UNKNOWN = "not stated"
+INTRODUCTION = """\
+# Licences
+
+This project is licensed under the [Apache License 2.0](../LICENSE). That licence covers its code,
+configuration and documentation, and what its generators make. It does not cover data and weights
+made by others: none of them come with the project, and their own terms apply to you when you
+download them, publish results made from them or pass them on. Where a licence is not stated, ask
+the authors.
+
+The coastline of the maps (`stp/render/pictures/coastline.npz`) is from Natural Earth, public
+domain. Published values in `config/published/` are quoted from the papers named beside them.
+Installed packages keep their licences; a report contains Plotly.js (MIT) and, with the SQL console,
+DuckDB-Wasm (MIT), Apache Arrow (Apache-2.0) and parquet-wasm (MIT or Apache-2.0).
+
+This page is written by `stp data --licences docs/licences.md` from `config/`: change it there.
+"""
+
+
+def page(config: Config, networks: Mapping[str, Network]) -> str:
+    """Write the page, in Markdown.
+
+    Args:
+        config: of any scale: datasets and models are the same.
+        networks: weights that metrics need (config/weights.yaml).
+    """
+    lines = [INTRODUCTION, "## Datasets", "", "| dataset | licence | source |", "|---|---|---|"]
+    for name, dataset in sorted(config.datasets.items(), key=lambda item: item[1].title.lower()):
+        source = f"<{dataset.homepage}>" if dataset.homepage else ""
+        lines.append(f"| {dataset.title} (`{name}`) | {dataset.licence or UNKNOWN} | {source} |")
+    lines += ["", "## Weights of networks that metrics use", ""]
+    lines += ["| network | licence |", "|---|---|"]
+    lines += [f"| {one.title} | {one.licence} |" for one in networks.values()]
+    given = list(_given(config))
+    if given:
+        lines += ["", "## Weights of models, released by their authors", ""]
+        lines += ["| model | licence | file |", "|---|---|---|", *given]
+    return "\n".join(lines) + "\n"
+
+
+def _given(config: Config) -> Iterator[str]:
+    """A line for each licence of a model's released weights."""
+    for model in config.models.values():
+        found: dict[str, str] = {}
+        for weights in (model.weights, *(one.weights for one in model.datasets.values())):
+            if weights is not None:
+                found.setdefault(weights.licence or UNKNOWN, weights.file)
+        yield from (f"| {model.title} | {licence} | {file} |" for licence, file in found.items())

@@ -1,0 +1,112 @@
+"""Means over the globe, or over what of it is there.
+
+Prepared data are NaN where a variable does not exist, as soil moisture at sea. Such points are in
+no mean, and the latitude weights of the others are divided by their sum: an error of 1 everywhere
+has the mean 1 under every mask. A forecast that is NaN where something was observed is bad data,
+and its mean is NaN; so is that of a variable that is nowhere.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+GROUP_BYTES = 1 << 18  # of float64 fields that are worked on at the same time: they stay cached
+
+
+class Area:
+    """Where some observed fields are, and how much each grid point weighs there.
+
+    Args:
+        weights: of latitudes, in any unit, (H,).
+        observed: (G, H, W), NaN where nothing is.
+
+    Attributes:
+        there: bool (G, H, W); None if there is something everywhere.
+    """
+
+    def __init__(self, weights: np.ndarray, observed: np.ndarray) -> None:
+        self._weights = weights
+        self.there: np.ndarray | None = None
+        self._total: np.ndarray | float = float(weights.sum()) * observed.shape[-1]
+        with np.errstate(invalid="ignore"):
+            whole = np.isfinite(observed.sum())  # a sum is NaN where a value is
+        if not whole and np.isnan(observed).any():
+            self.there = ~np.isnan(observed)
+            self._total = self.there.sum(axis=-1) @ weights
+
+    def only(self, fields: np.ndarray) -> np.ndarray:
+        """Fields (..., G, H, W) as float64, 0 where nothing was observed."""
+        found = fields.astype(np.float64)
+        if self.there is not None:
+            np.copyto(found, 0.0, where=~self.there)
+        return found
+
+    def difference(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Fields less others (G, H, W), as float64, 0 where nothing was observed."""
+        found = np.subtract(fields, others, dtype=np.float64)
+        if self.there is not None:
+            np.copyto(found, 0.0, where=~self.there)
+        return found
+
+    def filled(self, fields: np.ndarray) -> np.ndarray:
+        """Fields (G, H, W), with the mean of the rest of each where nothing was observed."""
+        if self.there is None:
+            return fields
+        found = self.only(fields)
+        found += np.where(self.there, 0.0, self.mean(found)[:, None, None])
+        return found
+
+    def mean(self, fields: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
+        """Weighted means of fields, or of their products with others: (G, H, W) to (G,).
+
+        Args:
+            fields: float64, 0 where nothing was observed.
+            others: likewise.
+        """
+        rows = np.vecdot(fields, np.ones(fields.shape[-1]) if others is None else others)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(rows @ self._weights / self._total)
+
+
+def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, slice]]:
+    """Sample, lead time and channels of groups of fields that fit the cache.
+
+    Args:
+        shape: (N, T, C, H, W) of the observed frames.
+        fields: how many others there are of each.
+    """
+    samples, leads, channels, height, width = shape
+    size = max(1, GROUP_BYTES // (8 * height * width * fields))
+    for n, t in np.ndindex(samples, leads):
+        for first in range(0, channels, size):
+            yield n, t, slice(first, min(first + size, channels))
+
+
+def by_group(
+    of: Callable[[Area, np.ndarray, np.ndarray], tuple[np.ndarray, ...]],
+    predicted: np.ndarray,
+    observed: np.ndarray,
+    weights: np.ndarray,
+    parts: int,
+) -> np.ndarray:
+    """Statistics of single fields.
+
+    Args:
+        of: (where something was observed, predicted fields, observed fields), each (G, H, W) or,
+            of an ensemble, (M, G, H, W), as they were given, to ``parts`` arrays (G,).
+        predicted: (N, T, C, H, W) or (N, M, T, C, H, W).
+        observed: (N, T, C, H, W).
+        weights: of latitudes, (H,).
+        parts: how many statistics of each field.
+
+    Returns:
+        float64 (N, C * parts, T).
+    """
+    samples, leads, channels = observed.shape[:3]
+    found = np.empty((samples, channels, parts, leads))
+    members = predicted.shape[1] if predicted.ndim > observed.ndim else 1
+    for n, t, here in groups(observed.shape, members):
+        fields = observed[n, t, here]
+        made = of(Area(weights, fields), predicted[n, ..., t, here, :, :], fields)
+        found[n, here, :, t] = np.stack(made, axis=-1)
+    return found.reshape(samples, channels * parts, leads)

@@ -1,0 +1,47 @@
+"""Rank histogram: how often the observation exceeds 0, 1, ..., M of the M members.
+
+A reliable ensemble has 1 / (M + 1) everywhere; a U shape says that it spreads too little, a slope
+that it is biased (Hamill 2001, https://doi.org/10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2).
+Rows have the number of members below the observation as their ``threshold``. Where members equal
+the observation, its ranks share the point evenly, without a draw.
+"""
+
+import numpy as np
+
+from stp.metrics.comparison import Comparison
+from stp.metrics.globe import Area, by_group
+from stp.metrics.latitude import per_variable, variables_of, weights_of
+from stp.metrics.metric import Metric, Series, every_component, needs_data
+
+
+def _shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
+    below = (members < observed).sum(axis=0)
+    equal = (members == observed).sum(axis=0)
+    bad = np.isnan(members).any(axis=0)
+    each = np.where(bad, np.nan, 1 / (equal + 1))
+    return tuple(
+        area.mean(area.only(np.where((rank >= below) & (rank <= below + equal), each, 0 * each)))
+        for rank in range(len(members) + 1)
+    )
+
+
+def _on(metric: Metric, compared: Comparison) -> Metric:
+    bound = per_variable(metric, compared)
+    weights = weights_of(compared.data)
+    if weights is None:
+        return bound
+    ranks = compared.members + 1
+    series = tuple(
+        Series(variable=variable, threshold=float(rank))
+        for variable in variables_of(compared.data)
+        for rank in range(ranks)
+    )
+    return bound._replace(
+        series=series, statistics=lambda p, o: by_group(_shares, p, o, weights, ranks)
+    )
+
+
+weighted = Metric(
+    needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
+)
+"""Shares of the area of the globe, for each variable and rank; they sum to 1 over the ranks."""

@@ -1,0 +1,103 @@
+"""Which code can influence an artefact or a table, and its fingerprint."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from stp.core.errors import StpError
+from stp.core.fingerprint import Code, Sources
+from stp.core.receipts import checksum
+from stp.plan.config import Config
+from stp.plan.dataset import Dataset
+from stp.plan.metric import Metric
+from stp.plan.model import Model
+
+COLLECT = ("stp.collect.scores", "stp.collect.database")
+"""The root modules of what collects scores."""
+RENDER = {
+    "dimension": "stp.render.tables.paper_table",
+    "reliability": "stp.render.tables.reliability",
+    "findings": "stp.render.tables.findings",
+    "convention_effects": "stp.render.tables.convention_effects",
+    "atlas_runtime": "stp.render.tables.runtime",
+    "human_preferences": "stp.human_study.table",
+    "reproduction": "stp.render.tables.reproduction",
+}
+"""The root module of what makes each kind of table from them: an edit makes no other one again."""
+
+
+def entries_of(kind: str, *names: str) -> tuple[str, ...]:
+    """Files of the configuration: datasets, models or conventions."""
+    return tuple(f"config/{kind}/{name}.yaml" for name in names)
+
+
+class CodeOfPlan:
+    """Fingerprints of code, each computed once.
+
+    Args:
+        config: the checked configuration.
+        source: the folder that holds the package.
+    """
+
+    def __init__(self, config: Config, source: Path) -> None:
+        self.config = config
+        self.source = source
+        self.sources = Sources(source)
+        self._codes: dict[tuple[str, ...], Code] = {}
+        self._reads: dict[str, dict[str, str]] = {}
+
+    def of(self, *roots: str) -> Code:
+        """Fingerprint the code that root modules can run.
+
+        Modules that are chosen by name (models, readers, metrics, virtual clips) are invisible to
+        a static walk, so they are roots as well.
+        """
+        if roots not in self._codes:
+            self._codes[roots] = self.sources.code_of(roots, self.config.equivalent)
+        return self._codes[roots]
+
+    def declared(self, entries: Iterable[str]) -> dict[str, str]:
+        """What modules that entries of the configuration name read besides what imports name.
+
+        Args:
+            entries: such as ``config/models/tau.yaml``.
+
+        Returns:
+            path -> SHA-256.
+
+        Raises:
+            StpError: there is no such file, or it is not in the checkout.
+        """
+        found: dict[str, str] = {}
+        for entry in entries:
+            if entry not in self._reads:
+                _, kind, name = entry.removesuffix(".yaml").split("/")
+                known: dict[str, Mapping[str, Model | Dataset | Metric]] = {
+                    "models": self.config.models,
+                    "datasets": self.config.datasets,
+                    "conventions": self.config.metrics,
+                }
+                self._reads[entry] = self.checksums(known[kind][name].reads, f"{entry}: reads")
+            found |= self._reads[entry]
+        return found
+
+    def checksums(self, named: Iterable[str], where: str) -> dict[str, str]:
+        """SHA-256 of files and of all files of folders, by their paths in the checkout.
+
+        Raises:
+            StpError: there is no such file, or it is not in the checkout.
+        """
+        files = [file for name in named for file in self._files(name, where)]
+        return {file.relative_to(self.source).as_posix(): checksum(file) for file in files}
+
+    def _files(self, name: str, where: str) -> list[Path]:
+        path = self.source / name
+        inside = path.resolve().is_relative_to(self.source.resolve()) and ".." not in path.parts
+        if not inside or not path.exists():
+            raise StpError(
+                f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
+                expected=f"a file or folder in {self.source}, by its path from there",
+                remedy="correct the path, or move the file into the checkout",
+            )
+        if path.is_file():
+            return [path]
+        return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)

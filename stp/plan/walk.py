@@ -1,0 +1,339 @@
+"""The walk from cells to artefacts: what each is made from, by which code, and where it lives.
+
+Every path of an artefact is built here and nowhere else.
+"""
+
+from collections.abc import Mapping
+
+from stp.core import provenance
+from stp.core.lock import WEIGHTS
+from stp.kinds.kind import Kind
+from stp.options.named import modules
+from stp.options.train import TrainOptions
+from stp.plan.artefacts import (
+    EXTERNAL,
+    FOLDERS,
+    PERCEPTUAL,
+    READ,
+    Artefact,
+    CellArtefacts,
+    Raw,
+    fingerprint_of,
+)
+from stp.plan.cell_key import CellKey, seed_name
+from stp.plan.code import CodeOfPlan, entries_of
+from stp.plan.metric import Seen
+from stp.plan.model import Submission
+from stp.plan.model_options import check_model_options
+from stp.plan.raws import Raws
+from stp.plan.recipes import Recipes, check_options
+from stp.plan.setting import setting_name, setting_of
+from stp.plan.strict import Json
+
+
+def variant_name(variant: str, lead: int | None) -> str:
+    """Name a variant in the path of a trained model, such as ``direct,lead-5``."""
+    return variant if lead is None else f"{variant},lead-{lead}"
+
+
+class Walk:
+    """Makes the artefacts of cells, each once.
+
+    Args:
+        recipes: of the plan.
+        code: of the plan.
+        raws: of the plan.
+
+    Attributes:
+        artefacts: by folder, in the order in which they can be made.
+        prepared: the prepared data among them, by dataset.
+    """
+
+    def __init__(self, recipes: Recipes, code: CodeOfPlan, raws: Raws) -> None:
+        self.config = recipes.config
+        self.recipes = recipes
+        self.code = code
+        self.raws = raws
+        self.artefacts: dict[str, Artefact] = {}
+        self.prepared: dict[str, Artefact] = {}
+        self._versions = {name: provenance.version_of(name) for name in self.config.scale.versions}
+        self._parts: dict[tuple[str, str, str], list[str]] = {}
+        self._trained: dict[tuple[str, str, int | None, str, str, int | None], Artefact | None] = {}
+
+    def _artefact(
+        self,
+        stage: str,
+        folder: str,
+        label: str,
+        recipe: Json,
+        inputs: Mapping[str, Artefact | Raw],
+        core: str,
+        *named: str,
+        dataset: str,
+        dimension: str | None = None,
+        perceptual: bool = False,
+        entries: tuple[str, ...] = (),
+    ) -> Artefact:
+        """Fingerprint an artefact and build its path, below a folder of its own.
+
+        Args:
+            named: modules besides the core that are chosen by name, not imported statically.
+            entries: files of the configuration that name some of these.
+        """
+        made_of = {
+            key: value.identity if isinstance(value, Raw) else value.fingerprint
+            for key, value in inputs.items()
+        }
+        code, kind = self.code.of(core, *named), self.recipes.samples(dataset)
+        reads = self.code.declared(entries)
+        recipe = {**recipe, "reads": reads} if reads else recipe
+        recipe = {**recipe, "versions": self._versions} if self._versions else recipe
+        fingerprint = fingerprint_of(stage, code.fingerprint, recipe, made_of)
+        path = f"{FOLDERS[stage]}/{folder}/{fingerprint}"
+        if path not in self.artefacts:
+            self.artefacts[path] = Artefact(
+                stage, path, label, recipe, inputs, code, core, kind, dataset, dimension,
+                perceptual, entries,
+            )  # fmt: skip
+        return self.artefacts[path]
+
+    def _virtual(self, name: str) -> list[str]:
+        renderer = self.config.datasets[name].virtual_clips
+        return [f"stp.data.{renderer}"] if renderer else []
+
+    def data(self, name: str) -> Artefact:
+        """The prepared data of a dataset."""
+        if name not in self.prepared:
+            recipe = self.recipes.prepare(name)
+            core, inputs = f"stp.prepare.{recipe['reader']}", {"raw": self.raws.of_dataset(name)}
+            self.prepared[name] = self._artefact(
+                "prepare", name, name, recipe, inputs, core, *self._virtual(name), dataset=name,
+                entries=entries_of("datasets", name),
+            )  # fmt: skip
+        return self.prepared[name]
+
+    def trained(
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str = "all",
+        variant: str = "default",
+        lead: int | None = None,
+    ) -> Artefact | None:
+        """The trained model of a cell, or of one lead time of it; None: nothing is fitted here."""
+        key = (model, name, seed, subset, variant, lead)
+        if key not in self._trained:
+            named = self.recipes.variant(model, variant)
+            fits = self.config.models[model].fit in self.recipes.samples(name).train
+            given = named is not None and named.is_given
+            self._trained[key] = self._train(*key) if fits and not given else None
+        return self._trained[key]
+
+    def _train(
+        self,
+        model: str,
+        name: str,
+        seed: int | None,
+        subset: str,
+        variant: str,
+        lead: int | None,
+    ) -> Artefact:
+        recipe = self.recipes.train(model, name, seed, subset, variant, lead)
+        parts = [part for part in (subset, variant) if part not in ("all", "default")]
+        parts += [] if lead is None else [f"lead {lead}"]
+        label = ", ".join([f"{model} on {name}", *parts])
+        kind, given = self.recipes.samples(name), self.raws.given_weights(model, name)
+        self._check_options(kind, model, recipe, label)
+        chosen, virtual = self._chosen(model, name, variant, recipe), self._virtual(name)
+        return self._artefact(
+            "train",
+            f"{name}/{model}/{variant_name(variant, lead)}/{seed_name(seed)}",
+            label if seed is None else f"{label}, seed {seed}",
+            recipe,
+            {"data": self.data(name), **({"weights": given} if given else {})},
+            kind.train[recipe["fit"]],
+            *virtual,
+            *chosen,
+            f"{kind.models}.{model}",
+            dataset=name,
+            entries=entries_of("models", model) + (entries_of("datasets", name) if virtual else ()),
+        )
+
+    def _check_options(self, kind: Kind, model: str, recipe: Json, label: str) -> None:
+        """Refuse options that a model does not have."""
+        source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
+        check_model_options(source, kind.options, recipe["options"], label)
+
+    def _chosen(self, model: str, name: str, variant: str, recipe: Json) -> list[str]:
+        """Check the options of a training, whatever its seed; name the modules that they choose."""
+        key = model, name, variant
+        if key not in self._parts:
+            options = self.recipes.samples(name).train_options.get(recipe["fit"])
+            if options is not None:
+                check_options(options, recipe["train"], f"training of {model} on {name}")
+            self._parts[key] = modules(recipe["train"]) if options is TrainOptions else []
+        return self._parts[key]
+
+    def submission(self, cell: CellKey) -> Submission | None:
+        """The predictions of a cell that were made elsewhere, if its model lives there."""
+        if self.config.models[cell.model].fit != EXTERNAL:
+            return None
+        place = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
+        return self.recipes.submission(cell.model, *place, cell.setting)
+
+    def members(self, cell: CellKey) -> tuple[int, str | None]:
+        """How many forecasts of each clip there are, and what is scored of several."""
+        given = self.submission(cell)
+        if given is not None:
+            return given.members, given.statistic
+        return self.recipes.members(cell.model, cell.trained_on, cell.variant)
+
+    def _models(self, cell: CellKey) -> dict[str, Artefact]:
+        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead."""
+        about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
+        horizon = setting_of(cell.setting)["horizon"]
+        leads, per_lead = self.recipes.leads(cell.model, cell.variant, horizon)
+        if not per_lead:
+            model = self.trained(*about)
+            return {"model": model} if model else {}
+        found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
+        return {name: model for name, model in found.items() if model}
+
+    def cell(self, cell: CellKey, keep: int | None) -> CellArtefacts:
+        """All artefacts of a cell, of which ``keep`` predictions are stored; None: all of them."""
+        kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
+        models, given = self._models(cell), self.submission(cell)
+        folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
+        samples, statistic = self.members(cell)
+        made_of: dict[str, Artefact | Raw] = {"data": data, **models}
+        facts = self.config.models[cell.model]
+        module, rollout = f"{kind.models}.{cell.model}", kind.rollout
+        entries = entries_of("models", cell.model)
+        if given is not None:
+            assert kind.imported
+            recipe, core = self.recipes.imported(given, cell.model), [kind.imported]
+            entries = ()
+            made_of[EXTERNAL] = self.raws.submitted(given)
+        else:
+            recipe = self.recipes.predict(
+                cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
+            )
+            core = [kind.predict, module]
+            check_options(kind.predict_options, recipe["predict"], f"prediction of {label}")
+            self._check_options(kind, cell.model, recipe, label)
+            released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
+            made_of |= {WEIGHTS: released} if released else {}
+            if facts.fit == READ:
+                module, rollout = f"{kind.sources}.{facts.source}", kind.read
+                recipe = {**recipe, "source": facts.source}
+                archive = self.raws.archive(cell.model, cell.tested_on)
+                made_of |= {"archive": archive} if archive else {}
+        predictions = None
+        if keep is None:
+            predictions = self._artefact(
+                "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
+                dimension=cell.dimension, entries=entries,
+            )  # fmt: skip
+
+        features: dict[str, Artefact] = {}
+
+        def scores(perceptual: bool) -> Artefact:
+            conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
+            own = self.recipes.score(dict(vars(cell)), setting, conventions, statistic)
+            place, what = (
+                (f"{folder}/{PERCEPTUAL}", f"{label}, perceptual")
+                if perceptual
+                else (folder, label)
+            )
+            metrics = sorted({name.partition(".")[0] for name in conventions})
+            computing = [f"stp.metrics.{name}" for name in metrics]
+            roots, declaring = [kind.score, *computing], entries_of("conventions", *metrics)
+            looked = self._features(cell, conventions, recipe, predictions, made_of)
+            inputs: Mapping[str, Artefact | Raw] = {**made_of, **looked}
+            if predictions is None:
+                assert rollout
+                roots = [rollout, *computing, module]
+                declaring += entries
+                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": keep})}
+            else:
+                inputs = {"data": data, "predictions": predictions, **looked}
+            features.update(looked)
+            return self._artefact(
+                "score", place, what, own, inputs, *roots, dataset=cell.tested_on,
+                dimension=cell.dimension, perceptual=perceptual, entries=declaring,
+            )  # fmt: skip
+
+        seen = self.recipes.scored(cell.tested_on, True, samples)
+        plain = scores(perceptual=False)
+        perceptual = scores(perceptual=True) if seen else None
+        return CellArtefacts(
+            cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
+            tuple(features.values()),
+        )  # fmt: skip
+
+    def _features(
+        self,
+        cell: CellKey,
+        conventions: list[str],
+        forecast: Json,
+        predictions: Artefact | None,
+        made_of: Mapping[str, Artefact | Raw],
+    ) -> dict[str, Artefact]:
+        """The network features of a cell's clips, as inputs of its scores.
+
+        Features of observed clips are computed once for all cells tested on the same clips.
+
+        Args:
+            cell: whose scores need the features.
+            conventions: the conventions to score.
+            forecast: the recipe of the cell's forecasts.
+            predictions: stored ones; None: they are made again, from ``made_of``.
+            made_of: the inputs of the forecasts, data included.
+        """
+        looks, _ = self.recipes.looked_through(conventions)
+        # Of clips that lack frames there are no distances.
+        if not looks or len(forecast.get("leads", ())) not in (0, forecast["lead_times"]):
+            return {}
+        kind, found = self.recipes.samples(cell.tested_on), {}
+        setting = {
+            k: v for k, v in setting_of(cell.setting).items() if k in ("horizon", "interval")
+        }
+        clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
+        for seen in {one.name: one for one in looks.values()}.values():
+            assert kind.features and kind.features_rollout
+            recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
+            about = f"{what} of {seen.frames.replace('_', ' ')}"
+            found[f"{seen.name}.observed"] = self._artefact(
+                "features", f"data/{clips}/{seen.name}", f"{about}, {clips}", recipe,
+                {"data": made_of["data"]}, kind.features, seen.code, dataset=cell.tested_on,
+                entries=self._entries_of_network(seen),
+            )  # fmt: skip
+            samples, statistic = self.members(cell)
+            if samples > 1 and statistic == "ensemble_mean":
+                recipe = {**recipe, "member": "mean"}
+            roots, inputs = [kind.features, seen.code], made_of
+            entries = self._entries_of_network(seen)
+            if predictions is not None:
+                inputs = {"data": made_of["data"], "predictions": predictions}
+            else:
+                if "member" not in recipe:  # the first is what the others do not change
+                    drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
+                    forecast = {**forecast, "predict": drawn}
+                recipe = {**recipe, "rollout": forecast}
+                roots = [kind.features_rollout, seen.code, f"{kind.models}.{cell.model}"]
+                entries += entries_of("models", cell.model)
+            found[f"{seen.name}.predicted"] = self._artefact(
+                "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,
+                inputs, *roots, dataset=cell.tested_on, dimension=cell.dimension, entries=entries,
+            )  # fmt: skip
+        return found
+
+    def _entries_of_network(self, seen: Seen) -> tuple[str, ...]:
+        """The metrics that name the module of a network: one artefact serves all of them."""
+        named = [
+            name
+            for name, metric in self.config.metrics.items()
+            if seen.code in {one.code for one in metric.features.values()}
+        ]
+        return entries_of("conventions", *sorted(named))

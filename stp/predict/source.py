@@ -1,0 +1,78 @@
+"""Forecasts that are read and not computed: from somebody's archive, or from the prepared data."""
+
+import importlib
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stp.core.job import Report
+from stp.core.options import check_keys
+from stp.data.prepared import Clips, Prepared
+from stp.data.raw_files import RawFiles
+
+
+class Given(NamedTuple):
+    """What forecasts are read for, and from.
+
+    Attributes:
+        data: the prepared data.
+        clips: of the split.
+        lead_times: of the forecasts.
+        members: forecasts of each clip.
+        archive: the raw files of an archive; None where there is none.
+        aside: a folder that survives a crash, for what is put aside.
+        report: progress.
+    """
+
+    data: Prepared
+    clips: Clips
+    lead_times: int
+    members: int
+    archive: RawFiles | None
+    aside: Path
+    report: Report
+
+    def valid(self, row: int, lead: int) -> int:
+        """Frame of the data that a clip is forecast to be at a lead time, from 0."""
+        clip = self.clips.index.iloc[row]
+        return int(clip["start"] + (self.data.context + lead) * clip["stride"])
+
+
+class Source(ABC):
+    """Forecasts of the clips of a split.
+
+    Attributes:
+        rows: numbers of the clips that have forecasts, int64, in the order in which they are best
+            read.
+        channels: numbers of the data's channels that they have, int64, ascending.
+    """
+
+    rows: np.ndarray
+    channels: np.ndarray
+
+    @abstractmethod
+    def read(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """The forecasts of a clip, float32 (M, leads, C_there, H, W), in the dataset's units.
+
+        Args:
+            row: number of the clip.
+            leads: numbers of lead times, from 0, ascending.
+        """
+
+
+def open_source(recipe: dict[str, Any], given: Given) -> Source:
+    """Open the source that a recipe names.
+
+    Args:
+        recipe: has ``source``, a module of stp.predict.sources, and its ``options``.
+        given: what forecasts are read for.
+
+    Raises:
+        StpError: it does not know an option, or what it reads is not there or damaged.
+    """
+    module = importlib.import_module(f"stp.predict.sources.{recipe['source']}")
+    check_keys(f"options of {recipe['model']}", recipe["options"], module.OPTIONS)
+    source: Source = module.open_source(given, **recipe["options"])
+    return source

@@ -1,0 +1,201 @@
+"""The archive of a forecast centre: one Zarr group for each start, in the parts of one tar stream.
+
+A group has variables (step, level, latitude, longitude), in ensembles with a dimension number
+before these, and step 0 is the start; its name ends with the date, and values that the archive
+lacks are NaN. Starts lie in any order. The stream is read twice: once to see which starts and
+variables there are and that it does not end early, which is written down, and once for the scores,
+start by start in its own order. One start at a time is put aside on disk, as packed as it comes.
+"""
+
+import json
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from stp.core.errors import StpError
+from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
+from stp.data.tar_stream import Folder, folders
+from stp.metrics.latitude import coordinate
+from stp.predict.source import Given, Source
+
+OPTIONS = ("ensemble", "gravity")
+LISTING = "listing.json"
+
+
+class CentreArchive(Source):
+    """Forecasts of a centre.
+
+    Args:
+        given: what forecasts are read for. The clips that have some are those whose last context
+            frame is the start of a forecast.
+        ensemble: whether groups have members.
+        gravity: m s-2, by which the archive divided geopotential.
+
+    Raises:
+        StpError: the stream is damaged or ends early; no start of the clips is in it, or they have
+            different variables; a grid, unit, step or member is not as expected.
+    """
+
+    def __init__(self, given: Given, ensemble: bool, gravity: float) -> None:
+        assert given.archive is not None
+        self._given, self._gravity = given, gravity
+        self._outer = ("number", "step") if ensemble else ("step",)
+        self._parts = [given.archive.find(name) for name in given.archive.names]
+        self._grid = Grid(*given.data.shape[1:])
+        names: list[str] = given.data.attrs["variables"]
+        levels = coordinate(given.data, "level")
+        hours = coordinate(given.data, "time")
+        assert levels is not None and hours is not None
+        self._of = [
+            (name.removesuffix(f"_{level:g}"), int(level))
+            for name, level in zip(names, levels.tolist(), strict=True)
+        ]
+        self._names = names
+        days = hours.astype("datetime64[h]").astype("datetime64[D]")
+        starts = [str(days[given.valid(row, -1)]) for row in range(len(given.clips))]
+        self._row = {start: row for row, start in enumerate(starts)}
+        order, channels = self._listing()
+        self.rows = np.array([self._row[start] for start in order], np.int64)
+        self.channels = np.array([names.index(name) for name in channels], np.int64)
+        self._stream: Generator[tuple[str, xr.Dataset], None, None] | None = None
+        self._place = -1  # in the stream, of the start that is open
+        self._order = order
+
+    def read(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """See `Source.read`."""
+        place = int(np.flatnonzero(self.rows == row)[0])
+        name, opened = self._at(place)
+        variables: dict[str, list[int]] = {}
+        for c in self.channels:
+            variable, level = self._of[c]
+            variables.setdefault(variable, []).append(level)
+        fields = self._fields(name, opened, variables, {"step": 1 + leads})
+        if not np.isfinite(fields).all():
+            bad = np.argwhere(~np.isfinite(fields))[0]
+            channel, lead = self._names[self.channels[bad[-3]]], int(leads[bad[-4]]) + 1
+            raise StpError(
+                f"{name}: {channel} is not finite at lead time {lead}",
+                expected="numbers where a start has a forecast, NaN in all of what is missing",
+                remedy="fetch the archive again, or leave this start out of it",
+            )
+        return fields if "number" in self._outer else fields[None]
+
+    def _fields(
+        self, name: str, opened: xr.Dataset, variables: dict[str, list[int]], at: dict[str, Any]
+    ) -> np.ndarray:
+        return read_fields(
+            name,
+            opened,
+            variables,
+            self._grid,
+            gravity=self._gravity,
+            outer=self._outer,
+            at=at,
+        )
+
+    def _at(self, place: int) -> tuple[str, xr.Dataset]:
+        """The opened group of a start; those before it are passed over."""
+        if self._stream is None or place < self._place:
+            if self._stream is not None:
+                self._stream.close()
+            self._stream, self._place = self._open_all(), -1
+        while self._place < place:
+            self._current = next(self._stream)
+            self._place += 1
+        return self._current
+
+    def _open_all(self) -> Generator[tuple[str, xr.Dataset], None, None]:
+        wanted = set(self._order)
+        for folder in self._folders(wanted):
+            yield folder.name, open_group(folder)
+
+    def _folders(self, wanted: set[str]) -> Iterator[Folder]:
+        return folders(
+            self._parts,
+            lambda name: date_of(name) in wanted,
+            suffix=".zarr",
+            aside=self._given.aside / "starts",
+        )
+
+    def _listing(self) -> tuple[list[str], list[str]]:
+        """The starts that have forecasts, in the order of the stream, and the channels of these."""
+        archive = self._given.archive
+        assert archive is not None
+        about = {"raw": archive.checksums(), "starts": sorted(self._row), "channels": self._names}
+        path = self._given.aside / LISTING
+        if path.is_file():
+            held = json.loads(path.read_text(encoding="utf-8"))
+            if held["about"] == about:
+                return held["order"], held["held"]
+        found: dict[str, list[str]] = {}
+        for seen, folder in enumerate(self._folders(set(self._row)), 1):
+            there = self._there(folder.name, open_group(folder))
+            if there:
+                found[str(date_of(folder.name))] = there
+            self._given.report("starts listed", seen, len(self._row))
+        if not found:
+            raise StpError(
+                f"{self._parts[0]} ({len(self._parts)} parts): no forecast of any of the "
+                f"{len(self._row)} starts, {min(self._row)} to {max(self._row)}",
+                expected="groups whose names end with some of these dates, and values in them",
+                remedy="see whether it is the archive of these years",
+            )
+        order = list(found)
+        for start in order[1:]:
+            if found[start] != found[order[0]]:
+                differ = sorted(set(found[start]) ^ set(found[order[0]]))
+                raise StpError(
+                    f"{self._parts[0]}: the forecasts of {order[0]} and {start} have different "
+                    f"variables: {', '.join(differ)} in one of the two alone",
+                    expected="the same variables for all starts that have a forecast",
+                    remedy="fetch the archive again, or leave one of the two out of it",
+                )
+        text = json.dumps({"about": about, "order": order, "held": found[order[0]]})
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".part")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+        return order, found[order[0]]
+
+    def _there(self, name: str, opened: xr.Dataset) -> list[str]:
+        """Channels with any value on the first day of the forecasts of a group."""
+        self._check(name, opened)
+        at: dict[str, Any] = {"step": [1]}
+        if "number" in self._outer:
+            at["number"] = [0]
+        variables = {v: [level for w, level in self._of if w == v] for v, _ in self._of}
+        fields = self._fields(name, opened, variables, at)
+        there = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
+        return [channel for channel, has in zip(self._names, there, strict=True) if has]
+
+    def _check(self, name: str, opened: xr.Dataset) -> None:
+        """Refuse another number of steps or members."""
+        wanted = {"step": 1 + self._given.lead_times}
+        if "number" in self._outer:
+            wanted["number"] = self._given.members
+        for dim, size in wanted.items():
+            there = opened.sizes.get(dim, 0)
+            if there < size or (dim == "number" and there != size):
+                raise StpError(
+                    f"{name}: {there} places along {dim}",
+                    expected=f"{size}",
+                    remedy="set predict: {samples: ...} of this model to the members of the "
+                    "archive, or fetch it again",
+                )
+        if "step" in opened.coords:
+            steps = opened["step"].to_numpy()[: 1 + self._given.lead_times].astype(np.int64)
+            units = str(opened["step"].attrs.get("units", ""))
+            day = 24 if units == "hours" else 1
+            if (steps != day * np.arange(len(steps))).any():
+                raise StpError(
+                    f"{name}: steps are {steps[:3].tolist()}, ... {units}",
+                    expected="days from 0, one after the other",
+                    remedy="fetch the official archive",
+                )
+
+
+def open_source(given: Given, ensemble: bool = False, gravity: float = STANDARD_GRAVITY) -> Source:
+    """Open an archive."""
+    return CentreArchive(given, ensemble, gravity)

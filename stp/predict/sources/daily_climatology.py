@@ -1,0 +1,44 @@
+"""Climatology: every day is forecast to be the mean of its calendar day."""
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.metrics.climatology import Climatology
+from stp.predict.source import Given, Source
+
+OPTIONS = ("kind",)
+
+
+class DailyClimatology(Source):
+    """The mean of the calendar day of the valid time.
+
+    Args:
+        given: what forecasts are read for.
+        kind: of the climatologies of the prepared data.
+
+    Raises:
+        StpError: the data have none, or not of all days.
+    """
+
+    def __init__(self, given: Given, kind: str) -> None:
+        self._given, self._means = given, Climatology(given.data, kind)
+        self.rows = np.arange(len(given.clips))
+        self.channels = np.arange(given.data.shape[0])
+        leads = range(given.lead_times)
+        valid = [given.valid(row, lead) for row in range(len(self.rows)) for lead in leads]
+        if missing := self._means.missing_of(np.unique(valid)):
+            raise StpError(
+                f"{given.data.folder}: {missing}",
+                expected=f"climatology.zarr with {kind} and every day of the year",
+                remedy="prepare the data with complete years of training",
+            )
+
+    def read(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """See `Source.read`."""
+        valid = (self._given.valid(row, lead) for lead in leads.tolist())
+        return np.stack([self._means.read(frame) for frame in valid])[None]
+
+
+def open_source(given: Given, kind: str = "without_validation") -> Source:
+    """Open the climatology of training years, or another one."""
+    return DailyClimatology(given, kind)

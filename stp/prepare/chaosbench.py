@@ -1,0 +1,305 @@
+"""ChaosBench: ERA5 every day at 00 UTC on pressure levels, for forecasts of 44 days.
+
+Nathaniel, Qu, Nguyen, Yu, Busecke, Grover and Gentine 2024, "ChaosBench: a multi-channel,
+physics-based benchmark for subseasonal-to-seasonal climate prediction". The release is one tar
+stream in parts; in it lies one Zarr group for each day, whose name ends with the date, with
+variables (level, latitude, longitude). Days may lie in any order: the stream is read once.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import Any
+
+import numpy as np
+import zarr
+
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.core.options import build, check_keys, require, whole
+from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
+from stp.data.raw_files import RawFiles
+from stp.data.tar_stream import folders
+from stp.prepare.climatology import Means, write_climatology
+from stp.prepare.frames import Piece, Stream, write_frames
+from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
+from stp.prepare.planned import Lists, Planned
+
+LEVELS = [10, 50, 100, 200, 300, 500, 700, 850, 925, 1000]
+# name -> units and CF standard name, in the order of the release's channels
+VARIABLES = {
+    "z": ("gpm", "geopotential_height"),
+    "q": ("kg kg**-1", "specific_humidity"),
+    "t": ("K", "air_temperature"),
+    "u": ("m s**-1", "eastward_wind"),
+    "v": ("m s**-1", "northward_wind"),
+    "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
+}
+COORDINATES = "variable level channel_units channel_standard_name lat lon"
+
+
+@dataclass(frozen=True)
+class ChaosbenchOptions:
+    """Options of the reader; the defaults are those of the paper and its released code.
+
+    Attributes:
+        parts: pattern of the parts of the stream, in the order of their names.
+        variables: name -> its pressure levels in hPa, in the order of the channels.
+        years: first and last year of each split.
+        days_per_year: days from 1 January that are read; null for whole years.
+        subsets: further test windows: name -> first and last year.
+        stride: days between the windows of each split; of subsets as of test.
+        cluster_days: windows that start in the same block of so many days are one cluster. 8 is
+            longer than the last lead time of the first week.
+        gravity: m s-2, by which the release divided geopotential; heights are geopotential over
+            9.80665 m s-2, whatever it was.
+    """
+
+    parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
+    variables: dict[str, list[int]] = field(
+        default_factory=lambda: {name: list(LEVELS) for name in VARIABLES}
+    )
+    years: dict[str, list[int]] = field(
+        default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
+    )
+    days_per_year: int | None = None
+    subsets: dict[str, list[int]] = field(default_factory=lambda: {"two_years": [2022, 2023]})
+    stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
+    cluster_days: int = 8
+    gravity: float = 9.81
+
+    def __post_init__(self) -> None:
+        check_keys("variables", self.variables, VARIABLES)
+        for name, levels in self.variables.items():
+            ok = isinstance(levels, list) and all(whole(level, 1) for level in levels)
+            ok = ok and bool(levels) and len(set(levels)) == len(levels)
+            require(ok, f"variables.{name}", levels, "different levels in hPa, one at least")
+        require(bool(self.variables), "variables", self.variables, "one at least")
+        require(set(self.years) == set(SPLITS), "years", self.years, "train, val, test")
+        per_year = self.days_per_year
+        require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
+        check_keys("subsets", set(self.subsets) & set(SPLITS), ())
+        for name, years in (self.years | self.subsets).items():
+            ok = isinstance(years, list) and len(years) == 2 and years[0] <= years[1]
+            ok = ok and all(whole(year, 1678, 2261) for year in years)
+            require(ok, f"years of {name}", years, "[first, last]")
+        dealt = [year for split in SPLITS for year in self.years_of(split)]
+        require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
+        for name in self.subsets:
+            ok = not set(self.years_of(name)) & {*self.years_of("train"), *self.years_of("val")}
+            require(ok, f"subsets.{name}", self.subsets[name], "no year of train or val")
+        ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
+        require(ok, "stride", self.stride, "train, val, test: days >= 1")
+        require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
+        require(self.gravity > 0, "gravity", self.gravity, "> 0")
+
+    @property
+    def channels(self) -> list[str]:
+        """Names of the channels: "z_10", ..."""
+        return [f"{name}_{level}" for name, levels in self.variables.items() for level in levels]
+
+    def years_of(self, split: str) -> range:
+        """The years of a split or subset."""
+        first, last = (self.years | self.subsets)[split]
+        return range(first, last + 1)
+
+    @property
+    def days(self) -> np.ndarray:
+        """All days that are read, datetime64[D], ascending."""
+        years = sorted({y for split in (*SPLITS, *self.subsets) for y in self.years_of(split)})
+        found = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in years]
+        return np.concatenate([days[: self.days_per_year] for days in found])
+
+
+def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
+    """The windows of all splits and subsets, and where their clusters lie.
+
+    No window reaches over days that are not read.
+
+    As in the released code the last window that would fit is left out: that gives the 320 starts of
+    2022 of the published scores.
+
+    Args:
+        options: of the reader.
+        span: days of a window.
+
+    Returns:
+        The clips; cluster -> its first frame, and its length in frames.
+    """
+    days = options.days
+    clips, blocks = [], {}
+    for split in (*SPLITS, *options.subsets):
+        years = options.years_of(split)
+        first = int(np.searchsorted(days, np.datetime64(f"{years[0]}-01-01")))
+        count = int(np.searchsorted(days, np.datetime64(f"{years[-1] + 1}-01-01"))) - first
+        stride = options.stride.get(split, options.stride["test"])
+        last = first + np.arange(max(count - span, 0)) + span - 1
+        unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
+        for start in range(0, count - span, stride):
+            if not unbroken[start]:
+                continue
+            block = start // options.cluster_days
+            cluster = f"{split}/block-{block:04d}"
+            blocks[cluster] = (first + block * options.cluster_days, options.cluster_days)
+            clips.append(Clip(split, str(days[first + start]), first + start, 1, span, cluster))
+    return clips, blocks
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write ``frames.zarr``, ``index.parquet`` and ``climatology.zarr``.
+
+    Raises:
+        StpError: an option or a raw file is wrong; a day is missing, or has another grid, other
+            units, or values that are missing.
+    """
+    recipe = job.recipe
+    options = build(ChaosbenchOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    shape = recipe["shape"]
+    channels = len(options.channels)
+    require(shape[0] == channels, "shape", shape, f"{channels} channels, as `variables` says")
+    grid = Grid(*shape[1:])
+    days = options.days
+    hours = days.astype("datetime64[h]").astype(np.int64)
+    clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
+    names = [name for name in raw.names if fnmatch(name, options.parts)]
+    if not names:
+        raise StpError(
+            f"no raw file is a part of the stream {options.parts}",
+            expected=f"some; the release has {', '.join(raw.names[:5])}",
+            remedy="correct `parts`, or the files of the release",
+        )
+    pieces = [
+        Piece(str(day), 1, None, sum(map(raw.size, names)) // len(days)) for day in days.tolist()
+    ]
+    climatology: dict[str, Any] = {}
+
+    def average(group: zarr.Group) -> None:
+        climatology["climatology"] = _climatology(job, options, group, hours, grid)
+
+    written = write_frames(
+        job,
+        raw,
+        pieces,
+        Stream(_reader(raw, names, options, grid, [piece.name for piece in pieces])),
+        attrs=attributes(
+            recipe,
+            raw,
+            units=recipe["units"],
+            stored_scale=1.0,
+            stored_offset=0.0,
+            phases=1,
+            variables=options.channels,
+            conventions={"gravity": STANDARD_GRAVITY, "gravity of the release": options.gravity},
+        ),
+        dtype=np.float32,
+        unit="days",
+        then=average,
+    )
+    train = options.years_of("train")
+    at = [i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train]
+    found = written.statistics.of(at)
+    # A channel that never changes keeps its units.
+    scale = [std or 1.0 for std in found["std"]]
+    written.group.attrs["normalisation"] = {
+        "offset": found["mean"],
+        "scale": scale,
+        "method": "z-score",
+        "from": "train split",
+    }
+    _describe(written.group, options, grid)
+    epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+    write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
+    frames = written.group["frames"]
+    frames.attrs.update(long_name="ERA5 fields, one a channel", coordinates=f"time {COORDINATES}")
+    return {**write_index(job.out, clips, blocks=blocks), **written.extras, **climatology}
+
+
+def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+    """The clips that the calendar promises; see stp.prepare.planned.
+
+    Raises:
+        StpError: an option is wrong.
+    """
+    options = build(ChaosbenchOptions, recipe["options"], "prepare options")
+    return Planned(cut(options, recipe["context"] + recipe["horizon"])[0])
+
+
+def _reader(
+    raw: RawFiles, names: list[str], options: ChaosbenchOptions, grid: Grid, days: list[str]
+) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
+    def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        number = {days[i]: i for i in wanted}
+        todo = frozenset(number)
+        parts = [raw.find(name) for name in names]
+        for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
+            day = str(date_of(folder.name))
+            if day not in number:
+                raise StpError(
+                    f"{names[0]}: {day} comes twice in the stream, the second time as "
+                    f"{folder.name}",
+                    expected="one group for each day",
+                    remedy="fetch the official parts again",
+                )
+            fields = read_fields(
+                folder.name,
+                open_group(folder),
+                options.variables,
+                grid,
+                gravity=options.gravity,
+            )
+            yield number.pop(day), fields[None]
+        if number:
+            raise StpError(
+                f"{names[0]} ({len(names)} parts): {len(number)} of {len(days)} days are missing, "
+                f"first {min(number)}",
+                expected="every day of the years of all splits: a missing day would shift all "
+                "that follow",
+                remedy="fetch the official parts, or choose other `years`",
+            )
+
+    return read
+
+
+def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None:
+    """Coordinates of the grid and of the channels."""
+    lat = {"standard_name": "latitude", "units": "degrees_north"}
+    write_coordinate(group, "lat", "y", grid.lat, **lat)
+    lon = {"standard_name": "longitude", "units": "degrees_east"}
+    write_coordinate(group, "lon", "x", grid.lon, **lon)
+    of = [(name, level) for name, levels in options.variables.items() for level in levels]
+    write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
+    units = np.array([VARIABLES[name][0] for name, _ in of], dtype=object)
+    write_coordinate(group, "channel_units", "channel", units, long_name="units of each channel")
+    standard = np.array([VARIABLES[name][1] for name, _ in of], dtype=object)
+    what = "CF standard name of each channel"
+    write_coordinate(group, "channel_standard_name", "channel", standard, long_name=what)
+    pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
+    level = np.array([level for _, level in of], float)
+    write_coordinate(group, "level", "channel", level, **pressure)
+
+
+def _climatology(
+    job: Job, options: ChaosbenchOptions, prepared: zarr.Group, hours: np.ndarray, grid: Grid
+) -> Any:
+    """Write the daily climatologies with and without validation years; says which years."""
+    train, val = (tuple(options.years_of(split)) for split in ("train", "val"))
+    frames = prepared["frames"]
+    assert isinstance(frames, zarr.Array)
+    of = "mean of each calendar day"
+    group = write_climatology(
+        job.out / "climatology.zarr",
+        frames,
+        hours,
+        [
+            Means("without_validation", train, f"{of}, training years", "climatology_deviation"),
+            Means("with_validation", (*train, *val), f"{of}, training and validation years"),
+        ],
+        {"definition": "over all frames of a calendar day, 29 February over leap years"},
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+    )
+    _describe(group, options, grid)
+    for name in ("without_validation", "climatology_deviation", "with_validation"):
+        group[name].attrs["coordinates"] = COORDINATES
+    return {"without validation": list(train), "with validation": [*train, *val]}

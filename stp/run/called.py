@@ -1,0 +1,112 @@
+"""How Snakemake was called, looked at before it acts on it.
+
+`profiles/default`, which every run loads, and the Snakefile ask for this.
+"""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from shlex import join
+from typing import Any
+
+from snakemake.cli import get_argument_parser
+
+from stp.core import exits
+from stp.core.errors import StpError
+from stp.plan.strict import read_yaml
+
+CONFIGURATION = (".yaml", ".yml", ".json")
+
+
+def arguments(argv: Sequence[str] | None = None) -> Namespace:
+    """The arguments of Snakemake, those of this process unless others are given.
+
+    What profiles add is not among them.
+    """
+    found: Namespace = get_argument_parser().parse_known_args(argv)[0]
+    return found
+
+
+def is_dry_run(argv: Sequence[str] | None = None) -> bool:
+    """Does this process only plan (``-n``)?"""
+    return bool(arguments(argv).dryrun)
+
+
+def check_configfiles(argv: Sequence[str] | None = None) -> None:
+    """Refuse configuration files that Snakemake would fail to read with a traceback.
+
+    Raises:
+        StpError: a target stands behind ``--configfile``, which takes it for one more file; or a
+            file is missing or is not YAML.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    call = arguments(argv)
+    targets = [str(name) for name in call.configfile if name.suffix not in CONFIGURATION]
+    if targets:
+        wanted = [*targets, *call.targets]
+        rest = [word for word in argv if word != "--" and word not in wanted]
+        raise StpError(
+            f"{targets[0]} follows --configfile, which takes it for a configuration file as well",
+            expected="`--` between configuration files and what shall be made",
+            remedy=join(["snakemake", *rest, "--", *wanted]),
+        )
+    for path in call.configfile:
+        read_yaml(path)
+
+
+def refuse_bad_configfiles() -> None:
+    """End this process with a message where `check_configfiles` has one."""
+    try:
+        check_configfiles()
+    except StpError as error:
+        print(exits.told(error), file=sys.stderr)
+        sys.exit(exits.USAGE)
+
+
+def check_device(runtime: Mapping[str, Any]) -> None:
+    """Refuse a GPU that this machine does not have, before a job is started that asks for it.
+
+    Raises:
+        StpError: the runtime settings name a device that is not there.
+    """
+    if runtime.get("device") == "cuda":
+        from stp.models.compute import settle  # torch, only where the answer needs it
+
+        with settle("cuda", 1, "float32"):
+            pass
+
+
+def check_targets(
+    targets: Iterable[str], rules: Iterable[Any], known: Iterable[str], asked: str | None = None
+) -> None:
+    """Refuse targets that no rule makes.
+
+    Args:
+        targets: of the call.
+        rules: of the workflow (`snakemake.rules.Rule`).
+        known: targets that can be suggested: paths.
+        asked: the target as it was given, where it stands for another one.
+
+    Raises:
+        StpError: it names the target and the nearest known one.
+    """
+    rules, known = list(rules), list(known)
+    for target in targets:
+        if not Path(target).exists() and not any(
+            rule.name == target or rule.is_producer(target) for rule in rules
+        ):
+            raise StpError(
+                f"there is no rule that makes {asked or target}",
+                expected="a path such as results/tables/all, from the root of the project",
+                remedy=nearest_target(asked or target, known),
+            )
+
+
+def nearest_target(target: str, known: Iterable[str]) -> str:
+    """Suggest the known path that is most like another one, or whose file name is."""
+    by_name = {Path(path).name: path for path in known}
+    close = get_close_matches(target, by_name.values(), n=1)
+    close = close or [by_name[name] for name in get_close_matches(Path(target).name, by_name, n=1)]
+    return f"did you mean {close[0]}?" if close else "`snakemake --list` lists the rules"

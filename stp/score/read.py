@@ -1,0 +1,112 @@
+"""Score forecasts that are read from somewhere else, while they are read.
+
+A year of a centre's control forecasts is 100 GB, of an ensemble more than a terabyte: too much to
+be written down once more. The forecasts of a clip are read at some lead times at a time, compared
+with what happened, and forgotten.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stp.core.job import Job
+from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import SequentialWriter
+from stp.options.predict import PredictOptions
+from stp.options.score import ScoreOptions
+from stp.predict.output import create_predictions
+from stp.predict.source import Given, Source, open_source
+from stp.score.predictions import ALL, FrameSamples, There, spread
+from stp.score.run import score
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write what `stp.score.run` writes and, of ``keep`` samples, the forecasts.
+
+    Args:
+        job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
+            and perhaps ``keep``, how many samples are stored (none unless given). Inputs are
+            ``data`` and, where forecasts are those of an archive, its lock file ``archive``.
+            Runtime: ``raw_roots`` of this, ``block_samples``, ``block_leads``,
+            ``checkpoint_every_s``.
+
+    Returns:
+        What `stp.score.run` returns, and how many samples, members, lead times and variables there
+        are.
+
+    Raises:
+        StpError: a bad recipe, or forecasts that are missing, damaged or do not fit the data.
+        Interrupted: it was asked to stop, and has saved its state.
+    """
+    recipe = dict(job.recipe)
+    rollout, keep = recipe.pop("rollout"), recipe.pop("keep", 0)
+    options = ScoreOptions.from_recipe(recipe)
+    predict = PredictOptions.from_recipe(rollout["predict"])
+    data = Prepared(job.inputs["data"])
+    archive = None
+    if "archive" in job.inputs:
+        archive = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
+    given = Given(
+        data,
+        data.clips(rollout["split"], interval=rollout.get("interval", 1)),
+        rollout["lead_times"],
+        predict.samples,
+        archive,
+        Path(job.state) / "read",
+        job.report,
+    )
+    samples = ReadSamples(given, open_source(rollout, given))
+    where = f"forecasts of {rollout['model']}"
+    found = score(job, options, data, samples, where=where, threads=predict.threads)
+    kept = spread(len(samples.rows), keep)
+    if len(kept):
+        samples.store(job.out, rollout, kept)
+    return {**found, "kept": len(kept), "of samples": len(given.clips)}
+
+
+class ReadSamples(FrameSamples):
+    """Forecasts of a split that are read when they are asked for.
+
+    Args:
+        given: what they are read for.
+        source: where they are read from.
+
+    Attributes:
+        rows: numbers of the clips that have forecasts, in the order of the samples.
+    """
+
+    def __init__(self, given: Given, source: Source) -> None:
+        self.rows = source.rows
+        shape = (
+            len(source.rows),
+            given.members,
+            given.lead_times,
+            len(source.channels),
+            *given.data.shape[1:],
+        )
+        leads = np.arange(given.lead_times)
+        super().__init__(given.clips, shape, rows=source.rows, there=There(leads, source.channels))
+        self._given, self._source = given, source
+
+    def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
+        wanted = self.there.leads[leads]
+        return np.stack([self._source.read(int(row), wanted) for row in self.rows[start:stop]])
+
+    def store(self, out: Path, recipe: dict[str, Any], kept: np.ndarray) -> None:
+        """Write some forecasts and their part of the index; they are read once more."""
+        rows = np.sort(self.rows[kept])
+        place = {int(row): i for i, row in enumerate(self.rows)}
+        data = self._given.data
+        attrs = dict(data.attrs)
+        if names := attrs.get("variables"):
+            attrs["variables"] = [names[c] for c in self.there.channels]
+        stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
+        with SequentialWriter(stored) as writer:
+            for row in rows.tolist():
+                one = self.forecasts(place[row], place[row] + 1)
+                writer.append(one.reshape(1, *stored.shape[1:]))
+        index = self._given.clips.index.iloc[rows].assign(sample=rows)
+        index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)

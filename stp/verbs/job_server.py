@@ -1,0 +1,283 @@
+"""A process that the jobs of a local run are forked from, so that none of them has to start anew.
+
+Python, the plan and torch take two CPU seconds to start, and most jobs of a small run take less
+than that to do. So the main process of a local run starts a server, which imports what every job
+needs besides its core, and makes the plan. ``stp VERB ...`` hands its arguments and open files to
+the server, which forks a child that runs the verb; the core itself is imported by the child, as in
+a process of its own. Signals go to the child, its exit status comes back.
+
+A child is like a process of its own. Where it would not be, the verb runs in its own process, as on
+a cluster: another Python or environment (more threads, an environment of conda), a file of the code
+or the configuration that has changed since the server started, a server that has several threads
+or is gone.
+"""
+
+import array
+import atexit
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+ADDRESS = "STP_JOB_SERVER"
+"""Variable of the environment that names the server's socket."""
+NEED_TORCH = {"train", "predict", "features"}
+"""Verbs that wait until the server has imported it, once."""
+OF_EACH_JOB = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"))
+"""What the shell and Snakemake change in the environment of a job; children get it as it is."""
+THREADS = {
+    f"{library}_THREADS": "1"
+    for library in (
+        *("OMP_NUM", "GOTO_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM", "NUMEXPR_NUM"),
+    )
+}
+"""What Snakemake sets to the threads of a job. Libraries read it when they are imported, so jobs
+with more than one thread run in processes of their own."""
+FORKED = {"jemalloc_bg_thd"}
+"""Threads that start again in a child: of the memory allocator that Arrow brings."""
+KILLED = 128 + signal.SIGKILL
+SIZE: Final = "big"
+
+Json = dict[str, Any]
+
+
+# The verb's own process
+
+
+def handed_over() -> int | None:
+    """Let the server of this run do what this process was started for.
+
+    Returns:
+        the exit status, or None: there is no server, or it does not serve this.
+    """
+    address = os.environ.get(ADDRESS)
+    if address is None:
+        return None
+    request = {
+        "arguments": sys.argv,
+        "package": sys.modules["__main__"].__package__,  # in what help calls the program
+        "environment": dict(os.environ),
+        **_place(),
+    }
+    with contextlib.ExitStack() as stack:
+        connection = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        try:
+            connection.connect(address)
+            connection.sendmsg(
+                [len(text := json.dumps(request).encode()).to_bytes(4, SIZE)],
+                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))],
+            )
+            connection.sendall(text)
+            if connection.recv(1) != b"y":
+                return None
+        except OSError:
+            return None
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
+        try:
+            status = connection.recv(1)
+        except OSError:
+            status = b""
+        return status[0] if status else KILLED
+
+
+def _place() -> Json:
+    """What must be alike for a child to be like the process that asks."""
+    return {
+        "python": sys.executable,
+        "folder": str(Path.cwd()),
+        "settings": {k: v for k, v in os.environ.items() if k not in OF_EACH_JOB},
+    }
+
+
+# The main process of a run
+
+
+def start(configfile: Path) -> Callable[[], None] | None:
+    """Start a server for the jobs of this process; it ends with this process.
+
+    Jobs that are started from now on find it by the environment.
+
+    Args:
+        configfile: the scale file that the jobs will name.
+
+    Returns:
+        what ends it sooner; None if there can be no server.
+    """
+    if sys.platform != "linux":  # elsewhere, what is forked after such imports may fail
+        return None
+    folder = tempfile.TemporaryDirectory(prefix="stp-", ignore_cleanup_errors=True)
+    address = f"{folder.name}/jobs"
+    if len(address) > 100:  # names of sockets are short
+        folder.cleanup()
+        return None
+    os.environ[ADDRESS] = address
+    server = subprocess.Popen(
+        [sys.executable, "-m", __name__, address, str(configfile)],
+        env={**os.environ, **THREADS},
+        stdin=subprocess.PIPE,  # closed when this process ends, however it does
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # a terminal's Ctrl-C reaches children by their verbs, once
+    )
+
+    def stop() -> None:
+        assert server.stdin is not None
+        server.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(timeout=10)
+        folder.cleanup()
+
+    atexit.register(stop)
+    return stop
+
+
+# The server
+
+
+def serve(address: str, configfile: Path) -> None:
+    """Fork a child for each verb that asks, until standard input is closed.
+
+    Args:
+        address: of the socket; only this user may write to its folder.
+        configfile: the scale file whose plan is made before.
+    """
+    import gc
+    import select
+
+    from stp.core.fingerprint import SOURCE_FOLDER
+    from stp.plan.strict import CONFIG_FOLDER
+
+    places = (SOURCE_FOLDER / "stp", CONFIG_FOLDER, configfile)
+    before = _state(places)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        gc.disable()
+        _import_the_shell(configfile)
+        gc.freeze()
+        gc.enable()
+        children: set[int] = set()
+        while listener in select.select([listener, sys.stdin], [], [])[0]:
+            connection, _ = listener.accept()
+            with connection:
+                request, files = _received(connection)
+                children = {child for child in children if os.waitpid(child, os.WNOHANG) == (0, 0)}
+                if _is_served(request) and before == _state(places):
+                    if NEED_TORCH.intersection(request["arguments"][1:2]):
+                        import torch  # noqa: F401
+                    if child := os.fork():
+                        children.add(child)
+                    else:
+                        listener.close()
+                        _become(request, files, connection)
+                for file in files:
+                    os.close(file)
+    for child in children:
+        os.waitpid(child, 0)
+
+
+def _is_served(request: Json) -> bool:
+    """Would a child be like the process that asks? It could not have another one's threads."""
+    alike = all(request.get(key) == value for key, value in _place().items())
+    threads = [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
+    return alike and len([name for name in threads if name not in FORKED]) == 1
+
+
+def _state(places: tuple[Path, ...]) -> dict[str, tuple[int, int]]:
+    """Times and sizes of all files of code and configuration."""
+    files = [
+        file
+        for place in places
+        for file in ([place] if place.is_file() else sorted(place.rglob("*")))
+        if "__pycache__" not in file.parts and file.is_file()
+    ]
+    return {str(file): ((seen := file.stat()).st_mtime_ns, seen.st_size) for file in files}
+
+
+def _import_the_shell(configfile: Path) -> None:
+    """Import what all jobs need, but no core, and make the plan."""
+    import duckdb  # noqa: F401
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import zarr  # noqa: F401
+
+    import stp.cli  # noqa: F401
+    from stp.run import runner  # noqa: F401
+    from stp.verbs.app import AT_HAND, load_plan
+
+    AT_HAND[configfile] = load_plan(configfile)
+
+
+def _received(connection: socket.socket) -> tuple[Json, list[int]]:
+    """The request of a verb, empty if it was broken off, and its open files."""
+    files = array.array("i")
+    try:
+        head, passed, *_ = connection.recvmsg(4, socket.CMSG_SPACE(3 * files.itemsize))
+        for _, _, data in passed:
+            files.frombytes(data)
+        length, text = int.from_bytes(head, SIZE), b""
+        while len(text) < length and (more := connection.recv(length - len(text))):
+            text += more
+        return json.loads(text), list(files)
+    except (OSError, ValueError):
+        return {}, list(files)
+
+
+def _become(request: Json, files: list[int], connection: socket.socket) -> NoReturn:
+    """Be the process that asked: its arguments, folder and open files; end with its status."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    tempfile.tempdir = None
+    sys.argv = request["arguments"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    sys.modules["__main__"].__package__ = request["package"]
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", buffering=1 if os.isatty(1) else -1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    connection.sendall(b"y")
+    threading.Thread(target=_heed, args=(connection,), daemon=True).start()
+    status = 1
+    try:
+        from stp.cli import main
+
+        main()
+        status = 0
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            connection.sendall(bytes([status & 0xFF]))
+        os._exit(status)
+
+
+def _heed(connection: socket.socket) -> None:
+    """Pass on the signals that the verb's process gets; end with it."""
+    while received := connection.recv(1):
+        if signal.getsignal(received[0]) == signal.SIG_DFL:
+            connection.sendall(bytes([128 + received[0]]))  # nobody will be left to say it
+        os.kill(os.getpid(), received[0])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], Path(sys.argv[2]))

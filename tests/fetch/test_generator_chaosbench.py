@@ -1,0 +1,104 @@
+"""The made-up world of ChaosBench: forecasts of a perfect centre are what happens, others drift."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from stp.core.errors import StpError
+from stp.core.job import silent
+from stp.data.daily_fields import date_of, open_group
+from stp.data.tar_stream import folders
+from stp.fetch.generators import chaosbench, chaosbench_centre
+from stp.fetch.generators.chaotic_waves import days_from, truth
+
+WORLD = {"degrees": 45, "levels": [500, 700], "first_year": 2020, "variables": ["z", "t", "w"]}
+CENTRE = {**WORLD, "centre": "ukmo", "starts": ["2020-01-01", "2020-01-03"], "missing": 0}
+
+
+def read(root: Path) -> dict[str, xr.Dataset]:
+    parts = sorted(root.rglob("*.tar.gz.*"))
+    return {
+        str(date_of(folder.name)): open_group(folder).load()
+        for folder in folders(parts, lambda name: True, suffix=".zarr")
+    }
+
+
+def forecasts(root: Path, **options: Any) -> dict[str, xr.Dataset]:
+    chaosbench_centre.generate(root, {**CENTRE, **options}, silent)
+    return read(root)
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
+    root = tmp_path_factory.mktemp("days")
+    chaosbench.generate(root, {**WORLD, "years": [2020], "days": 30}, silent)
+    return read(root)
+
+
+def test_days_have_the_layout_of_the_release(days: dict[str, xr.Dataset]) -> None:
+    assert len(days) == 30 and list(days) != sorted(days)
+    day = days["2020-01-02"]
+    assert {v: day[v].dims for v in "ztw"} == dict.fromkeys(
+        "ztw", ("level", "latitude", "longitude")
+    )
+    assert day["t"].dtype == np.float32 and int(day["time"]) == 18263  # days since 1970
+    np.testing.assert_array_equal(day["latitude"], [90, 45, 0, -45, -90])
+    assert 240 < float(day["t"].sel(level=500).mean()) < 275
+    assert 5200 < float(day["z"].sel(level=500).mean()) < 6100
+
+
+def test_a_perfect_centre_forecasts_what_happens(
+    tmp_path: Path, days: dict[str, xr.Dataset]
+) -> None:
+    found = forecasts(tmp_path, error=0.0)
+    for step in (0, 1, 20):
+        day = days[str(np.datetime64("2020-01-02") + step)]
+        forecast = found["2020-01-02"].isel(step=step)
+        np.testing.assert_array_equal(forecast["t"], day["t"])
+        # the release divides geopotential by 9.81, centres by 9.80665
+        np.testing.assert_allclose(forecast["z"], day["z"] * (9.81 / 9.80665), rtol=1e-6)
+
+
+def test_archives_lack_variables_and_starts(tmp_path: Path) -> None:
+    found = forecasts(tmp_path, members=2, missing=0.34)
+    empty = [start for start, group in found.items() if group["t"].isnull().all()]
+    assert len(found) == 3 and len(empty) == 1
+    group = found[next(start for start in found if start not in empty)]
+    assert group["t"].dims == ("number", "step", "level", "latitude", "longitude")
+    assert group.sizes["step"] == 45 and group["number"].to_numpy().tolist() == [1, 2]
+    assert group["w"].sel(level=700).isnull().all() and group["w"].sel(level=500).notnull().all()
+    assert not np.array_equal(group["t"][0, 0], group["t"][1, 0])
+
+
+def test_errors_grow_until_forecasts_are_no_better_than_any_other_day() -> None:
+    """Saturated errors of two states that know nothing of each other are sqrt(2) deviations."""
+    start = truth(2020, np.array(["2020-01-01"], "datetime64[D]"), seed=0)
+    rng = np.random.default_rng(1)
+    runs = (
+        start
+        + 0.1 * rng.normal(size=(40, *start.shape[1:])) * np.arange(40).astype(bool)[:, None, None]
+    )
+    states = np.stack(list(days_from(runs, 44)))
+    error = np.sqrt(np.square(states[:, 1:] - states[:, :1]).mean(axis=(1, 2, 3)))
+    assert error[0] == pytest.approx(0.1, rel=0.05)
+    assert 1.5 < error[2] / error[0] < 6  # doubles in about two days
+    assert error[44] == pytest.approx(np.sqrt(2) * states[20:].std(), rel=0.1)
+
+
+def test_the_same_options_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        forecasts(tmp_path / name)
+    one, other = (sorted((tmp_path / name).rglob("*.gz.*")) for name in ("one", "other"))
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"degrees": 7}, {"variables": []}, {"missing": 1}, {"every": 0}, {"levels": [700, 500]}],
+)
+def test_options_out_of_range(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(StpError, match=next(iter(options))):
+        chaosbench_centre.generate(tmp_path, {**CENTRE, **options}, silent)

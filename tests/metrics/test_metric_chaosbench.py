@@ -1,0 +1,541 @@
+"""Scores of fields on the globe against plain loops over the equations of ChaosBench.
+
+Equations are those of its text and appendix F (https://arxiv.org/abs/2402.00712).
+"""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import properscoring
+import pytest
+import torch
+from scipy.ndimage import correlate1d
+from torch.nn import functional
+
+from stp.metrics import (
+    acc,
+    bias,
+    crps,
+    crpss,
+    latitude,
+    ms_ssim,
+    rank_histogram,
+    spectral_divergence,
+    spectral_residual,
+    spread,
+    wrmse,
+)
+from stp.metrics.comparison import Comparison, on_data
+from stp.metrics.metric import Metric
+from stp.metrics.spectra import finest_bins, finest_spectrum
+from stp.score.aggregate import values
+from stp.score.motion import PeopleData
+
+LATITUDES = np.linspace(90, -90, 7)
+SHAPE = (2, 3, 2, 7, 5)  # N, T, C, H, W
+
+
+@pytest.fixture
+def grid(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
+    """Coordinates, without files; a test may set others."""
+    coordinates = {"lat": LATITUDES}
+    monkeypatch.setattr(latitude, "coordinate", lambda data, name: coordinates.get(name))
+    return coordinates
+
+
+class Climatology:
+    """Mean and deviation of a frame, as `climate` has them."""
+
+    missing = ""
+
+    def __init__(self, data: Any, kind: str) -> None:
+        self._of, self._shape = 0 if kind == "without_validation" else 1, data.shape
+
+    def missing_of(self, frames: np.ndarray) -> str:
+        return ""
+
+    def read(self, frame: int) -> np.ndarray:
+        return climate(frame, self._shape)[self._of]
+
+
+def climate(frame: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(frame)
+    return (
+        rng.normal(280, 2, shape).astype(np.float32),
+        rng.uniform(0.5, 2, shape).astype(np.float32),
+    )
+
+
+@pytest.fixture(autouse=True)
+def no_climatology_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (acc, crpss):
+        monkeypatch.setattr(module, "Climatology", Climatology)
+
+
+def fields(*, members: int = 0, shape: tuple[int, ...] = SHAPE) -> tuple[np.ndarray, np.ndarray]:
+    """Forecasts (N, [M,] T, C, H, W) and truth (N, T, C, H, W), in kelvin."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(281, 3, shape).astype(np.float32)
+    if not members:
+        return truth + rng.normal(0.5, 2, shape).astype(np.float32), truth
+    noise = rng.normal(0.2, 2, (shape[0], members, *shape[1:]))
+    return (truth[:, None] + noise).astype(np.float32), truth
+
+
+def of(metric: Metric, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Statistics of all samples, (N, C, [parts,] T)."""
+    bound = on_these(metric, predicted, observed)
+    assert not bound.reason
+    numbers = (np.arange(len(observed)), np.arange(observed.shape[1])) if bound.numbered else ()
+    pair = [predicted, observed]
+    if bound.transform is not None:
+        pair = [bound.transform(frames, observed) for frames in pair]
+    found = bound.statistics(*pair, *numbers)
+    variables = observed.shape[2]
+    assert found.shape[1] % variables == 0
+    shape = (len(found), variables, -1, found.shape[-1])
+    return found if found.shape[1] == variables else found.reshape(shape)
+
+
+def on_these(metric: Metric, predicted: np.ndarray, observed: np.ndarray) -> Metric:
+    shape = observed.shape[2:]
+    assert len(shape) == 3
+    names = [f"v{c}" for c in range(shape[0])]
+    data = PeopleData(
+        Path("nowhere"), {"units": "physical", "variables": names}, shape, np.arange(shape[0])
+    )
+    members = predicted.shape[1] if predicted.ndim == 6 else 1
+    return on_data(metric, Comparison(data, numbers_of(observed), members))
+
+
+def numbers_of(observed: np.ndarray) -> np.ndarray:
+    """Frame of each sample and lead time."""
+    return np.arange(observed.shape[0])[:, None] + np.arange(observed.shape[1])
+
+
+def over_globe(value: Any, observed: np.ndarray, latitudes: np.ndarray = LATITUDES) -> float:
+    """Equation 1 and the double sums of S1, S2: a loop over grid points that are there."""
+    total = weights = 0.0
+    for i, j in np.ndindex(observed.shape):
+        if not np.isnan(observed[i, j]):
+            weight = np.cos(np.deg2rad(latitudes[i]))
+            total += weight * value(i, j)
+            weights += weight
+    return total / weights
+
+
+def each(found: np.ndarray) -> list[tuple[int, int, int]]:
+    """Samples, channels and lead times."""
+    return list(np.ndindex(*found.shape[:2], found.shape[-1]))
+
+
+# Means over the globe
+
+
+MASKS = ("none", "some points", "one variable")
+
+
+def masked(truth: np.ndarray, mask: str) -> np.ndarray:
+    truth = truth.copy()
+    if mask == "some points":
+        truth[:, :, 1, 2:4] = np.nan
+        truth[0, 0, 0, 3, 1] = np.nan
+    if mask == "one variable":
+        truth[:, :, 1] = np.nan
+    return truth
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_rmse_and_bias_are_loops_over_grid_points(mask: str, grid: Any) -> None:
+    forecast, truth = fields()
+    truth = masked(truth, mask)
+    roots = of(wrmse.per_frame, forecast, truth)
+    squares = of(wrmse.pooled, forecast, truth)
+    errors = of(bias.weighted, forecast, truth)
+    for n, c, t in each(roots):
+        p, o = (a[n, t, c].astype(float) for a in (forecast, truth))
+        if np.isnan(o).all():  # alone
+            assert c == 1 and np.isnan([a[n, c, t] for a in (roots, squares, errors)]).all()
+            continue
+        square = over_globe(lambda i, j, p=p, o=o: (p[i, j] - o[i, j]) ** 2, o)
+        error = over_globe(lambda i, j, p=p, o=o: p[i, j] - o[i, j], o)
+        assert squares[n, c, t] == pytest.approx(square, rel=1e-12)
+        assert roots[n, c, t] == pytest.approx(np.sqrt(square), rel=1e-12)
+        assert errors[n, c, t] == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("mask", ["none", "some points"])
+def test_acc_is_equation_s3_with_each_weight_once(mask: str, grid: Any) -> None:
+    forecast, truth = fields()
+    truth = masked(truth, mask)
+    found = of(acc.per_frame_without_validation, forecast, truth)
+    for n, c, t in each(found):
+        mean = climate(n + t, SHAPE[2:])[0][c].astype(float)
+        p, o = (a[n, t, c] - mean for a in (forecast, truth))
+        po, pp, oo = (
+            over_globe(lambda i, j, a=a, b=b: a[i, j] * b[i, j], o)
+            for a, b in ((p, o), (p, p), (o, o))
+        )
+        assert found[n, c, t] == pytest.approx(po / np.sqrt(pp * oo), abs=1e-12)
+
+
+@pytest.mark.parametrize("mask", MASKS[:2])
+def test_a_centred_acc_leaves_out_what_is_not_there(mask: str, grid: Any) -> None:
+    forecast, truth = fields()
+    truth = masked(truth, mask)
+    found = of(acc.centred, forecast + 100, truth)  # a bias that it does not see
+    assert found == pytest.approx(of(acc.centred, forecast, truth), abs=1e-5)
+
+
+def test_an_error_of_one_has_the_mean_one_under_every_mask(grid: Any) -> None:
+    # The released code divides by all points: with the tropics masked it says 0.756.
+    _, truth = fields()
+    truth[..., 2:5, :] = np.nan
+    for metric in (wrmse.per_frame, bias.weighted):
+        assert of(metric, np.nan_to_num(truth) + 1, np.nan_to_num(truth)) == pytest.approx(1)
+        assert of(metric, truth + 1, truth) == pytest.approx(1, abs=1e-4)
+
+
+def test_grids_upside_down_and_both_poles(grid: dict[str, np.ndarray]) -> None:
+    forecast, truth = fields()
+    conventions = (wrmse.per_frame, bias.weighted, acc.per_frame, spread.weighted, crps.weighted)
+    members = np.stack([forecast, forecast + 1], axis=1)
+    for metric in conventions[:2]:
+        grid["lat"] = LATITUDES
+        north_first = of(metric, forecast, truth)
+        # All of an error at the poles, where a grid with both has no area.
+        polar = truth.copy()
+        polar[..., [0, -1], :] += 1000
+        assert of(metric, polar, truth) == pytest.approx(0, abs=1e-4)
+        grid["lat"] = LATITUDES[::-1]
+        south_first = of(metric, forecast[..., ::-1, :], truth[..., ::-1, :])
+        assert south_first == pytest.approx(north_first, rel=1e-12)
+    for metric in conventions[3:]:
+        grid["lat"] = LATITUDES
+        north_first = of(metric, members, truth)
+        grid["lat"] = LATITUDES[::-1]
+        south_first = of(metric, members[..., ::-1, :], truth[..., ::-1, :])
+        assert south_first == pytest.approx(north_first, rel=1e-12)
+
+
+def test_a_forecast_that_is_nan_where_something_was_observed_is_bad(grid: Any) -> None:
+    forecast, truth = fields()
+    truth = masked(truth, "some points")
+    forecast[0, 0, 0, 3, 1] = np.nan  # nothing was observed there
+    forecast[1, 2, 1, 0, 0] = np.nan
+    for metric in (wrmse.per_frame, bias.weighted, acc.per_frame, acc.centred):
+        assert np.argwhere(np.isnan(of(metric, forecast, truth))).tolist() == [[1, 1, 2]]
+
+
+def test_without_latitudes_there_is_a_reason(grid: dict[str, np.ndarray]) -> None:
+    del grid["lat"]
+    forecast, truth = fields(members=3)
+    for metric in (bias.weighted, crpss.climatology, rank_histogram.weighted, spread.weighted):
+        assert "no coordinate lat" in on_these(metric, forecast, truth).reason
+
+
+# Structural similarity
+
+
+def reference_similarity(x: np.ndarray, y: np.ndarray, scales: int) -> float:
+    """Equations S4 to S8 on one pair of fields, with torch's pooling, and scipy's windows."""
+    taps = np.exp(-0.5 * (np.arange(11) - 5) ** 2 / 1.5**2)
+    taps /= taps.sum()
+
+    def blurred(a: np.ndarray) -> np.ndarray:
+        for axis in (0, 1):
+            if a.shape[axis] >= 11:
+                a = correlate1d(a, taps, axis=axis).take(range(5, a.shape[axis] - 5), axis=axis)
+        return a
+
+    def halved(a: np.ndarray) -> np.ndarray:
+        padding = [size % 2 for size in a.shape]
+        return functional.avg_pool2d(torch.tensor(a[None]), 2, padding=padding)[0].numpy()
+
+    x, y = (255 * (a - a.min()) / (a.max() - a.min()) for a in (x.astype(float), y.astype(float)))
+    weights = np.array([0.0448, 0.2856, 0.3001, 0.2363, 0.1333][:scales])
+    if scales < 5:  # all five sum to 1.0001, as printed
+        weights /= weights.sum()
+    product, c1, c2 = 1.0, (0.01 * 255) ** 2, (0.03 * 255) ** 2
+    for scale, weight in enumerate(weights):
+        mx, my = blurred(x), blurred(y)
+        vx, vy = blurred(x * x) - mx * mx, blurred(y * y) - my * my
+        term = (2 * (blurred(x * y) - mx * my) + c2) / (vx + vy + c2)
+        if scale == scales - 1:
+            term *= (2 * mx * my + c1) / (mx * mx + my * my + c1)
+        product *= max(term.mean(), 0) ** weight
+        x, y = halved(x), halved(y)
+    return float(product)
+
+
+def smooth(shape: tuple[int, int], seed: int) -> np.ndarray:
+    """Fields of many scales."""
+    rng = np.random.default_rng(seed)
+    field = rng.normal(size=shape)
+    for size in (4, 16):
+        coarse = rng.normal(size=[side // size + 2 for side in shape])
+        field += size * np.kron(coarse, np.ones((size, size)))[: shape[0], : shape[1]]
+    return field
+
+
+@pytest.mark.parametrize(
+    ("shape", "metric", "scales"),
+    [
+        ((121, 240), ms_ssim.own_range, 5),
+        ((81, 85), ms_ssim.own_range, 5),
+        ((32, 64), ms_ssim.own_range_three_scales, 3),
+        ((31, 60), ms_ssim.own_range_three_scales, 3),
+    ],
+)
+def test_ms_ssim_of_own_ranges_is_the_published_one(
+    shape: tuple[int, int], metric: Metric, scales: int, grid: dict[str, np.ndarray]
+) -> None:
+    grid["lat"] = np.linspace(90, -90, shape[0])
+    truth = smooth(shape, 0)[None, None, None]
+    forecast = truth + smooth(shape, 1) + 50
+    expected = reference_similarity(forecast[0, 0, 0], truth[0, 0, 0], scales)
+    assert 0.1 < expected < 0.95
+    assert of(metric, forecast, truth)[0, 0, 0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_only_a_joint_range_sees_amplitude_and_mean(grid: dict[str, np.ndarray]) -> None:
+    grid["lat"] = np.linspace(90, -90, 32)
+    truth = smooth((32, 64), 0)[None, None, None]
+    for metric, sees in ((ms_ssim.own_range_three_scales, False),
+                         (ms_ssim.joint_range_three_scales, True)):  # fmt: skip
+        assert of(metric, truth, truth)[0, 0, 0] == pytest.approx(1)
+        found = of(metric, 5 * truth + 3, truth)[0, 0, 0]
+        assert (found < 0.6) if sees else found == pytest.approx(1, abs=1e-5)
+
+
+def test_grids_that_are_too_small_say_so(grid: dict[str, np.ndarray]) -> None:
+    frames = np.zeros((1, 1, 1, 61, 120), np.float32)
+    grid["lat"] = np.linspace(90, -90, 61)
+    assert on_these(ms_ssim.own_range, frames, frames).reason == (
+        "a grid of 61 x 120 points; 5 scales need 81"
+    )
+    tiny = frames[..., :5, :5]
+    grid["lat"] = np.linspace(90, -90, 5)
+    assert "one bin" in on_these(spectral_divergence.high_wavenumbers, tiny, tiny).reason
+
+
+def test_constant_fields_have_no_similarity_and_nan_stays(grid: dict[str, np.ndarray]) -> None:
+    grid["lat"] = np.linspace(90, -90, 32)
+    truth = smooth((32, 64), 0)[None, None, None]
+    for metric in (ms_ssim.own_range_three_scales, spectral_divergence.high_wavenumbers):
+        assert of(metric, np.full_like(truth, 3.0), truth)[0, 0, 0] == np.inf
+        bad = truth.copy()
+        bad[..., 4, 5] = np.nan
+        assert np.isnan(of(metric, bad, truth)).all()
+        assert np.isfinite(of(metric, truth + smooth((32, 64), 1), bad)).all()  # a mask
+
+
+# Spectra
+
+
+def reference_spectrum(field: np.ndarray) -> np.ndarray:
+    """Equations S9 to S13 with bins by np.histogram: mean power in the last tenth of them."""
+    power = np.abs(np.fft.fft2(field)) ** 2
+    ky, kx = (np.fft.fftfreq(n, 1 / n) for n in field.shape)
+    k = np.hypot(ky[:, None], kx).ravel()
+    count = len(np.arange(0.5, k.max(), 1))
+    total, edges = np.histogram(k, count, (0.5, k.max()), weights=power.ravel())
+    cells = np.histogram(k, edges)[0]
+    kept = slice(int(count * 0.9), None)
+    return total[kept] / cells[kept]
+
+
+@pytest.mark.parametrize(
+    ("shape", "bins"), [((121, 240), 14), ((61, 120), 7), ((33, 64), 4), ((32, 64), 4)]
+)
+def test_the_finest_bins_are_the_published_ones(shape: tuple[int, int], bins: int) -> None:
+    field = smooth(shape, 0) + 5e4  # as high as geopotential
+    found = finest_spectrum(field)
+    assert found.shape == (bins,) and finest_bins(*shape) == bins
+    np.testing.assert_allclose(found, reference_spectrum(field), rtol=1e-7)
+    assert np.hypot(*(n // 2 for n in (121, 240))) == pytest.approx(134.164, abs=1e-3)
+
+
+def test_divergence_and_residual_of_fine_detail(grid: dict[str, np.ndarray]) -> None:
+    shape = (33, 64)
+    grid["lat"] = np.linspace(90, -90, 33)
+    truth = np.stack([smooth(shape, seed) for seed in range(4)]).reshape(2, 1, 2, *shape)
+    forecast = truth + np.stack([smooth(shape, 9 + seed) for seed in range(4)]).reshape(truth.shape)
+    divergences = of(spectral_divergence.high_wavenumbers, forecast, truth)
+    residuals = of(spectral_residual.high_wavenumbers, forecast, truth)
+    for n, c, t in each(divergences):
+        o, p = (reference_spectrum(a[n, t, c]) for a in (truth, forecast))
+        o, p = o / o.sum(), p / p.sum()
+        expected = sum(a * np.log(a / b) for a, b in zip(o, p, strict=True))
+        assert divergences[n, c, t] == pytest.approx(expected, rel=1e-6)
+        assert residuals[n, c, t] == pytest.approx(np.sqrt(np.mean((o - p) ** 2)), rel=1e-6)
+
+
+def test_batches_have_the_spectra_of_their_mean_fields(grid: dict[str, np.ndarray]) -> None:
+    # 40 starts: a batch of 32 and one of 8, each of which counts half.
+    shape = (33, 64)
+    grid["lat"] = np.linspace(90, -90, 33)
+    rng = np.random.default_rng(0)
+    truth, forecast = rng.normal(size=(2, 40, 1, 1, *shape))
+    metric = spectral_divergence.high_wavenumbers_batch32
+    found = of(metric, forecast, truth)
+    halves = []
+    for batch in (slice(0, 32), slice(32, 40)):
+        o, p = (reference_spectrum(a[batch].mean(axis=0)[0, 0]) for a in (truth, forecast))
+        o, p = o / o.sum(), p / p.sum()
+        halves.append((o * np.log(o / p)).sum())
+    assert found.mean() == pytest.approx(np.mean(halves), rel=1e-9)
+    assert metric.together == 32
+    apart = of(spectral_divergence.high_wavenumbers, forecast, truth).mean()
+    assert apart != pytest.approx(np.mean(halves), rel=0.01)
+
+
+# Ensembles
+
+
+@pytest.mark.parametrize("mask", ["none", "some points"])
+def test_weighted_crps_is_equation_s20_at_each_point(mask: str, grid: Any) -> None:
+    members, truth = fields(members=4)
+    truth = masked(truth, mask)
+    found = {fair: of(m, members, truth) for fair, m in
+             ((False, crps.weighted_biased), (True, crps.weighted))}  # fmt: skip
+    for n, c, t in each(found[True]):
+        x, o = members[n, :, t, c].astype(float), truth[n, t, c].astype(float)
+        for fair, pairs in ((False, 16), (True, 12)):
+
+            def point(i: int, j: int, x: Any = x, o: Any = o, pairs: int = pairs) -> float:
+                at = x[:, i, j]
+                distances = sum(abs(a - b) for a, b in itertools.product(at, at))
+                return float(np.abs(at - o[i, j]).mean() - distances / (2 * pairs))
+
+            assert found[fair][n, c, t] == pytest.approx(over_globe(point, o), rel=1e-6)
+    one = of(crps.weighted, members[:, :1], truth)
+    assert one[0, 0, 0] == pytest.approx(
+        over_globe(
+            lambda i, j: abs(float(members[0, 0, 0, 0, i, j]) - float(truth[0, 0, 0, i, j])),
+            truth[0, 0, 0],
+        )
+    )
+
+
+def test_crps_of_normal_distributions_matches_properscoring() -> None:
+    rng = np.random.default_rng(0)
+    y, mean, deviation = rng.normal(size=50), rng.normal(size=50), rng.uniform(0.1, 3, 50)
+    np.testing.assert_allclose(
+        crpss.crps_normal(mean, deviation, y),
+        properscoring.crps_gaussian(y, mean, deviation),
+        rtol=1e-12,
+    )
+    assert crpss.crps_normal(np.ones(1), np.zeros(1), np.array([3.0])) == 2
+
+
+def test_crpss_is_one_ratio_of_means(grid: Any) -> None:
+    members, truth = fields(members=4)
+    for metric, score in ((crpss.climatology, crps.weighted),
+                          (crpss.climatology_biased, crps.weighted_biased)):  # fmt: skip
+        parts = of(metric, members, truth)
+        assert parts.shape == (2, 2, 2, 3)  # N, C, (forecast, climatology), T
+        np.testing.assert_array_equal(parts[:, :, 0], of(score, members, truth))
+        for n, c, t in each(parts):
+            mean, deviation = (a[c].astype(float) for a in climate(n + t, SHAPE[2:]))
+            points = properscoring.crps_gaussian(truth[n, t, c], mean, deviation)
+            expected = over_globe(lambda i, j, p=points: p[i, j], truth[n, t, c])
+            assert parts[n, c, 1, t] == pytest.approx(expected, rel=1e-6)
+        bound = on_these(metric, members, truth)
+        found = values(bound, parts.reshape(2, 4, 3).mean(axis=0))
+        np.testing.assert_allclose(
+            found[:, 1:], 1 - parts[:, :, 0].mean(axis=0) / parts[:, :, 1].mean(axis=0)
+        )
+        np.testing.assert_allclose(
+            found[:, 0], 1 - parts[:, :, 0].mean(axis=(0, 2)) / parts[:, :, 1].mean(axis=(0, 2))
+        )
+
+
+def test_spreads_and_ratios_of_each_variable(grid: Any) -> None:
+    members, truth = fields(members=3)
+    members[:, :, :, 1] *= 100  # another unit: it must not drown the first variable
+    truth[:, :, 1] *= 100
+    weights = np.cos(np.deg2rad(LATITUDES))
+    weights /= weights.sum() * SHAPE[-1]
+
+    def mean(a: np.ndarray) -> np.ndarray:
+        """(..., N, T, C, H, W) to (..., C), over samples, lead times and the globe."""
+        return np.einsum("...ntchw,h->...cnt", a, weights).mean(axis=(-1, -2))
+
+    x, o = members.astype(float), truth.astype(float)
+    variance = x.var(axis=1, ddof=1)
+    error = mean((x.mean(axis=1) - o) ** 2)
+    root = np.sqrt(np.einsum("nmtchw,h->nmtc", (x - o[:, None]) ** 2, weights))
+    deviation = mean(np.sqrt(variance))
+    expected = {
+        "weighted": np.sqrt(mean(variance)),
+        "weighted_mean_deviation": deviation,
+        "weighted_skill_ratio": np.sqrt(mean(variance) / error * 4 / 3),
+        "weighted_skill_ratio_uncorrected": np.sqrt(mean(variance) / error),
+        "weighted_deviation_ratio": deviation / np.sqrt(error),
+        "weighted_deviation_to_members": deviation / root.mean(axis=(0, 1, 2)),
+        "pooled": np.sqrt(variance.mean(axis=(0, 1, 3, 4))),
+        "mean_deviation": np.sqrt(variance).mean(axis=(0, 1, 3, 4)),
+    }
+    for name, wanted in expected.items():
+        metric = on_these(getattr(spread, name), members, truth)
+        found = values(metric, metric.statistics(members, truth).mean(axis=0))
+        np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-5, err_msg=name)
+        assert [series.variable for series in metric.series] == ["v0", "v1"]
+
+
+def test_crps_of_variables_with_units_of_their_own_is_not_pooled(grid: Any) -> None:
+    members, truth = fields(members=3)
+    for metric, fair in ((crps.pixel_mean, False), (crps.fair, True)):
+        found = of(metric, members, truth)
+        points = crps.crps_ensemble(members, truth, axis=1, fair=fair)
+        np.testing.assert_allclose(found, points.mean(axis=(3, 4)).swapaxes(1, 2), rtol=1e-12)
+
+
+def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
+    # Two latitudes of equal area; members 1 and 3. Observed: 0, 2 (ranks 0, 1) and 3, 4: 3 is a
+    # member, so ranks 1 and 2 share it; 4 has rank 2.
+    grid["lat"] = np.array([30.0, -30.0])
+    members = np.broadcast_to(np.array([1.0, 3.0])[None, :, None, None, None, None],
+                              (1, 2, 1, 1, 2, 2))  # fmt: skip
+    truth = np.array([[0.0, 2.0], [3.0, 4.0]])[None, None, None]
+    metric = on_these(rank_histogram.weighted, members, truth)
+    found = metric.statistics(members, truth)
+    np.testing.assert_allclose(found[0, :, 0], [0.25, 0.375, 0.375])
+    assert [(s.variable, s.threshold) for s in metric.series] == [("v0", 0), ("v0", 1), ("v0", 2)]
+    truth[0, 0, 0, 0, 0] = np.nan
+    found = metric.statistics(members, truth)
+    np.testing.assert_allclose(found[0, :, 0], [0, 0.5, 0.5])
+
+
+def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> None:
+    grid["lat"] = np.linspace(-60, 60, 20)
+    rng = np.random.default_rng(0)
+    members, truth = rng.normal(size=(50, 4, 1, 1, 20, 20)), rng.normal(size=(50, 1, 1, 20, 20))
+    # 20,000 points: a share of 1/5 has a standard error of 0.003, weighted a little more.
+    shares = of(rank_histogram.weighted, members, truth).mean(axis=(0, 1, 3))
+    np.testing.assert_allclose(shares, 0.2, atol=0.015)
+    shares = of(rank_histogram.weighted, 0.3 * members, truth).mean(axis=(0, 1, 3))
+    assert shares[0] > 0.3 and shares[-1] > 0.3  # too sure
+    assert shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("of_members", "of_one"),
+    [
+        (wrmse.per_frame_of_members, wrmse.per_frame),
+        (acc.per_frame_without_validation_of_members, acc.per_frame_without_validation),
+    ],
+)
+def test_a_mean_over_members_is_not_the_score_of_their_mean(
+    of_members: Metric, of_one: Metric, grid: Any
+) -> None:
+    members, truth = fields(members=3)
+    found = of(of_members, members, truth)
+    each_member = [of(of_one, members[:, m], truth) for m in range(3)]
+    np.testing.assert_allclose(found, np.mean(each_member, axis=0), rtol=1e-12)
+    of_mean = of(of_one, members.mean(axis=1), truth)
+    assert np.abs(found - of_mean).min() > 1e-3
+    np.testing.assert_allclose(of(of_members, members[:, :1], truth), each_member[0])

@@ -1,0 +1,199 @@
+"""ChaosBench's days are read from their stream, whatever their order; damage is named."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from stp.core.errors import StpError
+from stp.core.job import Job, silent
+from stp.data.prepared import Prepared
+from stp.fetch.generators import chaosbench as generator
+from stp.fetch.generators.chaosbench import Field
+from stp.prepare.chaosbench import ChaosbenchOptions, cut, run
+
+SHAPE = [4, 5, 8]  # z and t at 500 and 850 hPa, every 45 degrees
+WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019, "part_mb": 0.05}
+OPTIONS = {
+    "variables": {"z": [500, 850], "t": [850, 500]},
+    "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
+    "days_per_year": 9,
+    "subsets": {"two_years": [2022, 2023]},
+    "cluster_days": 2,
+}
+HORIZON = 4
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("made")
+    generator.generate(out, {**WORLD, "years": list(range(2019, 2024)), "days": 9}, silent)
+    return out
+
+
+def world(lat: np.ndarray, value: float) -> np.ndarray:
+    """(levels 500 and 850, 5, 8): different everywhere, in units of height or temperature."""
+    fields = np.array([5500.0, 1450.0])[:, None, None] + lat[:, None] + np.arange(8) + value
+    return np.broadcast_to(fields, (2, 5, 8)).astype("f4")
+
+
+def days(change: Callable[[str, dict[str, Field]], dict[str, Field] | None]) -> Iterator[Any]:
+    """Groups of all days, as they are or changed; None leaves a day out."""
+    options = generator.WorldOptions(**{**WORLD, "levels": (500, 850)})
+    for year in range(2019, 2024):
+        for number in range(9):
+            day = np.datetime64(f"{year}-01-01") + number
+            fields = generator.coordinates(options, day)
+            heights = world(options.lat, number) * np.float32(9.80665 / 9.81)
+            fields["z"] = generator.level_field((), heights)
+            warm = np.full((2, 5, 8), 270 + number, "f4")
+            fields["t"] = generator.level_field((), warm)
+            name = f"era5_full_45deg_{str(day).replace('-', '')}.zarr"
+            changed = change(name, fields)
+            if changed is not None:
+                yield name, changed
+
+
+def write(root: Path, change: Callable[..., Any] = lambda name, fields: fields) -> Path:
+    generator.write_stream(root / "chaosbench/era5", days(change), 0.05)
+    return root
+
+
+def on(day: str, **changed: Field) -> Callable[..., Any]:
+    """Change fields of one day."""
+    return lambda name, fields: {**fields, **changed} if day in name else fields
+
+
+def test_windows_frames_and_climatology_of_generated_days(
+    make_job: Callable[..., Job], made: Path
+) -> None:
+    job = make_job("chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=made)
+    assert len(list((made / "chaosbench/era5").iterdir())) > 1
+    extras = run(job)
+    # 9 days hold 5 windows of 5 days; the last one of each split is left out.
+    assert extras["clips"] == {"train": 9, "val": 4, "test": 4, "two_years": 9}
+    # Blocks of 2 days: 3 in which windows begin on 5 days, and those of days 9 to 12.
+    assert extras["clusters"] == {"train": 6, "val": 2, "test": 2, "two_years": 6}
+    data = Prepared(job.out)
+    test = data.clips("test").index
+    assert test["clip"].tolist() == [f"2022-01-0{d}" for d in (1, 2, 3, 4)]
+    assert test["start"].tolist() == [27, 28, 29, 30] and set(test["length"]) == {5}
+    assert test["cluster_start"].tolist() == [27, 27, 29, 29] and set(test["cluster_length"]) == {2}
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    assert frames["time"].dt.strftime("%m-%d").to_numpy()[27] == "01-01"
+    np.testing.assert_array_equal(frames["lat"], [90, 45, 0, -45, -90])
+    assert frames["variable"].to_numpy().tolist() == ["z_500", "z_850", "t_850", "t_500"]
+    climatology = xr.open_zarr(job.out / "climatology.zarr", consolidated=False)
+    third = frames["frames"].to_numpy()[[2, 11]]  # 3 January of 2019 and 2020
+    mean = climatology["without_validation"].to_numpy()[2]
+    np.testing.assert_allclose(mean, third.mean(axis=0), rtol=1e-6)
+    deviation = climatology["climatology_deviation"].to_numpy()[2]
+    np.testing.assert_allclose(deviation, third.std(axis=0), rtol=1e-3, atol=1e-3)
+
+
+def test_heights_are_geopotential_over_standard_gravity(
+    make_job: Callable[..., Job], tmp_path: Path
+) -> None:
+    job = make_job(
+        "chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=write(tmp_path / "raw")
+    )
+    run(job)
+    lat = np.linspace(90, -90, 5)
+    frames = Prepared(job.out).clips("test").read([2], length=2)[0]
+    np.testing.assert_allclose(frames[:, :2], [world(lat, 2), world(lat, 3)], rtol=1e-6)
+    np.testing.assert_array_equal(
+        frames[:, 2:], np.broadcast_to([[[[272]]], [[[273]]]], (2, 2, 5, 8))
+    )
+
+
+def test_grids_turned_upside_down_or_from_minus_180_are_put_right(
+    make_job: Callable[..., Job], tmp_path: Path
+) -> None:
+    def turn(name: str, fields: dict[str, Field]) -> dict[str, Field]:
+        turned = dict(fields)
+        turned["latitude"] = Field(("latitude",), fields["latitude"].values[::-1])
+        turned["longitude"] = Field(("longitude",), np.arange(8) * 45.0 - 180)
+        for variable in ("z", "t"):
+            values = np.roll(fields[variable].values, 4, axis=-1)[:, ::-1]
+            turned[variable] = generator.level_field((), values)
+        return turned
+
+    as_stored = make_job(
+        "chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=write(tmp_path / "raw")
+    )
+    run(as_stored)
+    found = write(tmp_path / "turned", turn)
+    job = make_job("chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=found)
+    run(job)
+    one, other = (Prepared(each.out).frames.read(0, 45) for each in (as_stored, job))
+    np.testing.assert_array_equal(one, other)
+
+
+HALF = Field(("longitude",), np.arange(8) * 45.0 + 22.5)
+GEOPOTENTIAL = generator.level_field((), world(np.zeros(5), 0) * 9.81)
+CELSIUS = generator.level_field((), np.full((2, 5, 8), -3, "f4"))
+HOLE = np.full((2, 5, 8), 270, "f4")
+HOLE[0, 2, 3] = np.nan
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (on("20220103", longitude=HALF), "the grid is another one.*off by up to 22.5"),
+        (on("20220103", z=GEOPOTENTIAL), "20220103.zarr: z at 500 hPa is"),
+        (on("20220103", t=CELSIUS), "20220103.zarr: t at 850 hPa is -3 K"),
+        (on("20220103", t=generator.level_field((), HOLE)), "2022-01-03: 1 values"),
+        (lambda n, f: None if "20190105" in n else f, "1 of 45 days are missing, first 2019-01-05"),
+        (
+            lambda n, f: {k: v for k, v in f.items() if k != "t" or "20220103" not in n},
+            "20220103.zarr: no variable 't'",
+        ),
+        (
+            on("20220103", level=Field(("level",), np.array([500, 700]))),
+            r"z has the levels \[500, 700\]",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(
+    make_job: Callable[..., Job], tmp_path: Path, change: Callable[..., Any], said: str
+) -> None:
+    root = write(tmp_path / "raw", change)
+    job = make_job("chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=root)
+    with pytest.raises(StpError, match=said):
+        run(job)
+
+
+def test_a_part_that_is_missing_is_an_error(make_job: Callable[..., Job], made: Path) -> None:
+    names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*.gz.*"))
+    job = make_job(
+        "chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=made, names=names[:-1]
+    )
+    with pytest.raises(StpError, match="damaged or ends early"):
+        run(job)
+
+
+def test_days_that_are_done_are_not_read_again(
+    make_job: Callable[..., Job], tmp_path: Path
+) -> None:
+    """A run that stops at a bad day goes on behind the days before it."""
+    root = write(tmp_path / "raw", on("20230109", t=CELSIUS))
+    job = make_job("chaosbench", SHAPE, OPTIONS, context=1, horizon=HORIZON, root=root)
+    with pytest.raises(StpError, match="20230109"):
+        run(job)
+    with pytest.raises(StpError, match="20230109"):
+        run(job)
+    done = (job.state / "pieces.jsonl").read_text().splitlines()
+    assert len(done) == 1 + 44
+
+
+def test_starts_of_the_paper() -> None:
+    clips, blocks = cut(ChaosbenchOptions(), 45)
+    numbers = Counter(clip.split for clip in clips)
+    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685}
+    assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
+    assert len(ChaosbenchOptions().days) == 16436
+    assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)

@@ -1,0 +1,112 @@
+"""What verbs print fits a terminal of 80 characters."""
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from stp.page.plain_table import folded, table
+from stp.page.text_table import Column, styled
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.profiling.page import columns
+from stp.run.cluster import driver
+from stp.run.cluster.driver import Driver
+from stp.run.costs import summary
+from stp.run.costs.table import WIDE, listing
+from stp.run.status import artefact_states
+from stp.run.status_text import lines
+
+ROOT = Path(__file__).parents[2]
+RUN = Driver("vm", "boot", 1, 2, None, 0.0, [], {}, "config.json")
+
+
+def shown(renderable, width):
+    file = io.StringIO()
+    Console(file=file, width=width).print(renderable, crop=False)
+    return file.getvalue().splitlines()
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_STORE_DIR", str(tmp_path_factory.mktemp("store")))
+        return Plan(config.load(ROOT / "tests" / "workflow" / "tiny.yaml"))
+
+
+def test_long_lines_are_folded_below_their_text():
+    assert folded("short", 80) == "short"
+    assert folded("  - one two three four five six", 24 + 4) == (
+        "  - one two three four five\n    six"
+    )
+    path = "x" * 90
+    assert folded(path, 80) == path
+
+
+@pytest.mark.parametrize("width", [78, 80, 81, 100])
+def test_a_table_is_no_wider_than_its_terminal(width):
+    words = Text("one word after another until the line is full, and then some more of them")
+    found = styled([Column(name, False, [words, Text("a")]) for name in "abcd"], width)
+    assert max(map(len, shown(found, width))) <= width
+
+
+def test_notes_stand_below_rows_where_nothing_is_left_beside_them():
+    rows = [("kth", "official", "7,482", "kth/00sequences.txt is not here: fetch it")]
+    header = ("dataset", "source", "clips", "why")
+    beside = table(header, rows, 80)
+    assert len(beside) == 3 and max(map(len, beside)) <= 80
+    assert table(header, rows, 40) == [
+        "dataset    source  clips",
+        "    why",
+        "-" * 36,
+        "kth      official  7,482",
+        "    kth/00sequences.txt is not here:",
+        "    fetch it",
+    ]
+
+
+def test_all_models_fit(plan):
+    text = shown(styled(columns(plan.config), 80), 80)
+    assert max(map(len, text)) <= 80
+    assert any(line.startswith("linear_extrapolation") for line in text)
+
+
+def test_a_trained_model_of_ones_own_is_no_reference_line(plan):
+    mine = plan.config.models["convlstm"].model_copy(update={"title": "Mine"})
+    own = plan.config.model_copy(update={"models": {**plan.config.models, "mine": mine}})
+    _, _, kinds, _ = columns(own)
+    assert kinds.cells[-1].plain == "trained network; gradient descent"
+    assert "reference line; nothing to learn" in [cell.plain for cell in kinds.cells]
+
+
+def test_a_list_of_jobs_cuts_no_name(plan):
+    found = summary.entries(plan)
+    narrow = shown(listing(found, 80), 80)
+    assert max(map(len, narrow)) <= 80
+    text = "".join(line[:40].strip() for line in narrow)
+    assert "…" not in text and "persistenceonmoving_mnist" in text.replace(" ", "")
+    wide = "\n".join(shown(listing(found, WIDE), WIDE))
+    assert plan.cells[0].scores.fingerprint in wide
+
+
+def test_status_after_success_speaks_of_no_crash(plan):
+    states = artefact_states(plan)
+    ended = "\n".join(lines(plan, states, RUN, 80))
+    assert "`stp resume` goes on after a crash" in ended or "cannot be seen" in ended
+    done = replace(RUN, succeeded=True)
+    text = "\n".join(lines(plan, states, done, 80))
+    assert "made all that it was asked for" in text and "crash" not in text
+    assert all(len(line) <= 80 for line in text.splitlines() if "run:" not in line)
+
+
+def test_success_is_noted_until_the_next_run(tmp_path):
+    driver.note_success(tmp_path)
+    assert driver.noted(tmp_path) is None
+    (tmp_path / driver.FILE).write_text(json.dumps(vars(RUN)))
+    assert not driver.noted(tmp_path).succeeded
+    driver.note_success(tmp_path)
+    assert driver.noted(tmp_path) == replace(RUN, succeeded=True)

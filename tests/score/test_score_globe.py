@@ -1,0 +1,148 @@
+"""Scores of ensembles on the globe, from files: ranks, masks, batches of starts."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from toy_scored import Scored, write
+
+from stp.data.zarr_write import create_group
+from stp.metrics.spectra import finest_spectrum
+from stp.metrics.spectral_divergence import divergence
+from stp.prepare.output import write_coordinate
+
+VARIABLES = ["t2m", "z_500"]
+SAMPLES, LEADS, MEMBERS = 40, 2, 3
+LATITUDES = np.linspace(76, -76, 20)
+SHAPE = (len(VARIABLES), 20, 24)
+ENSEMBLE = ("crps.weighted", "spread.weighted", "spread.pooled", "rank_histogram.weighted")
+BATCHED = ("spectral_divergence.high_wavenumbers_batch32", "wrmse.per_frame")
+
+
+def written(
+    make_scored: Callable[..., Scored], *, members: int = 1, sea: str | None = None
+) -> Scored:
+    """40 starts, 1 -> 2 days; nothing was observed in the south of a variable, or all of it."""
+    rng = np.random.default_rng(0)
+    clips = rng.normal(280, 3, (SAMPLES, 1 + LEADS, *SHAPE)).astype(np.float32)
+    noise = rng.normal(0, 2, (SAMPLES, members, LEADS, *SHAPE))
+    predicted = (clips[:, None, 1:] + noise).astype(np.float32)
+    if sea == "in the south":
+        clips[:, :, 1, 10:] = np.nan
+    if sea == "everywhere":
+        clips[:, :, 1] = np.nan
+    scored = make_scored(clips, predicted[:, 0], units="physical", variables=VARIABLES)
+    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
+    write_coordinate(group, "lat", "y", LATITUDES, units="degrees_north")
+    write_coordinate(group, "level", "channel", np.array([np.nan, 500.0]), units="hPa")
+    if members > 1:
+        store = scored.root / "predictions" / "predictions.zarr"
+        store.rename(scored.root / "one.zarr")
+        write(
+            create_group(store, {"units": "physical"}),
+            "predictions", predicted, "sample", "member", "lead",
+        )  # fmt: skip
+        scored.predicted = predicted
+    return scored
+
+
+def means(out: Path, convention: str, lead: int | None = None) -> pd.DataFrame:
+    """Rows of values by variable, in their order."""
+    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+    here = (table.convention == convention) & (table.statistic == "mean")
+    return table[here & (table.lead.isna() if lead is None else table.lead == lead)]
+
+
+def test_rows_of_ranks_and_of_each_variable(make_scored: Callable[..., Scored]) -> None:
+    scored = written(make_scored, members=MEMBERS)
+    out = scored.run(*ENSEMBLE, statistic="ensemble_mean")
+    ranks = means(out, "rank_histogram.weighted", lead=2)
+    assert ranks.variable.tolist() == ["t2m"] * 4 + ["z500"] * 4
+    assert ranks.threshold.tolist() == [0, 1, 2, 3] * 2
+    weights = np.cos(np.deg2rad(LATITUDES))
+    weights /= weights.sum() * SHAPE[-1]
+    truth = scored.observed.astype(np.float32)[:, 1]
+    below = (scored.predicted[:, :, 1] < truth[:, None]).sum(axis=1)
+    for c, name in enumerate(("t2m", "z500")):
+        shares = [
+            np.einsum("nhw,h->n", below[:, c] == rank, weights).mean()
+            for rank in range(MEMBERS + 1)
+        ]
+        found = ranks[ranks.variable == name].value.astype(float)
+        np.testing.assert_allclose(found, shares, rtol=1e-9)
+    assert scored.extras["values"]["rank_histogram.weighted"].keys() == {
+        f"{name} {rank:.1f}" for name in ("t2m", "z500") for rank in range(4)
+    }
+    for convention in ENSEMBLE[:3]:  # none is of both variables
+        assert means(out, convention).variable.tolist() == ["t2m", "z500"]
+
+
+def test_an_ensemble_may_lack_a_variable(make_scored: Callable[..., Scored]) -> None:
+    scored = written(make_scored, members=MEMBERS)
+    whole = scored.run(*ENSEMBLE, statistic="ensemble_mean", out="whole")
+    frames = scored.predicted[:, :, :, 1:]
+    store = scored.root / "predictions" / "predictions.zarr"
+    store.rename(scored.root / "both.zarr")
+    group = create_group(store, {"units": "physical", "variables": ["z_500"]})
+    write(group, "predictions", np.ascontiguousarray(frames), "sample", "member", "lead")
+    part = scored.run(*ENSEMBLE, statistic="ensemble_mean", out="part")
+    for convention in ENSEMBLE:
+        for lead in (None, 2):
+            wanted = means(whole, convention, lead)
+            wanted = wanted[wanted.variable == "z500"]
+            found = means(part, convention, lead)
+            absent = found[found.variable == "t2m"]
+            assert absent.value.isna().all()
+            assert set(absent.reason) <= {"the forecasts have no t2m"}
+            found = found[found.variable == "z500"]
+            np.testing.assert_allclose(
+                found.value.astype(float), wanted.value.astype(float), rtol=1e-12
+            )
+
+
+@pytest.mark.parametrize("sea", ["in the south", "everywhere"])
+def test_where_nothing_was_observed_nothing_counts(
+    make_scored: Callable[..., Scored], sea: str
+) -> None:
+    conventions = ("wrmse.per_frame", "bias.weighted", "ms_ssim.joint_range_three_scales",
+                   "spectral_divergence.high_wavenumbers", "spectral_residual.high_wavenumbers",
+                   "crps.weighted")  # fmt: skip
+    scored = written(make_scored, sea=sea)
+    out = scored.run(*conventions)
+    error = scored.predicted[:, :, 1, :10] - scored.observed.astype(np.float32)[:, :, 1, :10]
+    weights = np.cos(np.deg2rad(LATITUDES[:10]))
+    weights /= weights.sum() * SHAPE[-1]
+    for convention in conventions:
+        rows = means(out, convention).set_index("variable")
+        if "ms_ssim" in convention:
+            assert "3 scales need 21" in rows.reason["t2m"]
+            continue
+        assert rows.value["t2m"] is not None
+        assert (rows.value["z500"] is None) == (sea == "everywhere")
+        if sea == "everywhere":
+            assert "not a number" in rows.reason["z500"]
+    if sea == "in the south":
+        squares = np.einsum("nthw,h->nt", error.astype(float) ** 2, weights)
+        found = means(out, "wrmse.per_frame").value.tolist()[1]
+        assert found == pytest.approx(np.sqrt(squares).mean(), rel=1e-6)
+
+
+def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Scored]) -> None:
+    scored = written(make_scored)
+    whole = scored.run(*BATCHED, out="whole")
+    parts = scored.run(*BATCHED, out="parts", block_samples=5, block_leads=1, threads=2)
+    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
+        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+    expected = []
+    for batch in (slice(0, 32), slice(32, 40)):
+        o, p = (
+            finest_spectrum(frames[batch].astype(float).mean(axis=0))
+            for frames in (scored.observed, scored.predicted)
+        )
+        expected.append(divergence(o, p))  # (T, C)
+    found = [means(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
+    np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-6)

@@ -1,0 +1,286 @@
+"""Forecasts that are read, from archives and climatologies, get the scores computed by hand."""
+
+import hashlib
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from stp.core.errors import StpError
+from stp.core.job import Interrupted, Job, silent
+from stp.data.prepared import Prepared
+from stp.fetch.generators import chaosbench, chaosbench_centre
+from stp.prepare import chaosbench as reader
+from stp.score.read import run
+
+WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
+SHAPE = [4, 5, 8]
+NAMES = ["z500", "t850", "w500", "w850"]
+VARIABLES = {"z": [500], "t": [850], "w": [500, 850]}
+HORIZON, STARTS = 4, 4
+CENTRE = {**WORLD, "centre": "ecmwf", "starts": ["2022-01-01", "2022-01-04"], "missing": 0.25}
+CELL = {
+    **{"suite": "s", "dimension": "d", "model": "m", "variant": "default", "trained_on": "d"},
+    **{"train_subset": "all", "tested_on": "d", "subset": "test", "setting": "horizon-4"},
+    "seed": None,
+}
+
+
+def lock(path: Path, root: Path) -> Path:
+    """Lock all files below a folder, as the fetch stage would."""
+    files = {}
+    for file in sorted(p for p in root.rglob("*") if p.is_file()):
+        content = file.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        files[file.relative_to(root).as_posix()] = {"bytes": len(content), "sha256": digest}
+    path.write_text(json.dumps({"dataset": "d", "release": "r", "source": "s", "files": files}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Prepared: 9 days of each year, 4 test windows of 5 days."""
+    folder = tmp_path_factory.mktemp("data")
+    years = {"years": [2019, 2020, 2021, 2022], "days": 9}
+    chaosbench.generate(folder / "raw", {**WORLD, **years}, silent)
+    options = {
+        "variables": VARIABLES,
+        "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
+        "days_per_year": 9,
+        "subsets": {},
+        "cluster_days": 1,
+    }
+    recipe = {
+        **{"dataset": "d", "source": "synthetic", "release": "tiny", "shape": SHAPE, "context": 1},
+        **{"horizon": HORIZON, "units": "physical", "options": options},
+    }
+    out = folder / "prepared"
+    out.mkdir()
+    inputs = {"raw": lock(folder / "lock.json", folder / "raw")}
+    reader.run(Job(recipe, inputs, out, folder / "state", {"raw_roots": [str(folder / "raw")]}))
+    return out
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders of a control forecast and of an ensemble of 3."""
+    found = {}
+    for name, more in (("control", {}), ("ensemble", {"members": 3})):
+        found[name] = tmp_path_factory.mktemp(name)
+        chaosbench_centre.generate(found[name], {**CENTRE, **more}, silent)
+    return found
+
+
+@pytest.fixture
+def make(tmp_path: Path, data: Path) -> Callable[..., Job]:
+    """A job that scores forecasts that are read."""
+
+    def make(source: str, archive: Path | None = None, samples: int = 1, **more: Any) -> Job:
+        number = len(list(tmp_path.glob("out-*")))
+        out, state = tmp_path / f"out-{number}", tmp_path / f"state-{more.pop('state', number)}"
+        out.mkdir()
+        ensemble = {"options": {"ensemble": True}} if archive and samples > 1 else {"options": {}}
+        rollout = {
+            **{"model": "m", "source": source, "shape": SHAPE, "context": 1, "horizon": HORIZON},
+            **{"lead_times": HORIZON, "split": "test", **ensemble},
+            "predict": {"samples": samples} if samples > 1 else {},
+        }
+        recipe = {
+            **{"cell": CELL, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
+            "bootstrap": {"resamples": 100, "seed": 0},
+            **({"statistic": "ensemble_mean"} if samples > 1 else {}),
+            **more.pop("recipe", {}),
+        }
+        inputs, runtime = {"data": data}, {"block_samples": 1, "checkpoint_every_s": 0}
+        if archive is not None:
+            inputs["archive"] = lock(tmp_path / f"lock-{number}.json", archive)
+            runtime["raw_roots"] = [str(archive)]
+        return Job(recipe, inputs, out, state, runtime, **more)
+
+    return make
+
+
+def by_hand(data: Path, forecasts: dict[str, np.ndarray], lead: int, channel: int) -> float:
+    """Root of the mean square error over starts and globe: start -> fields at the lead times."""
+    clips = Prepared(data).clips("test")
+    weights = np.cos(np.deg2rad(np.linspace(90, -90, 5)))
+    found = []
+    for start, fields in forecasts.items():
+        row = clips.index["clip"].tolist().index(start)
+        error = fields[lead - 1] - clips.read([row], length=5)[0, lead, channel]
+        found.append((error.astype(float) ** 2).mean(axis=1) @ weights / weights.sum())
+    return float(np.sqrt(np.mean(found)))
+
+
+def unpacked(archive: Path, folder: Path) -> dict[str, xr.Dataset]:
+    """Start -> its group, by other means than those of the reader."""
+    parts = sorted(p for p in archive.rglob("*.tar.gz.*"))
+    joined = folder / "joined.tar.gz"
+    joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+    with tarfile.open(joined) as tar:
+        tar.extractall(folder, filter="data")
+    groups = sorted(folder.glob("*/*.zarr"))
+    return {
+        f"{p.stem[-8:-4]}-{p.stem[-4:-2]}-{p.stem[-2:]}": xr.open_zarr(p, consolidated=False)
+        for p in groups
+    }
+
+
+def value(job: Job, variable: str, lead: int | None) -> pd.Series:
+    rows = pd.read_parquet(job.out / "scores.parquet")
+    found = rows[(rows["variable"] == variable) & (rows["statistic"] == "mean")]
+    found = found[found["lead"].isna() if lead is None else found["lead"] == lead]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def test_scores_of_an_archive_are_those_computed_by_hand(
+    make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
+) -> None:
+    job = make("centre_archive", archives["control"])
+    found = run(job)
+    groups = unpacked(archives["control"], tmp_path)
+    there = {start: g for start, g in groups.items() if g["z"].notnull().any()}
+    assert found["samples"] == len(there) == 3 and len(groups) == STARTS
+    assert found["of samples"] == STARTS
+    for lead in (1, HORIZON):
+        t850 = {s: g["t"].sel(level=850).to_numpy()[1:] for s, g in there.items()}
+        expected = by_hand(data, t850, lead, channel=1)
+        np.testing.assert_allclose(value(job, "t850", lead)["value"], expected, rtol=1e-6)
+    missing = value(job, "w850", None)
+    assert np.isnan(missing["value"]) and missing["reason"]
+    assert np.isfinite(value(job, "w500", 1)["value"])
+
+
+def test_scores_of_the_mean_of_an_ensemble(
+    make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
+) -> None:
+    job = make("centre_archive", archives["ensemble"], samples=3)
+    run(job)
+    groups = unpacked(archives["ensemble"], tmp_path)
+    there = {start: g for start, g in groups.items() if g["z"].notnull().any()}
+    mean = {s: g["t"].sel(level=850).mean("number").to_numpy()[1:] for s, g in there.items()}
+    expected = by_hand(data, mean, 2, channel=1)
+    # Means of temperatures of 300 K are rounded to 3e-5 K, and errors are half a kelvin.
+    np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
+
+
+def test_blocks_of_lead_times_change_nothing(
+    make: Callable[..., Job], archives: dict[str, Path]
+) -> None:
+    whole, parts = (make("centre_archive", archives["ensemble"], samples=3) for _ in range(2))
+    parts.runtime["block_leads"] = 1
+    for job in (whole, parts):
+        run(job)
+    one, other = (pd.read_parquet(job.out / "scores.parquet") for job in (whole, parts))
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_a_scoring_that_is_stopped_ends_in_the_same_rows(
+    make: Callable[..., Job], archives: dict[str, Path]
+) -> None:
+    whole = make("centre_archive", archives["control"])
+    run(whole)
+    stopped = make("centre_archive", archives["control"], state="kept", interrupted=lambda: True)
+    for _ in range(2):  # after the first and after the second of three starts
+        with pytest.raises(Interrupted):
+            run(stopped)
+    job = make("centre_archive", archives["control"], state="kept")
+    run(job)
+    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
+        assert (job.out / name).read_bytes() == (whole.out / name).read_bytes()
+
+
+def test_kept_forecasts_say_what_they_lack(
+    make: Callable[..., Job], archives: dict[str, Path], data: Path
+) -> None:
+    job = make("centre_archive", archives["control"], recipe={"keep": 2})
+    assert run(job)["kept"] == 2
+    stored = xr.open_zarr(job.out / "predictions.zarr", consolidated=False)
+    assert stored.attrs["variables"] == ["z_500", "t_850", "w_500"]
+    assert not stored.attrs["complete"] and stored["predictions"].shape == (2, HORIZON, 3, 5, 8)
+    assert pd.read_parquet(job.out / "index.parquet")["sample"].is_monotonic_increasing
+
+
+def test_climatology_is_the_mean_of_the_day(make: Callable[..., Job], data: Path) -> None:
+    job = make("daily_climatology")
+    run(job)
+    means = xr.open_zarr(data / "climatology.zarr", consolidated=False)["without_validation"]
+    starts = Prepared(data).clips("test").index["clip"]
+    # 9 days of January: the valid day is the place in the climatology
+    wanted = {s: means.to_numpy()[int(s[-2:]) : int(s[-2:]) + HORIZON, 1] for s in starts}
+    expected = by_hand(data, wanted, 3, channel=1)
+    np.testing.assert_allclose(value(job, "t850", 3)["value"], expected, rtol=1e-6)
+
+
+def test_probabilistic_climatology_has_a_member_for_each_training_year(
+    make: Callable[..., Job], data: Path
+) -> None:
+    job = make("probabilistic_climatology", samples=2)
+    run(job)
+    frames = Prepared(data).frames.read(0, 18).reshape(2, 9, *SHAPE)[:, :, 1].mean(axis=0)
+    starts = Prepared(data).clips("test").index["clip"]
+    wanted = {s: frames[int(s[-2:]) : int(s[-2:]) + HORIZON] for s in starts}
+    expected = by_hand(data, wanted, 3, channel=1)
+    np.testing.assert_allclose(value(job, "t850", 3)["value"], expected, rtol=1e-5)
+    with pytest.raises(StpError, match="2 training years and 3 members"):
+        run(make("probabilistic_climatology", samples=3))
+
+
+def changed(root: Path, **options: Any) -> Path:
+    chaosbench_centre.generate(root, {**CENTRE, **options}, silent)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("options", "samples", "said"),
+    [
+        ({"starts": ["2021-01-01", "2021-01-02"]}, 1, "no forecast of any of the 4 starts"),
+        ({"degrees": 22.5}, 1, "the grid is another one"),
+        ({"members": 2}, 3, "2 places along number"),
+        ({"levels": [500]}, 1, r"z has the levels|t has the levels \[500\]"),
+    ],
+)
+def test_an_archive_that_does_not_fit_is_named(
+    make: Callable[..., Job], tmp_path: Path, options: dict[str, Any], samples: int, said: str
+) -> None:
+    archive = changed(tmp_path / "raw", **options)
+    with pytest.raises(StpError, match=said):
+        run(make("centre_archive", archive, samples=samples))
+
+
+def test_a_hole_in_a_forecast_is_named(make: Callable[..., Job], tmp_path: Path) -> None:
+    """Values that lack on a later day of a start that has a forecast."""
+    options = chaosbench_centre.CentreOptions(**{**CENTRE, "levels": (500, 850)})
+    fields = {v: np.full((45, 2, 5, 8), 5000 if v == "z" else 270, "f4") for v in "zt"}
+    fields["w"] = np.zeros((45, 2, 5, 8), "f4")
+    fields["t"][3, 1, 2, 2] = np.nan
+    group = {
+        **chaosbench.coordinates(options, np.datetime64("2022-01-01")),
+        "step": chaosbench.Field(("step",), np.arange(45), {"units": "days"}),
+        **{v: chaosbench.level_field(("step",), values) for v, values in fields.items()},
+    }
+    group["z"].values[:, 1] = 1500
+    root = tmp_path / "raw"
+    chaosbench.write_stream(root / "ecmwf", [("ecmwf_full_45deg_20220101.zarr", group)], 1)
+    with pytest.raises(StpError, match=r"20220101\.zarr: t_850 is not finite at lead time 3"):
+        run(make("centre_archive", root))
+
+
+def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
+    make: Callable[..., Job], archives: dict[str, Path], tmp_path: Path
+) -> None:
+    (part,) = archives["control"].rglob("*.tar.gz.aa")
+    root = tmp_path / "cut"
+    (root / "ecmwf").mkdir(parents=True)
+    (root / "ecmwf/x.tar.gz.aa").write_bytes(part.read_bytes()[:-2000])
+    job = make("centre_archive", root)
+    with pytest.raises(StpError, match="ends early"):
+        run(job)
+    assert list(job.out.iterdir()) == []

@@ -1,0 +1,156 @@
+"""Wrong calls end in one message that says what is wrong, what was expected, and what to do."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+import yaml
+
+from stp.core.errors import StpError, nearest
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.strict import CONFIG_FOLDER, merge
+from stp.prepare.own.splits import check_splits
+from stp.run import called
+from stp.run.cluster import resume
+from stp.run.readable_traceback import WHOLE, readable
+
+TINY = yaml.safe_load((CONFIG_FOLDER.parent / "tests" / "workflow" / "tiny.yaml").read_text())
+DEMO = str(CONFIG_FOLDER / "demo.yaml")
+TABLE = "results/tables/short_term.csv"
+KNOWN = [TABLE, "results/tables/long_term.csv", "results/demo/report/index.html"]
+RULES = [SimpleNamespace(name="all", is_producer=KNOWN.__contains__)]
+
+
+def call(*words):
+    return lambda folder: called.check_configfiles([word.format(folder) for word in words])
+
+
+def plan(**changes):
+    return lambda _: Plan(config.load(merge(TINY, changes)))
+
+
+def without(key):
+    content = {name: value for name, value in TINY.items() if name != key}
+    return lambda _: config.load(content)
+
+
+def target(name):
+    return lambda _: called.check_targets([name], RULES, KNOWN)
+
+
+BAD = {
+    "a forgotten --": (
+        call("--profile", "local", "--configfile", DEMO, TABLE, "-n"),
+        [f"{TABLE} follows --configfile", f"--configfile {DEMO} -n -- {TABLE}"],
+    ),
+    "a forgotten -- before a rule": (
+        call("--configfile", DEMO, "all_tables"),
+        [f"snakemake --configfile {DEMO} -- all_tables"],
+    ),
+    "a file that is not there": (
+        call("--configfile", f"{CONFIG_FOLDER}/dmeo.yaml", "--", TABLE),
+        [f"no configuration file {CONFIG_FOLDER}/dmeo.yaml", f"did you mean {DEMO}?"],
+    ),
+    "broken YAML": (
+        call("--configfile", "{}/broken.yaml", "--", TABLE),
+        ["broken.yaml, line 3 is not YAML", "mend it there"],
+    ),
+    "a tab": (call("--configfile", "{}/tab.yaml"), ["tab.yaml, line 2 is not YAML", "tab"]),
+    "an unknown target": (
+        target("shortterm.csv"),
+        ["no rule that makes shortterm.csv", f"did you mean {TABLE}?"],
+    ),
+    "an unknown path": (target("results/tables/shortterm.csv"), [f"did you mean {TABLE}?"]),
+    "a target like no other": (target("xyz"), ["snakemake --list"]),
+    "a missing key": (without("dimensions"), ["dimensions is missing", "add `dimensions: ...`"]),
+    "an option that a model does not have": (
+        plan(models={"small_convnet": {"options": {"widht": 3}}}, dimensions={
+            "short_term": {"models": ["small_convnet"]}
+        }),
+        ["small_convnet on moving_mnist", "unknown key 'widht'", "did you mean width?"],
+    ),
+    "an option of a model without any": (
+        plan(models={"persistence": {"options": {"width": 3}}}),
+        ["persistence on moving_mnist", "width", "has no options"],
+    ),
+    "a setting of the training by another name": (
+        plan(train={"learning_rate": 0.1}),
+        ["unknown key 'learning_rate'", "did you mean lr?"],
+    ),
+    "a negative split": (
+        lambda _: check_splits({"by": "file", "train": 1.1, "val": -0.2, "test": 0.1}),
+        ["splits.train is 1.1", "a fraction between 0 and 1"],
+    ),
+    "a GPU that is not there": (
+        lambda _: called.check_device({"device": "cuda"}),
+        ["torch finds no GPU", "set runtime.device to auto or cpu"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_call_gets_one_clear_message(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    (tmp_path / "broken.yaml").write_text("scale: x\nmodels: [a\nseeds: 0\n")
+    (tmp_path / "tab.yaml").write_text("scale: x\n\tseeds: [0]\n")
+    run, parts = BAD[name]
+    with pytest.raises(StpError) as refused:
+        run(tmp_path)
+    assert all(part in str(refused.value) for part in parts), str(refused.value)
+    assert len(str(refused.value)) < 600
+
+
+def test_good_calls_pass():
+    called.check_configfiles(["--profile", "local", "--configfile", DEMO, "--", TABLE])
+    called.check_configfiles([TABLE, "-n"])
+    called.check_targets([TABLE, "all", __file__], RULES, KNOWN)
+    called.check_device({"device": "auto"})
+    Plan(config.load(merge(TINY, {"models": {"convlstm": {"options": {"filter_size": 3}}}})))
+
+
+def test_a_plan_is_told_from_a_run():
+    assert called.is_dry_run(["-np", TABLE]) and called.is_dry_run(["--dry-run"])
+    assert not called.is_dry_run(["--profile", "local", TABLE])
+
+
+def test_initials_are_understood():
+    assert nearest("learning_rate", ["lr", "loss", "epochs"]) == "did you mean lr?"
+    assert nearest("zzz", ["lr"]) == "known: lr"
+
+
+def test_a_second_snakemake_is_told_of_the_first(tmp_path, monkeypatch, capsys):
+    (tmp_path / resume.LOCKS).mkdir(parents=True)
+    (tmp_path / resume.LOCKS / "0.output.lock").write_text(TABLE)
+    monkeypatch.setattr(resume.driver, "living", lambda folder: [4242])
+    resume.tell_of_owner(tmp_path)
+    assert f"running in {tmp_path}: process 4242; wait until" in capsys.readouterr().err
+
+
+def test_a_traceback_begins_with_the_code_of_the_model(tmp_path, monkeypatch):
+    class Convolution(torch.nn.Module):
+        def forward(self, x):
+            return torch.nn.functional.conv2d(x, torch.zeros(1, 2, 3, 3))
+
+    monkeypatch.setattr("stp.run.readable_traceback.PACKAGE", tmp_path)
+    (tmp_path / "models").mkdir()
+    source = tmp_path / "models" / "mine.py"
+    source.write_text("def forward(network, x):\n    return network(x)\n")
+    scope = {}
+    exec(compile(source.read_text(), str(source), "exec"), scope)
+    with pytest.raises(RuntimeError) as raised:
+        scope["forward"](Convolution(), torch.zeros(1, 1, 5, 5))
+    text = readable(raised.value)
+    files = [line.split('"')[1] for line in text.splitlines() if line.startswith('  File "')]
+    assert files == [str(source), __file__]
+    assert "expected input" in text and "4 frames" not in text and "left out" in text
+    monkeypatch.setenv(WHOLE, "1")
+    assert len(readable(raised.value)) > len(text) and "left out" not in readable(raised.value)
+
+
+def test_a_traceback_of_our_own_code_is_whole():
+    try:
+        sys.intern(1)
+    except TypeError as error:
+        assert "test_bad_calls.py" in readable(error) and "left out" not in readable(error)
