@@ -51,23 +51,18 @@ def path_of(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def fingerprinted() -> dict[str, ast.Module]:
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
     """All modules that are in some fingerprint, parsed."""
     plans = [Plan(everything()), Plan(people()), Plan(fields())]
     artefacts = [artefact for plan in plans for artefact in plan.artefacts.values()]
     modules = {m for artefact in artefacts for m in artefact.code.modules}
     modules |= set(Sources().closure([*COLLECT, *RENDER.values()]))
-    for path in (ROOT / "stp" / "fetch" / "generators").glob("*.py"):
-        modules |= set(Sources().closure([f"stp.fetch.generators.{path.stem}"]))
+    for folder in ("fetch/generators", "features/networks"):
+        for path in (ROOT / "stp" / folder).glob("*.py"):
+            modules |= set(Sources().closure([f"stp.{folder.replace('/', '.')}.{path.stem}"]))
+    modules |= set(Sources().closure(["stp.features.run", "stp.features.rollout"]))
     return {m: ast.parse(path_of(m).read_bytes()) for m in sorted(modules) if path_of(m).exists()}
-
-
-MODULES = fingerprinted()
-
-
-@pytest.fixture(params=MODULES, ids=str)
-def module(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def names(tree: ast.AST) -> Iterator[str]:
@@ -82,39 +77,44 @@ def names(tree: ast.AST) -> Iterator[str]:
             yield from (part for alias in node.names for part in alias.name.split("."))
 
 
-def test_nothing_is_imported_by_an_unknown_name(module: str):
+def test_nothing_is_imported_by_an_unknown_name(trees: dict[str, ast.Module]):
+    found: dict[str, set[str]] = {}
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                found.setdefault(module, set()).update(map(ast.unparse, node.args))
+    assert found == IMPORTED_BY_NAME
+
+
+def test_nothing_unseen_is_used(trees: dict[str, ast.Module]):
+    used = {module: set(names(tree)) for module, tree in trees.items()}
     found = {
-        ast.unparse(argument)
-        for node in ast.walk(MODULES[module])
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
-        for argument in node.args
+        (name, module)
+        for name, allowed in UNSEEN.items()
+        for module in trees
+        if name in used[module] and module not in allowed
     }
-    assert found == IMPORTED_BY_NAME.get(module, set())
-
-
-def test_nothing_unseen_is_used(module: str):
-    used = set(names(MODULES[module]))
-    found = {name for name, allowed in UNSEEN.items() if name in used and module not in allowed}
     assert not found
 
 
-def test_nothing_of_this_repository_but_the_package_is_imported(module: str):
+def test_nothing_of_this_repository_but_the_package_is_imported(trees: dict[str, ast.Module]):
     """A file beside the package would be imported, but is in no fingerprint."""
-    for node in ast.walk(MODULES[module]):
-        if isinstance(node, ast.Import):
-            found = {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found = {str(node.module).split(".")[0]}
-        else:
-            continue
-        for name in found - {"stp"}:
-            assert not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists(), name
+    imported = set()
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(str(node.module).split(".")[0])
+    assert "stp" in imported
+    for name in imported - {"stp"}:
+        assert not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists(), name
 
 
-def test_modules_are_imported_where_they_are_used(module: str):
-    """``stp.data.x`` works without an import of it if somebody else has imported it: unseen."""
+def reached_by_luck(module: str, tree: ast.Module) -> Iterator[str]:
+    """Modules of the package that a module uses by their full name, and imports nowhere."""
     bound: dict[str, str] = {}
-    for node in ast.walk(MODULES[module]):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
@@ -124,27 +124,39 @@ def test_modules_are_imported_where_they_are_used(module: str):
                 assert alias.name != "*"
                 bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
     reached = Sources().closure([module])
-    for node in ast.walk(MODULES[module]):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             first, *rest = ast.unparse(node).split(".")
             used = ".".join([bound.get(first, ""), *rest])
-            if used.startswith("stp.") and path_of(used).exists():
-                assert used in reached, f"import {used} where it is used"
+            if used.startswith("stp.") and path_of(used).exists() and used not in reached:
+                yield used
 
 
-def test_errors_are_chosen_without_text(module: str):
+def test_modules_are_imported_where_they_are_used(trees: dict[str, ast.Module]):
+    """``stp.data.x`` works without an import of it if somebody else has imported it: unseen."""
+    found = {module: list(reached_by_luck(module, tree)) for module, tree in trees.items()}
+    assert not {module: used for module, used in found.items() if used}
+
+
+def texts(node: ast.AST | None) -> bool:
+    """Whether a text stands anywhere in a piece of code."""
+    return node is not None and any(
+        isinstance(part, ast.JoinedStr)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, str))
+        for part in ast.walk(node)
+    )
+
+
+def test_errors_are_chosen_without_text(trees: dict[str, ast.Module]):
     """Texts inside raise do not count; so no text may say what is raised."""
-    for node in ast.walk(MODULES[module]):
-        if isinstance(node, ast.Raise) and node.exc is not None:
-            chosen = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-            for part in filter(None, [chosen, node.cause]):
-                texts = [
-                    node
-                    for node in ast.walk(part)
-                    if isinstance(node, ast.JoinedStr)
-                    or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-                ]
-                assert not texts, ast.unparse(part)
+    found = set()
+    for module, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Raise) and node.exc is not None:
+                chosen = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+                if texts(chosen) or texts(node.cause):
+                    found.add((module, ast.unparse(node)))
+    assert not found
 
 
 SAID = {
@@ -168,10 +180,10 @@ SAID = {
 }
 
 
-def test_no_text_of_an_exception_becomes_a_result(module: str):
-    """Texts inside raise do not count; so what an exception says may only be raised again."""
+def told_by_exceptions(tree: ast.Module) -> set[str]:
+    """Code that takes something from an exception, other than to raise it again."""
     used: set[str] = set()
-    for handler in ast.walk(MODULES[module]):
+    for handler in ast.walk(tree):
         if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
             continue
         raised = {
@@ -188,7 +200,13 @@ def test_no_text_of_an_exception_becomes_a_result(module: str):
             and not ast.unparse(node).startswith("isinstance(")
             and any(isinstance(p, ast.Name) and p.id == handler.name for p in ast.walk(node))
         }
-    assert used == SAID.get(module, set())
+    return used
+
+
+def test_no_text_of_an_exception_becomes_a_result(trees: dict[str, ast.Module]):
+    """Texts inside raise do not count; so what an exception says may only be raised again."""
+    found = {module: told_by_exceptions(tree) for module, tree in trees.items()}
+    assert {module: used for module, used in found.items() if used} == SAID
 
 
 def test_what_counts_nowhere_computes_nothing():
@@ -211,16 +229,21 @@ def test_what_counts_nowhere_computes_nothing():
         assert not {name for name in imported if name.startswith("stp")}
 
 
-def test_suggestions_are_for_errors_alone(module: str):
+def test_suggestions_are_for_errors_alone(trees: dict[str, ast.Module]):
     """``nearest`` chooses a text, and counts nowhere."""
-    tree = MODULES[module]
-    imported = [alias.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)
-                and n.module == "stp.core.errors" for alias in n.names]  # fmt: skip
-    if "nearest" not in imported:
-        return
-    raised = {id(p) for n in ast.walk(tree) if isinstance(n, ast.Raise) for p in ast.walk(n)}
-    called = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id == "nearest"]
-    assert all(id(name) in raised for name in called)
+    for module, tree in trees.items():
+        nodes = list(ast.walk(tree))
+        imported = {
+            alias.name
+            for n in nodes
+            if isinstance(n, ast.ImportFrom) and n.module == "stp.core.errors"
+            for alias in n.names
+        }
+        if "nearest" not in imported:
+            continue
+        raised = {id(p) for n in nodes if isinstance(n, ast.Raise) for p in ast.walk(n)}
+        called = {id(n) for n in nodes if isinstance(n, ast.Name) and n.id == "nearest"}
+        assert called <= raised, module
 
 
 def test_every_folder_of_the_package_has_an_init():

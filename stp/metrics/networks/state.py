@@ -33,9 +33,8 @@ def read_state(path: Path) -> State:
         else:
             found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damage shows in many ways
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise StpError(
-            f"cannot read the weights in {path}: {said}",
+            f"cannot read the weights in {path}: {[*str(error).splitlines(), repr(error)][0]}",
             expected="a file made by torch.save or torch.jit.save",
             remedy=_REMEDY,
         ) from error
