@@ -1,19 +1,21 @@
 """What the tests prove: how many random changes of one token they notice.
 
-    make mutants                                   # 300 changes, a few hours on two cores
+    make mutants                                   # 300 changes, about an hour on two cores
     python tests/mutants.py --count 40 --room score
 
 A seeded sample of places in the rooms below is changed, one at a time, by cosmic-ray's operators (a
-comparison, an arithmetic or logical operator, a number, a flag, a `not`, a loop that never runs);
-then the tests that name the module run, in a copy of the checkout, and if these notice nothing, all
-others that name its room. A change that no test notices survives. Changes that alter nothing are
-named in mutants_alike.yaml, with a reason, and count for nothing. Results are appended to --out as
-they come; the same command goes on where it was stopped.
+comparison, an arithmetic or logical operator, a number, a flag, a `not`, a loop that never runs).
+First the quick tests run once with coverage, which tells the tests that execute each line. Each
+change then meets, in a copy of the checkout, the tests that execute its line, and if these notice
+nothing, the files of tests that name its module. A change that no test notices survives. Changes
+that alter nothing are listed in mutants_alike.yaml, with a reason, and do not count. Results are
+appended to --out as they come; the same command continues where it was stopped.
 """
 
 import argparse
 import ast
 import difflib
+import hashlib
 import json
 import os
 import random
@@ -33,6 +35,7 @@ import cosmic_ray.plugins
 import yaml
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
@@ -43,8 +46,11 @@ ALIKE = Path(__file__).with_name("mutants_alike.yaml")
 NO_OPERATORS = ("ExceptionReplacer", "RemoveDecorator", "VariableReplacer", "VariableInserter")
 SLOW = ("tests/workflow", "tests/slurm")
 """Their tests would make each change cost minutes."""
-SECONDS = 600
-"""A change may make a loop endless: it counts as noticed after this time."""
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider")
+ENDLESS = ("--timeout", "200", "--timeout-method", "thread")
+"""A change may make a loop endless: a test that takes so many seconds has noticed it."""
+MOST = 400
+"""Tests that a change of a line meets: some lines are executed by thousands."""
 
 
 class Change(NamedTuple):
@@ -85,14 +91,16 @@ def main() -> None:
     known = results_of(options.out)
     left = [change for change in chosen if change.name not in known]
     print(f"{len(chosen)} changes, {len(chosen) - len(left)} of them known", flush=True)
+    folder = options.out.parent / "mutants"
     copies: Queue[Path] = Queue()
     for number in range(options.workers):
-        copies.put(copy_of_checkout(options.out.parent / "mutants" / str(number)))
+        copies.put(copy_of_checkout(folder / str(number)))
+    executed = coverage_of_tests(folder, options.workers) if left else CoverageData()
 
     def tried(change: Change) -> dict[str, str]:
         copy = copies.get()
         try:
-            return {"name": change.name, **attempt(change, copy)}
+            return {"name": change.name, **attempt(change, copy, executed)}
         finally:
             copies.put(copy)
 
@@ -158,8 +166,43 @@ def copy_of_checkout(folder: Path) -> Path:
     return folder
 
 
-def attempt(change: Change, copy: Path) -> dict[str, str]:
-    """Make a change in a copy of the checkout, and run the tests that name its module."""
+def coverage_of_tests(folder: Path, workers: int) -> CoverageData:
+    """Run the quick tests with coverage, once for a state of the checkout; in its first copy.
+
+    Raises:
+        SystemExit: a test fails without any change.
+    """
+    copy = folder / "0"
+    state = hashlib.sha256()
+    for path in sorted(copy.rglob("*.py")):
+        state.update(path.read_bytes())
+    data = folder / f"coverage-{state.hexdigest()[:16]}"
+    if not data.is_file():
+        print("which tests execute which lines ...", flush=True)
+        settings = folder / "coveragerc"
+        settings.write_text("[run]\nrelative_files = true\n")
+        command = [*PYTEST, "-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder"]
+        command += ["--cov=stp", "--cov-context=test", "--cov-report=", f"--cov-config={settings}"]
+        command += [f"--ignore={tests}" for tests in SLOW]
+        fresh = folder / "coverage-fresh"
+        done = subprocess.run(
+            command, cwd=copy, env={**environment(copy), "COVERAGE_FILE": str(fresh)}
+        )
+        if done.returncode:
+            raise SystemExit("tests fail without any change: mend them first")
+        fresh.rename(data)
+    found = CoverageData(str(data))
+    found.read()
+    return found
+
+
+def environment(copy: Path) -> dict[str, str]:
+    """The variables of the tests in a copy of the checkout."""
+    return {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
+
+
+def attempt(change: Change, copy: Path, executed: CoverageData) -> dict[str, str]:
+    """Make a change in a copy of the checkout, and run the tests that could notice."""
     path = copy / change.path
     source = (ROOT / change.path).read_text(encoding="utf-8")
     operator = cosmic_ray.plugins.get_operator(change.operator)()
@@ -171,32 +214,53 @@ def attempt(change: Change, copy: Path) -> dict[str, str]:
         if line.startswith(("- ", "+ "))
     ]
     path.write_text(changed, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-m",
-        "not long",
-        "-p",
-        "no:cacheprovider",
-    ]
     outcome = "survived"
     try:
-        for tests in (tests_of(change.path), tests_of_room(change.path)):
+        for tests in (tests_of_line(change, source, executed), tests_of(change.path)):
             if tests and outcome == "survived":
                 done = subprocess.run(
-                    [*command, *tests], cwd=copy, env=environment, capture_output=True,
-                    timeout=SECONDS,
-                )  # fmt: skip
+                    [*PYTEST, *ENDLESS, "-x", *tests],
+                    cwd=copy,
+                    env=environment(copy),
+                    capture_output=True,
+                )
                 outcome = {0: "survived", 5: "survived"}.get(done.returncode, "noticed")
-    except subprocess.TimeoutExpired:
-        outcome = "noticed"
     finally:
         path.write_text(source, encoding="utf-8")
     return {"outcome": outcome, "diff": "\n".join(lines)}
+
+
+def tests_of_line(change: Change, source: str, executed: CoverageData) -> tuple[str, ...]:
+    """The tests that execute the statement of a change: those of files that name its module
+    first, then those of files with few of them.
+
+    What a fixture executes, every test of the file may rest on: then it is the whole file.
+    """
+    contexts = executed.contexts_by_lineno(change.path)
+    found = {c for line in statement(source, change.line) for c in contexts.get(line, []) if c}
+    tests: dict[str, set[str]] = {}
+    for context in found:
+        test, _, phase = context.rpartition("|")
+        file = test.partition("::")[0]
+        tests.setdefault(file, set()).add(test if phase == "run" else file)
+    naming = tests_of(change.path)
+    order = sorted(tests, key=lambda file: (file not in naming, len(tests[file])))
+    chosen = [sorted({file} if file in tests[file] else tests[file]) for file in order]
+    return tuple(name for names in chosen for name in names)[:MOST]
+
+
+def statement(source: str, line: int) -> range:
+    """The lines of the innermost statement at a line; of one with a body, those of its head."""
+    around = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.stmt, ast.ExceptHandler))
+        and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    inner = max(around, key=lambda node: node.lineno)
+    body = getattr(inner, "body", None)
+    last = body[0].lineno - 1 if body else inner.end_lineno or inner.lineno
+    return range(inner.lineno, max(last, inner.lineno) + 1)
 
 
 @cache
@@ -208,14 +272,6 @@ def tests_of(path: str) -> tuple[str, ...]:
         rf"\b{re.escape(module)}\b"
         rf"|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{re.escape(name)}\b"
     )
-
-
-@cache
-def tests_of_room(path: str) -> tuple[str, ...]:
-    """The other files of tests that import a module of the room."""
-    room = path.split("/")[1]
-    named = tests_of(path)
-    return tuple(test for test in tests_that_name(rf"\bstp\.{room}\b") if test not in named)
 
 
 def tests_that_name(pattern: str) -> tuple[str, ...]:
