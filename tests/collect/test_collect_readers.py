@@ -30,9 +30,10 @@ while not stop.exists() or not asked:
     asked += 1
     if asked == 1:
         print("reads", flush=True)
+    time.sleep(0.02)
 print(*sorted(seen))
 """
-REBUILDS = 8
+REBUILDS = 4
 
 
 def grown(store: SmallStore, seed: int) -> Path:
