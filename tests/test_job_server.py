@@ -76,7 +76,7 @@ def test_what_would_be_another_process_is_one(environment, tmp_path, scale_file)
     assert stp(*words, **{**environment, "PATH": f"/nowhere:{environment['PATH']}"})[-1]
     assert not stp(*words, **{**environment, "OMP_NUM_THREADS": "2"})[-1]
     assert not stp(*words, **{**environment, "STP_STORE_DIR": str(tmp_path)})[-1]
-    assert not stp(*words, folder=tmp_path, **environment, PYTHONPATH=str(ROOT))[-1]
+    assert not stp(*words, folder=tmp_path, **environment | {"PYTHONPATH": str(ROOT)})[-1]
     assert not stp(*words, **{**environment, job_server.ADDRESS: str(tmp_path / "gone")})[-1]
     before = scale_file.stat()
     scale_file.write_text(scale_file.read_text() + "# edited\n")
