@@ -18,7 +18,7 @@ def test_a_test_that_the_page_names_exists(file: str, name: str):
 
 
 def test_every_promise_names_a_test():
-    (table,) = re.findall(r"## Tries and outcomes\n\n(.*?)\n\n", PAGE, re.S)
+    (table,) = re.findall(r"## Promises and their tests\n\n(.*?)\n\n", PAGE, re.S)
     rows = table.splitlines()[2:]
     assert len(rows) > 15
     assert all("`tests/" in row for row in rows)

@@ -95,7 +95,7 @@ class Kind:
     has_person_errors: bool = False
     has_runtime: bool = False
     is_profiled: bool = False
-    model_title: str = "reference line"
+    model_title: str = "baseline"
     network_title: str = "trained network"
 
     @property

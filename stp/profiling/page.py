@@ -28,19 +28,21 @@ FITS = {
 INTRODUCTION = """\
 # Models
 
-Each model is one file, `stp/models/<name>.py`, with the settings of the paper in
-`config/models/<name>.yaml`; predictors of people are in `stp/tracks/predictors`
-([motion_models.md](motion_models.md)). Parameters and multiply-adds below are counted on the
-modules, built with the options of `config/paper.yaml`, without computing anything. A multiply-add
-is two floating point operations; those of convolutions and matrix products are counted, as
-`torch.utils.flop_counter` knows them, for one clip, and as the equations have them: on a CPU, the
-convolutions of recurrent networks may take fewer. This page is written by
+This page lists all models with their parameters and multiply-adds. Each model is one file,
+`stp/models/<name>.py`, with the settings of the paper in `config/models/<name>.yaml`; predictors
+of human motion are in `stp/tracks/predictors` ([motion_models.md](motion_models.md)).
+
+Parameters and multiply-adds are counted on the modules, built with the options of
+`config/paper.yaml`; nothing is computed. A multiply-add is two floating point operations. Counted
+are convolutions and matrix products for one clip, as `torch.utils.flop_counter` knows them. The
+counts follow the equations: on a CPU, the convolutions of recurrent networks may take fewer. This
+command writes the page:
 
 ```sh
 stp models --page docs/models.md
 ```
 
-`stp models` prints the overview, `stp models convlstm` all of one model, and
+`stp models` prints the overview, `stp models convlstm` everything about one model, and
 `stp profile convlstm moving_mnist` measures memory and speed ([profiling.md](profiling.md)).
 """
 
@@ -83,12 +85,12 @@ def page(config: Config) -> str:
     lines = [INTRODUCTION, *_overview(config), ""]
     lines += ["## Table 19 of the paper", "", *_table19(config, known), ""]
     lines += ["## Parameters", ""]
-    lines += ["With the options that the paper sets for each dataset.", ""]
+    lines += ["These are the counts with the options that the paper sets for each dataset.", ""]
     lines += [_heads(names.values())]
     lines += [_rule(len(names))]
     lines += [parameters_row(config, dataset) for dataset in training_datasets(config)]
     lines += ["", "## Multiply-adds of a forecast", ""]
-    lines += ["In 10^9, of one finished forecast: all steps of a sampler, all passes.", ""]
+    lines += ["In 10^9, for one complete forecast: all steps of a sampler, all passes.", ""]
     lines += [_heads(names.values())]
     lines += [_rule(len(names))]
     lines += [multiply_adds_row(config, dataset) for dataset in training_datasets(config)]
@@ -184,11 +186,11 @@ def _overview(config: Config) -> Iterator[str]:
 
 def _table19(config: Config, known: dict[str, Notes]) -> Iterator[str]:
     yield (
-        "Moving-MNIST, 10 -> 10 frames of 64 x 64. The printed FLOPs are multiply-adds; of "
-        "E3D-LSTM, PredRNNv1, PredRNN++ and PredRNNv2 with M where the value is in G. "
+        "Moving-MNIST, 10 -> 10 frames of 64 x 64. The printed FLOPs are multiply-adds. For "
+        "E3D-LSTM, PredRNNv1, PredRNN++ and PredRNNv2, the paper prints M where the value is in G. "
         + CLIPS_PER_S
-        + " `snakemake --profile local results/tables/model_speed.csv` renders the table with what "
-        "this machine measures."
+        + " `snakemake --profile local results/tables/model_speed.csv` makes the table with "
+        "measurements of this machine."
     )
     yield ""
     yield _line(

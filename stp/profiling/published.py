@@ -13,8 +13,9 @@ TABLE = "T19_complexity"
 COLUMNS = ("params", "FLOPs", "FPS")
 CLIPS_PER_S = (
     "What the paper calls FPS is read as clips per second, each of 10 frames, and for MCVD as "
-    "evaluations of the network for one clip: so the release computes it, in batches of 50 clips "
-    "(tools/complexity_analysis.py). The paper does not say, and does not name the GPU."
+    "evaluations of the network for one clip, because the released code computes it so, in "
+    "batches of 50 clips (tools/complexity_analysis.py). The paper does not say so, and does not "
+    "name the GPU."
 )
 
 

@@ -80,7 +80,7 @@ def test_a_trained_model_of_ones_own_is_no_reference_line(plan):
     own = plan.config.model_copy(update={"models": {**plan.config.models, "mine": mine}})
     _, _, kinds, _ = columns(own)
     assert kinds.cells[-1].plain == "trained network; gradient descent"
-    assert "reference line; nothing to learn" in [cell.plain for cell in kinds.cells]
+    assert "baseline; nothing to learn" in [cell.plain for cell in kinds.cells]
 
 
 def test_a_list_of_jobs_cuts_no_name(plan):
