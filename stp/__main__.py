@@ -2,7 +2,7 @@
 
 import sys
 
-from stp.verbs.job_server import handed_over
+from stp.job_server import handed_over
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stp.verbs import job_server
+from stp import job_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no server elsewhere")
 
@@ -159,7 +159,7 @@ def test_a_job_whose_child_is_killed_has_failed(environment, scale_file):
 def test_the_server_ends_with_the_run(tmp_path):
     """However the run ends: its pipe closes."""
     code = (
-        "import os, sys; from pathlib import Path; from stp.verbs import job_server;"
+        "import os, sys; from pathlib import Path; from stp import job_server;"
         "job_server.start(Path(sys.argv[1])); print(os.environ[job_server.ADDRESS], flush=True);"
         "sys.stdin.read()"
     )

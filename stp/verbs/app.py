@@ -25,7 +25,7 @@ ConfigFile = Annotated[
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="A file that gets every line as well.")]
 AT_HAND: dict[Path, Any] = {}
-"""Plans that the job server has made before a verb asks (stp/verbs/job_server.py)."""
+"""Plans that the job server has made before a verb asks (stp/job_server.py)."""
 DEMO = Path("config/demo.yaml")
 PAPER = Path("config/paper.yaml")
 
