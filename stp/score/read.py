@@ -60,10 +60,28 @@ def run(job: Job) -> dict[str, Any]:
     samples = ReadSamples(given, open_source(rollout, given))
     where = f"forecasts of {rollout['model']}"
     found = score(job, options, data, samples, where=where, threads=predict.threads)
-    kept = spread(len(samples.rows), keep)
+    kept = kept_of(samples.rows, len(given.clips), keep)
     if len(kept):
         samples.store(job.out, rollout, kept)
     return {**found, "kept": len(kept), "of samples": len(given.clips)}
+
+
+def kept_of(rows: np.ndarray, clips: int, keep: int) -> np.ndarray:
+    """Which forecasts are stored: those of evenly spread clips, or of the next ones that have some.
+
+    So models that lack different starts store the same ones where they can.
+
+    Args:
+        rows: numbers of the clips that have forecasts, in any order.
+        clips: how many there are.
+        keep: how many forecasts are wanted.
+
+    Returns:
+        Places in ``rows``, ascending.
+    """
+    there = np.sort(rows)
+    next_ones = np.searchsorted(there, spread(clips, keep)).clip(max=len(there) - 1)
+    return np.flatnonzero(np.isin(rows, there[next_ones]))
 
 
 class ReadSamples(FrameSamples):

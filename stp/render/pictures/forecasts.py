@@ -273,8 +273,10 @@ class Case:
                 remedy="predict again (`stp predict`), or name other models",
             )
         self._common = _common([kept.samples for kept in self.there.values()])
-        if not len(self._common):
-            raise StpError(f"{case}: models keep different samples", remedy="name one model")
+        for label, kept in list(self.there.items()):
+            if not np.isin(self._common, kept.samples).all():
+                self.absent[label] = "its predictions of these samples are not kept"
+                del self.there[label]
 
     def _open(self, label: str, cell: StoredCell) -> None:
         """Open the predictions of a model, which must be alike for all."""
@@ -395,11 +397,16 @@ def _one_seed(tested: TestedCase) -> dict[str, StoredCell]:
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples that all models keep, ascending."""
-    found = numbers[0]
-    for more in numbers[1:]:
-        found = np.intersect1d(found, more)
-    return np.sort(found)
+    """Samples that all models keep, ascending; where there are none, those of as many as can be."""
+    every, counts = np.unique(np.concatenate(numbers), return_counts=True)
+    if not len(every):
+        return every
+    first = every[counts == counts.max()][0]
+    found = every
+    for more in numbers:
+        if first in more:
+            found = np.intersect1d(found, more)
+    return found
 
 
 def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:
