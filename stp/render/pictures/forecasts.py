@@ -310,10 +310,12 @@ class Case:
         # Scores write z500 where data write z_500.
         name = self._variables[0].name
         written = [name for name in dict.fromkeys((name, name.replace("_", ""))) if name]
-        chosen = choose_sample(scores, wanted, self._common, written)
-        data, number = self._data, chosen.sample
+        data = self._data
         first = next(iter(self.there.values()))
         clips = data.clips(self._first.key.subset, interval=first.interval)
+        names = clips.index["clip"].astype(str).tolist()
+        chosen = choose_sample(scores, wanted, self._common, written, names)
+        number = chosen.sample
         if number >= len(clips):
             raise StpError(
                 f"{first.folder}: predictions of sample {number}",
