@@ -157,6 +157,11 @@ class Kept:
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
+        self._places: list[int] | None = None  # of the data's channels; -1 for those it lacks
+        data = read_metadata(Path(cell.data) / "frames.zarr", "group")["attributes"]
+        there, every = attributes.get("variables"), data.get("variables")
+        if there and every and there != every:
+            self._places = [there.index(name) if name in there else -1 for name in every]
 
     def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
         """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
@@ -164,7 +169,8 @@ class Kept:
         Args:
             sample: its number.
             clip: the name of its clip.
-            channels: the only ones to read; all unless given.
+            channels: of the data, the only ones to read; all unless given. Those that the
+                predictions lack are NaN.
 
         Raises:
             StpError: the sample is of another clip.
@@ -178,8 +184,12 @@ class Kept:
                 remedy=REMEDY,
             )
         frames = self._frames.read(row, row + 1)[0]
-        frames = frames[0] if frames.ndim == 5 else frames
-        return np.asarray(frames if channels is None else frames[:, list(channels)], np.float32)
+        frames = np.asarray(frames[0] if frames.ndim == 5 else frames, np.float32)
+        if self._places is not None:
+            whole = frames[:, [max(place, 0) for place in self._places]]
+            whole[:, [place < 0 for place in self._places]] = np.nan
+            frames = whole
+        return frames if channels is None else frames[:, list(channels)]
 
 
 def _index(folder: Path) -> pd.DataFrame:
