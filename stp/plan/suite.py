@@ -113,7 +113,7 @@ class Suite(Strict):
         title: of the suite.
         protocol: the scale file of the paper's protocol, in config/.
         published: the file of the paper's values, in config/published/.
-        findings: the folder of its findings, in config/; None if it has none.
+        findings: the folder of its findings, in config/, and their table; None if it has none.
         not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
         views: views of the results store that are the suite's own, in the order in which they are
             made: files of SQL in config/suites/<name>/.
