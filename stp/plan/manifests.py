@@ -195,7 +195,9 @@ class Paper:
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
             return False
-        if self.recipes is None or _evaluation(cell) not in self.evaluations:
+        if self.recipes is None or cell.model not in self.recipes.config.models:
+            return False  # forecasts of somebody's own are no model of the paper
+        if _evaluation(cell) not in self.evaluations:
             return False
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 

@@ -97,15 +97,21 @@ class ReadSamples(FrameSamples):
 
     def __init__(self, given: Given, source: Source) -> None:
         self.rows = source.rows
+        leads = np.arange(given.lead_times) if source.leads is None else source.leads
         shape = (
             len(source.rows),
             given.members,
-            given.lead_times,
+            len(leads),
             len(source.channels),
             *given.data.shape[1:],
         )
-        leads = np.arange(given.lead_times)
-        super().__init__(given.clips, shape, rows=source.rows, there=There(leads, source.channels))
+        super().__init__(
+            given.clips,
+            shape,
+            rows=source.rows,
+            leads=given.lead_times,
+            there=There(leads, source.channels),
+        )
         self._given, self._source = given, source
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
@@ -121,6 +127,7 @@ class ReadSamples(FrameSamples):
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
             attrs["variables"] = [names[c] for c in self.there.channels]
+        recipe = {**recipe, "leads": (1 + self.there.leads).tolist()}
         stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
         with SequentialWriter(stored) as writer:
             for row in rows.tolist():
