@@ -1,7 +1,7 @@
 """What it saves that jobs of a local run are forked from one process.
 
 The workflow of the tiny scale (24 jobs of the store, two seconds of work) is run twice in copies of
-the checkout, with their own stores: with the server (stp/verbs/job_server.py), and, the
+the checkout, with their own stores: with the server (stp/job_server.py), and, the
 alternative in the same run, with a process of its own for each job, as on a cluster: the server
 cannot start where the folder of temporary files has too long a name for a socket. CPU time of
 Snakemake and all processes that it waits for.

@@ -103,7 +103,7 @@ def read_fields(
         StpError: a variable or level is absent, the grid is another one, units are not those, or
             the group is damaged. Values may be NaN.
     """
-    flip, roll = _orientation(name, opened, grid)
+    flip, roll = orientation(name, opened, grid)
     parts = []
     for variable, levels in variables.items():
         values = _variable(name, opened, variable, levels, outer)
@@ -114,7 +114,7 @@ def read_fields(
         fields = np.asarray(read, np.float32)
         if variable == HEIGHT and gravity != STANDARD_GRAVITY:
             fields = fields * np.float32(gravity / STANDARD_GRAVITY)
-        _check_units(name, variable, levels, fields)
+        check_units(name, variable, levels, fields)
         parts.append(np.roll(fields[..., ::-1, :] if flip else fields, roll, axis=-1))
     return np.ascontiguousarray(np.concatenate(parts, axis=-3))
 
@@ -147,8 +147,13 @@ def _variable(
     return values.transpose(*dims)
 
 
-def _orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
+def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
     """Whether latitudes are turned round, and by how many columns longitudes are rolled.
+
+    Args:
+        name: of what has been opened, for errors.
+        opened: has coordinates latitude and longitude, in degrees.
+        grid: that it must have but for these two.
 
     Raises:
         StpError: the grid is another one.
@@ -186,8 +191,18 @@ def _other_grid(name: str, what: str, grid: Grid) -> StpError:
     )
 
 
-def _check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
-    """Refuse fields whose mean over the globe is that of other units; NaN alone says nothing."""
+def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
+    """Refuse fields whose mean over the globe is that of other units; NaN alone says nothing.
+
+    Args:
+        name: of where they are from, for errors.
+        variable: ``z``, ``t``, ...; others than `PLAUSIBLE` and height pass.
+        levels: in hPa, one for each channel.
+        fields: (..., C, H, W), in K, gpm, kg kg**-1; the first (C, H, W) are looked at.
+
+    Raises:
+        StpError: they are in other units.
+    """
     first = fields.reshape(-1, *fields.shape[-3:])[0]
     for level, values in zip(levels, first, strict=True):
         if not np.isfinite(values).any():

@@ -197,6 +197,15 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
     suites = read_suites(folder / "suites")
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"
+    for name, own in wanted.forecasts.items():
+        if name in models:
+            raise StpError(
+                f"{where}: forecasts.{name}: there is a model of this name",
+                expected="a name of their own",
+                remedy="choose another one",
+            )
+        releases = {of: datasets[of].release for of in suite.datasets if of in datasets}
+        models[name] = own.model(name, releases)
     for name, dataset in datasets.items():
         if dataset.metrics and name in suite.datasets:
             raise StpError(

@@ -194,10 +194,12 @@ class TableColumns:
             ``<convention>@<threshold>``.
         sampled: as `columns`, of models that draw several forecasts; {K} in a heading stands for
             their number.
+        curves: dataset -> heading of a panel over lead time -> convention.
     """
 
     columns: dict[str, dict[str, str]]
     sampled: dict[str, dict[str, str]] = field(default_factory=dict)
+    curves: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -210,11 +212,16 @@ class Names:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Facts about a model; see `stp.plan.model.Model`."""
+    """Facts about a model; see `stp.plan.model.Model`.
+
+    Attributes:
+        is_archived: whether its forecasts are read from somebody's archive.
+    """
 
     reference: str
     fit: str
     training: str | None
+    is_archived: bool = False
 
 
 @dataclass(frozen=True)
@@ -290,6 +297,7 @@ class Manifest:
         steps: seconds between two positions, by dataset that has such steps.
         absent: method of the paper that there are no values of -> why.
         deviations: where the paper and its code differ.
+        controls: the dimension of the single forecasts that ensembles are compared with.
         reproduction: dataset -> its table of what the paper reproduced.
         names: titles of the models and datasets of the cells.
         models: by name.
@@ -314,6 +322,7 @@ class Manifest:
     steps: dict[str, float] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
     deviations: tuple[DeviationFacts, ...] = ()
+    controls: str | None = None
     reproduction: dict[str, ReproductionFacts]
     names: Names
     models: dict[str, ModelFacts]

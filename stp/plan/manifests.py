@@ -64,6 +64,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     entries = _Entries(plan, paper or Paper(plan.config.scale.suite))
     trained = {made.cell.trained_on for made in cells if _is_trained_here(made)}
     sampled = {name: found for name in datasets if (found := plan.recipes.sampled_columns(name))}
+    curves = {name: found for name in datasets if (found := plan.recipes.curves(name))}
     return Manifest(
         dimension=dimension,
         suite=suite_facts(plan.config.scale.suite, plan.config.suite),
@@ -75,7 +76,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
         raw={name: _raw_facts(plan, name) for name in sorted({*datasets, *trained})},
         unavailable={c: about.reason for c, about in described.items() if not about.available},
         conventions=described,
-        tables={dimension: TableColumns(columns, sampled)},
+        tables={dimension: TableColumns(columns, sampled, curves)},
         steps=_steps(plan, datasets),
         absent=plan.config.suite.absent,
         deviations=tuple(
@@ -83,6 +84,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
             for one in plan.config.suite.deviations
             if dimension in one.dimensions or not one.dimensions
         ),
+        controls=plan.config.suite.dimensions[dimension].controls,
         reproduction={
             name: _reproduction_facts(table)
             for name, table in plan.config.suite.reproduction.items()
@@ -193,7 +195,9 @@ class Paper:
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
             return False
-        if self.recipes is None or _evaluation(cell) not in self.evaluations:
+        if self.recipes is None or cell.model not in self.recipes.config.models:
+            return False  # forecasts of somebody's own are no model of the paper
+        if _evaluation(cell) not in self.evaluations:
             return False
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
@@ -353,7 +357,8 @@ class _Entries:
 
 def _model_facts(model: Model) -> ModelFacts:
     """Facts about a model for the manifest."""
-    return ModelFacts(model.reference, model.fit, model.training or None)
+    is_archived = bool(model.archives)
+    return ModelFacts(model.reference, model.fit, model.training or None, is_archived)
 
 
 def kind_facts(kind: Kind) -> KindFacts:

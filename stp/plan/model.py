@@ -1,6 +1,7 @@
 """What is known about a model: config/models/<name>.yaml."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -68,6 +69,54 @@ class Weights(Strict):
             licence=self.licence,
         )
         return Release(source="own", files=(file,), raw_gb=0.2)
+
+
+class OwnForecasts(Strict):
+    """Forecasts of your own, in files below the raw folder, for a dataset of global fields.
+
+    Attributes:
+        title: what tables call them; their name unless given.
+        files: of one pattern: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
+        variables: channel of the data -> name in the files, or ``{name, level, units}``; all
+            channels whose names the files have unless given.
+        names: of dimensions, where they are unusual (stp/predict/sources/own_files.py).
+        members: forecasts of each start.
+        raw_gb: size of the files in 10^9 bytes, for estimates.
+    """
+
+    title: str = ""
+    files: str
+    variables: dict[str, Any] | None = None
+    names: dict[str, str] = {}
+    members: int = Field(default=1, ge=1)
+    raw_gb: float = Field(default=1.0, gt=0)
+
+    def model(self, name: str, releases: Mapping[str, str]) -> "Model":
+        """The model that they are.
+
+        Args:
+            name: of the forecasts.
+            releases: of each dataset that they may be of, the one that is used.
+        """
+        files = RawFile(
+            path=self.files,
+            many=True,
+            access="manual",
+            instructions="put them below the raw folder (STP_RAW_DIR, or paths.raw)",
+        )
+        archive = Release(source="own", files=(files,), raw_gb=self.raw_gb)
+        several = self.members > 1
+        return Model(
+            title=self.title or name,
+            reference="forecasts of one's own",
+            fit="read",
+            source="own_files",
+            is_sampled=several,
+            predict={"samples": self.members} if several else {},
+            statistic="ensemble_mean" if several else None,
+            options={key: given for key in ("variables", "names") if (given := getattr(self, key))},
+            archives={dataset: {release: archive} for dataset, release in releases.items()},
+        )
 
 
 Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field
 
 from stp.core.errors import StpError
 from stp.plan.grid import Case, Grid
-from stp.plan.model import ModelSettings
-from stp.plan.strict import Json, Strict
+from stp.plan.model import ModelSettings, OwnForecasts
+from stp.plan.strict import Json, Name, Strict
 
 
 class DimensionCells(Strict):
@@ -73,6 +73,7 @@ class Scale(Strict):
 
     Attributes:
         prepared: datasets that `results/data/all` prepares, besides those of the cells.
+        forecasts: of one's own: models of these names, whose forecasts are read from files.
         versions: installed packages whose versions count in all fingerprints, such as torch.
     """
 
@@ -84,6 +85,7 @@ class Scale(Strict):
     prepared: tuple[str, ...] = ()
     datasets: dict[str, Json] = {}
     models: dict[str, ModelSettings] = {}
+    forecasts: dict[Name, OwnForecasts] = {}
     metrics: dict[str, Json] = {}
     train: Json = {}
     predict: Json = {}

@@ -75,6 +75,10 @@ class ScoredConventions:
         row = self.config.suite.datasets.get(dataset, "")
         return self.config.suite.sampled.get(row, {})
 
+    def curves(self, dataset: str) -> dict[str, str]:
+        """Panel of the figure over lead time -> convention; none where columns are the panels."""
+        return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), {})
+
     def metric(self, convention: str) -> Metric:
         """What is known about the metric of a convention, such as ``ssim.range2``."""
         return self.config.metrics[convention.partition(".")[0]]

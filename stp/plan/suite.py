@@ -90,6 +90,8 @@ class Dimension(Strict):
         by_lead: whether scores at each lead time have a table of their own.
         changes_from: the dimension whose tests of the same trainings are what its own are compared
             with at equal numbers of clips; itself, where its own tests are compared.
+        controls: the dimension of the single forecasts of what has ensembles here; a pair has one
+            name in the paper.
         tables: further tables that are made from its rows, by name.
     """
 
@@ -100,6 +102,7 @@ class Dimension(Strict):
     figures: tuple[str, ...] = ()
     by_lead: bool = False
     changes_from: str | None = None
+    controls: str | None = None
     tables: dict[str, FurtherTable] = {}
 
 
@@ -110,7 +113,7 @@ class Suite(Strict):
         title: of the suite.
         protocol: the scale file of the paper's protocol, in config/.
         published: the file of the paper's values, in config/published/.
-        findings: the folder of its findings, in config/; None if it has none.
+        findings: the folder of its findings, in config/, and their table; None if it has none.
         not_printed: subsets of its protocol's scale file that are ours, and not the paper's.
         views: views of the results store that are the suite's own, in the order in which they are
             made: files of SQL in config/suites/<name>/.
@@ -120,6 +123,9 @@ class Suite(Strict):
             threshold or at lead times, see `stp.plan.setting.read_shown`.
         also: group -> further conventions that are scored.
         ensembles: group -> conventions that are scored besides of several forecasts of a clip.
+        curves: group -> panels of the figure of scores over lead time, instead of its columns:
+            heading -> convention, among those that are scored. Values that are printed for single
+            lead times under this heading are drawn beside them.
         datasets: dataset -> its group.
         reproduction: dataset -> its table of what was reproduced.
         sampled: group -> columns of models that draw several forecasts, besides the others or,
@@ -141,6 +147,7 @@ class Suite(Strict):
     columns: dict[str, dict[str, ShownText]]
     also: dict[str, tuple[str, ...]] = {}
     ensembles: dict[str, tuple[str, ...]] = {}
+    curves: dict[str, dict[str, ShownText]] = {}
     datasets: dict[str, str]
     reproduction: dict[str, Reproduction] = {}
     sampled: dict[str, dict[str, ShownText]] = {}

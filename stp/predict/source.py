@@ -47,10 +47,13 @@ class Source(ABC):
         rows: numbers of the clips that have forecasts, int64, in the order in which they are best
             read.
         channels: numbers of the data's channels that they have, int64, ascending.
+        leads: numbers of the lead times that they all have, int64, from 0, ascending; all unless
+            set.
     """
 
     rows: np.ndarray
     channels: np.ndarray
+    leads: np.ndarray | None = None
 
     @abstractmethod
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:

@@ -60,10 +60,28 @@ def run(job: Job) -> dict[str, Any]:
     samples = ReadSamples(given, open_source(rollout, given))
     where = f"forecasts of {rollout['model']}"
     found = score(job, options, data, samples, where=where, threads=predict.threads)
-    kept = spread(len(samples.rows), keep)
+    kept = kept_of(samples.rows, len(given.clips), keep)
     if len(kept):
         samples.store(job.out, rollout, kept)
     return {**found, "kept": len(kept), "of samples": len(given.clips)}
+
+
+def kept_of(rows: np.ndarray, clips: int, keep: int) -> np.ndarray:
+    """Which forecasts are stored: those of evenly spread clips, or of the next ones that have some.
+
+    So models that lack different starts store the same ones where they can.
+
+    Args:
+        rows: numbers of the clips that have forecasts, in any order.
+        clips: how many there are.
+        keep: how many forecasts are wanted.
+
+    Returns:
+        Places in ``rows``, ascending.
+    """
+    there = np.sort(rows)
+    next_ones = np.searchsorted(there, spread(clips, keep)).clip(max=len(there) - 1)
+    return np.flatnonzero(np.isin(rows, there[next_ones]))
 
 
 class ReadSamples(FrameSamples):
@@ -79,15 +97,21 @@ class ReadSamples(FrameSamples):
 
     def __init__(self, given: Given, source: Source) -> None:
         self.rows = source.rows
+        leads = np.arange(given.lead_times) if source.leads is None else source.leads
         shape = (
             len(source.rows),
             given.members,
-            given.lead_times,
+            len(leads),
             len(source.channels),
             *given.data.shape[1:],
         )
-        leads = np.arange(given.lead_times)
-        super().__init__(given.clips, shape, rows=source.rows, there=There(leads, source.channels))
+        super().__init__(
+            given.clips,
+            shape,
+            rows=source.rows,
+            leads=given.lead_times,
+            there=There(leads, source.channels),
+        )
         self._given, self._source = given, source
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
@@ -103,6 +127,7 @@ class ReadSamples(FrameSamples):
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
             attrs["variables"] = [names[c] for c in self.there.channels]
+        recipe = {**recipe, "leads": (1 + self.there.leads).tolist()}
         stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
         with SequentialWriter(stored) as writer:
             for row in rows.tolist():

@@ -18,10 +18,14 @@ command = functools.partial(app.command, rich_help_panel="Results")
         "stp findings 8",
         "stp findings 8 --out finding8.parquet",
         "stp findings --out results/tables/findings.csv",
+        "stp findings 2 --of s2s_findings",
     )
 )
 def findings(
     number: Annotated[int | None, typer.Argument(help="One of them, with its evidence.")] = None,
+    of: Annotated[
+        str | None, typer.Option(help="Those of another suite: the name of their table.")
+    ] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: Annotated[
@@ -42,10 +46,19 @@ def findings(
     """Judge the paper's findings by the results at hand and by its published numbers."""
     from stp.collect.everything import build_database
     from stp.collect.query import written
+    from stp.core.errors import StpError, nearest
     from stp.plan.strict import CONFIG_FOLDER
     from stp.render.tables import findings as render
+    from stp.render.tables.known import of_findings
 
-    folder = CONFIG_FOLDER / "findings"
+    table, known = of or render.NAME, of_findings()
+    if table not in known:
+        raise StpError(
+            f"no findings {table!r}",
+            expected=f"one of {', '.join(sorted(known))}",
+            remedy=nearest(table, known),
+        )
+    folder = CONFIG_FOLDER / table
     if out is not None and number is None and format is None and out.suffix == ".csv":
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)

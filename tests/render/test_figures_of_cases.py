@@ -10,7 +10,7 @@ from small_store import dataset_facts
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.render.figures import leads, slopes, spectra
+from stp.render.figures import gain, leads, slopes, spectra
 from stp.render.figures.kinds import KINDS, render
 from stp.render.figures.reading import read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
@@ -265,3 +265,70 @@ def test_every_kind_can_be_imported() -> None:
 
     for kind in KINDS.values():
         assert callable(import_module(kind.module).render)
+
+
+# Curves of a suite, and ensembles
+
+
+def in_print(store: FigureStore, rows: list[str]) -> None:
+    """Let a paper print values of a dataset called KTH."""
+    path = store.folder / "printed.csv"
+    head = "table,dimension,model,trained_on,tested_on,subset,variable,threshold,leads,run,metric"
+    path.write_text("\n".join([f"{head},value,raw,note", *rows]) + "\n")
+    store.manifest |= {"published": str(path)}
+    store.manifest["published_names"]["datasets"]["kth"] = "KTH"
+
+
+def printed(dimension: str, model: str, *values: float) -> list[str]:
+    return [
+        f"w,{dimension},{model},KTH,KTH,,t850,,{lead},,RMSE curve,{value},{value},"
+        for lead, value in enumerate(values, start=1)
+    ]
+
+
+def of_centre(folder: Path, dimension: str, model: str, *values: float) -> FigureStore:
+    """A model called Centre in print, with scores of t850 over lead time."""
+    folder.mkdir()
+    store = FigureStore(folder, dimension)
+    store.manifest["published_names"]["models"][model] = "Centre"
+    store.manifest["datasets"]["kth"] = dataset_facts(horizon=len(values))
+    store.column("kth", "t850 RMSE week 1", "wrmse.pooled", higher_is_better=False)
+    tables = store.manifest["tables"][dimension]
+    tables["curves"] = {"kth": {"t850 RMSE curve": "wrmse.pooled"}}
+    given = {"mean": 0.2, "variable": "t850", "leads": list(values)}
+    store.scored(model, "kth", {"wrmse.pooled": given}, leads=len(values))
+    return store
+
+
+def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
+    store = of_centre(tmp_path / "one", "short_term", "convlstm", 1.0, 2.0)
+    ours, theirs = printed("short_term", "Centre", 1.5, 2.5), printed("short_term", "Other", 3, 4)
+    in_print(store, [*ours, *theirs, *printed("short_term", "At one lead", 9)])
+    figure, notes = leads.draw(read(*store.results()), "kth")
+    (axes,) = figure.axes
+    assert axes.get_title() == "t850 RMSE curve ↓"
+    assert points(line_of(axes, "convlstm")) == near((1, 1.0), (2, 2.0))
+    assert points(line_of(axes, "Centre (published)")) == near((1, 1.5), (2, 2.5))
+    assert points(line_of(axes, "Other (published)")) == near((1, 3), (2, 4))
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert named == ["convlstm", "Other (published)"]
+    assert notes == ["dashed: as published, of other data: not comparable"]
+
+
+def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: Path) -> None:
+    ensemble = of_centre(tmp_path / "many", "long_term", "mcvd", 0.5, 1.5)
+    control = of_centre(tmp_path / "single", "short_term", "convlstm", 1.0, 2.0)
+    rows = [*printed("long_term", "Centre", 2.0, 3.0), *printed("short_term", "Centre", 4.0, 4.0)]
+    in_print(ensemble, rows)
+    in_print(control, rows)
+    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    (axes,) = figure.axes
+    assert points(line_of(axes, "mcvd")) == near((1, 0.5), (2, 0.75))
+    assert points(line_of(axes, "Centre (published)")) == near((1, 0.5), (2, 0.75))
+    assert notes == ["dashed: as published, of other data: not comparable"]
+
+
+def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None:
+    manifest, results = curves(tmp_path).results()
+    with pytest.raises(StpError, match="single forecasts"):
+        render("gain", manifest, results, tmp_path / "a.png", "kth")

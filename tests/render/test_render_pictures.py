@@ -66,6 +66,7 @@ class PictureStore:
         scale: float = 1.0,
         streamed: bool = False,
         seed: int | None = None,
+        variables: dict[str, int] | None = None,
     ) -> np.ndarray:
         """Add a model that predicts noise; returns it, (samples, leads, C, H, W)."""
         key = {
@@ -85,8 +86,10 @@ class PictureStore:
         frames = frames.astype(np.float32)
         if len(kept):
             place = scores if streamed else predictions
-            group = create_group(place / "predictions.zarr", {"interval": 1})
+            named = {"variables": list(variables)} if variables else {}
+            group = create_group(place / "predictions.zarr", {"interval": 1, **named})
             stored = (frames if members else frames[:, 0])[list(kept)]
+            stored = stored[..., list(variables.values()), :, :] if variables else stored
             names = ("sample", *(["member"] if members else []), "lead", "channel", "y", "x")
             array = create_array(
                 group, "predictions", stored.shape, np.float32, names, (1, *stored.shape[1:])
@@ -282,6 +285,27 @@ def test_forecasts_that_were_scored_while_they_were_made(video: PictureStore) ->
     assert "among 2 whose predictions are kept, of 5 (mse.pixel_mean" in shown.notes[0]
     with pytest.raises(StpError, match=r"no predictions of sample 1(.|\n)*2 samples from 0 to 2"):
         compare(video.manifest(), "kth", "1")
+
+
+def test_where_models_keep_no_sample_in_common_those_of_most_are_drawn(video: PictureStore) -> None:
+    video.add("persistence", kept=(0, 2))
+    video.add("simvpv2", kept=(1,))
+    video.add("tau", kept=(2, 4))
+    shown = compare(video.manifest(), "kth")
+    assert shown.number == 2
+    assert [forecast.label for forecast in shown.forecasts] == ["Persistence", "tau"]
+    assert "SimVPv2" in shown.absent
+
+
+def test_variables_that_a_model_lacks_are_empty_and_the_others_are_its_own(tmp_path: Path) -> None:
+    store = weather(tmp_path)
+    of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
+    predicted = store.add("persistence", **of)
+    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
+    shown = compare(store.manifest(columns), "kth", "4")
+    lacking, there = np.moveaxis(shown.forecasts[0].frames, 1, 0)  # in the order of the data
+    assert np.isnan(lacking).all()
+    np.testing.assert_array_equal(there, predicted[4, :, 2])
 
 
 def test_of_an_ensemble_the_first_member_is_drawn(video: PictureStore) -> None:

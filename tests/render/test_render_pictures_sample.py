@@ -10,6 +10,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.render.pictures.sample_choice import choose, errors_of
+from stp.score.tables import read_samples
 
 
 def write(
@@ -89,6 +90,19 @@ def test_samples_without_a_finite_error_are_not_chosen(tmp_path: Path) -> None:
     assert choose([folder], "hardest", np.arange(3)).sample == 1
     with pytest.raises(StpError, match="no sample that can be drawn has a finite mse"):
         choose([folder], "median", np.array([0]))
+
+
+def test_where_models_lack_samples_those_count_that_all_have(tmp_path: Path) -> None:
+    folders = [
+        write(tmp_path / "a", np.array([[1.0], [2.0], [9.0]])),
+        write(tmp_path / "b", np.array([[3.0], [4.0]])),
+    ]
+    held = read_samples(folders[0], "mse.pixel_mean")
+    assert held is not None
+    names = held[0]
+    _, errors = errors_of(folders, [], names)
+    assert errors.tolist()[:2] == [2.0, 3.0] and np.isnan(errors[2])
+    assert choose(folders, "hardest", np.arange(3), (), names).sample == 1
 
 
 def test_bad_scores_are_named(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from stp.core.job import Interrupted, Job, silent
 from stp.data.prepared import Prepared
 from stp.fetch.generators import chaosbench, chaosbench_centre
 from stp.prepare import chaosbench as reader
-from stp.score.read import run
+from stp.score.read import kept_of, run
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
 SHAPE = [4, 5, 8]
@@ -284,3 +284,11 @@ def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
     with pytest.raises(StpError, match="ends early"):
         run(job)
     assert list(job.out.iterdir()) == []
+
+
+def test_models_that_lack_starts_store_the_same_ones_where_they_can() -> None:
+    # Of 9 clips two are wanted: 0 and 4. Rows are in the order of an archive.
+    assert kept_of(np.array([7, 4, 0, 1]), 9, 2).tolist() == [1, 2]
+    assert kept_of(np.array([8, 6, 1]), 9, 2).tolist() == [1, 2]  # the next ones: 1 and 6
+    assert kept_of(np.array([2, 1]), 9, 2).tolist() == [0, 1]  # none behind 4: the last one
+    assert kept_of(np.array([3, 2]), 9, 0).tolist() == []

@@ -21,7 +21,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     scale = yaml.safe_load(path.read_text())
     control, ensemble = scale["dimensions"].values()
     control["models"] = CONTROL
-    control["cells"][1]["models"] = CONTROL[1:]
     ensemble["models"] = ["ecmwf_ensemble"]
     del scale["models"]["probabilistic_climatology"], scale["models"]["ncep_ensemble"]
     path.write_text(yaml.safe_dump(scale))

@@ -19,6 +19,13 @@ FIGURES_INPUT = workflow_files.write_code_input(
 )
 
 
+def rows_of_figure(wildcards):
+    """The rows of a dimension, and of the single forecasts that its ensembles are divided by."""
+    of = PLAN.config.suite.dimensions[wildcards.dimension]
+    names = [wildcards.dimension, *([of.controls] if wildcards.kind == "gain" else [])]
+    return [f"{RESULTS}/collected/{name}.parquet" for name in names]
+
+
 rule figure_of_dimension:
     input:
         # Its text changes only together with the rows.
@@ -53,7 +60,7 @@ rule figure_of_dimension:
 rule figure_of_case:
     input:
         manifest=ancient(manifest_of),
-        rows=f"{RESULTS}/collected/{{dimension}}.parquet",
+        rows=rows_of_figure,
         code=FIGURES_INPUT,
     output:
         png=in_report(

@@ -5,16 +5,11 @@ localrules:
     render_findings,
 
 
+# The queries of the suite, and the table of their name; one that has none has no such table.
+FINDINGS = PLAN.config.suite.findings or "findings"
+QUERIES = sorted(map(str, (CONFIG_FOLDER / FINDINGS).glob("*.sql")))
 if PLAN.config.suite.findings:
-    TABLES.append(f"{RESULTS}/tables/findings.csv")
-
-
-# The queries of the suite; one that has none has no such table.
-FINDINGS = (
-    sorted(map(str, (CONFIG_FOLDER / PLAN.config.suite.findings).glob("*.sql")))
-    if PLAN.config.suite.findings
-    else []
-)
+    TABLES.append(f"{RESULTS}/tables/{FINDINGS}.csv")
 
 
 rule render_findings:
@@ -22,13 +17,13 @@ rule render_findings:
         # Their text changes only together with the rows.
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
-        FINDINGS,
+        QUERIES,
         code=CODE_OF["findings"],
     output:
-        table=table_in_report("findings", file="csv"),
-        markdown=f"{RESULTS}/tables/findings.md",
-        latex=f"{RESULTS}/tables/findings.tex",
-        html=table_in_report("findings"),
+        table=table_in_report(FINDINGS, "findings", file="csv"),
+        markdown=f"{RESULTS}/tables/{FINDINGS}.md",
+        latex=f"{RESULTS}/tables/{FINDINGS}.tex",
+        html=table_in_report(FINDINGS, "findings"),
     log:
         f"{RESULTS}/logs/render/findings.log",
     conda:
@@ -38,5 +33,6 @@ rule render_findings:
         runtime=60,
     params:
         database=DATABASE,
+        of=FINDINGS,
     shell:
-        "stp findings --database {params.database:q} --out {output.table:q} --log {log:q}"
+        "stp findings --of {params.of:q} --database {params.database:q} --out {output.table:q} --log {log:q}"

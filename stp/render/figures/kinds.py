@@ -42,6 +42,13 @@ KINDS = {
         "95 % intervals over clusters of clips; right of the dashed line lies "
         "extrapolation",
     ),
+    "gain": Kind(
+        "stp.render.figures.gain",
+        True,
+        "ensembles over single forecasts, by lead time",
+        "Scores of ensembles divided by those of the single forecasts of the same model, "
+        "over the lead time",
+    ),
     "spectra": Kind(
         "stp.render.figures.spectra",
         True,

@@ -1,14 +1,22 @@
-"""Scores over lead time, a panel for each column of the paper, as in its figure 4."""
+"""Scores over lead time, a panel for each column of the paper, or for what its suite names."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stp.core.errors import StpError
-from stp.page.figure_style import paper_size
+from stp.page.figure_style import Style, paper_size, styles
 from stp.plan.manifest import forecast_recipe
 from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
-from stp.render.figures.reading import Scores, by_lead, read
+from stp.render.figures.reading import (
+    Scores,
+    by_lead,
+    printed_by_lead,
+    printed_name,
+    read,
+)
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
 
@@ -29,6 +37,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: there is no such case, or it has one lead time only.
     """
+    scores = scores.over_leads()
     lines = scores.lines(case)
     found = by_lead(scores, case)
     leads = sorted({lead for at in found.values() for lead in at})
@@ -38,21 +47,31 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             expected="several, to draw a curve",
             remedy="draw a case with a longer horizon, or look at `ranks`",
         )
-    drawn, absent = [], []
+    drawn: list[str] = []
+    lacking: dict[str, list[str]] = {}
     for column in scores.columns(case):
         entries = [at[column] for by in found.values() for at in by.values() if column in at]
         if any(entry.value is not None for entry in entries):
             drawn.append(column)
         else:
-            whole = [line.row.entries[column] for line in lines]
+            whole = [line.row.entries[column] for line in lines if column in line.row.entries]
             known = any(entry.value is not None for entry in whole)
-            reason = "it has no value per lead time" if known else whole[0].reason
-            absent.append(f"{column} left out: {reason}")
+            reason = "it has no value per lead time" if known else (whole or entries)[0].reason
+            lacking.setdefault(reason, []).append(column)
+    absent = [f"{', '.join(columns)} left out: {reason}" for reason, columns in lacking.items()]
     if not drawn:
         text = f"{scores.title(case)}: no column has values per lead time"
         return in_words(text), absent
     models = [line.model for line in lines]
-    figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height(len(models)))
+    printed = {column: printed_by_lead(scores, case, column) for column in drawn}
+    named = {name: line.model for line in lines if (name := printed_name(scores, line))}
+    others = dict.fromkeys(
+        f"{name} (published)" for of in printed.values() for name in of if name not in named
+    )
+    dress = _with_others(scores, others)
+    across = 4 if others else 5  # names of others are long
+    below = legend_height(len(models) + len(others), across)
+    figure, axes = panels(len(drawn), 1.85, extra=0.45 + below)
     figure.suptitle(scores.title(case))
     trained = forecast_recipe(lines[0].cells[0]).get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), step_of(lines[0].cells[0]))
@@ -69,7 +88,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             ]
             values = [e.value for e in at.values() if e.value is not None]
             if values:
-                curve(place, list(at), values, ends, scores.styles[model], model)
+                curve(place, list(at), values, ends, dress[model], model)
+        for name, curve_of in printed[column].items():
+            as_printed(place, curve_of, dress, named.get(name), f"{name} (published)")
         place.set_xticks(ticks(1, leads[-1]), labels)
         place.set_xlim(1 - 0.02 * leads[-1], leads[-1] * 1.02)
         place.set_xlabel(f"lead time [{unit}]")
@@ -78,8 +99,48 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             place.axvline(trained, color="black", linewidth=0.7, linestyle=(0, (4, 3)))
     if trained and trained < leads[-1]:
         absent.append(f"vertical line: the last lead time of the training ({trained})")
-    legend(figure, scores.styles, models)
+    if any(printed.values()):
+        absent.append(about_printed(all(line.row.comparable for line in lines)))
+    legend(figure, dress, [*models, *others], across=across)
     return figure, absent
+
+
+def as_printed(
+    place: Axes, values: dict[int, float], dress: dict[str, Style], model: str | None, label: str
+) -> None:
+    """Draw printed values as a dashed line in the colour of the model, or of their own.
+
+    Args:
+        values: by lead time.
+        dress: styles, by label of the figure.
+        model: ours of the same name; None if there is none.
+        label: of the line.
+    """
+    style = dress[model or label]
+    place.plot(
+        list(values),
+        list(values.values()),
+        color=style.colour,
+        linestyle=(0, (4, 2)),
+        linewidth=0.9,
+        marker="" if model else style.marker,
+        markevery=max(1, len(values) // 6),
+        markerfacecolor="white",
+        label=label,
+        zorder=2.5,
+    )
+
+
+def about_printed(comparable: bool) -> str:
+    """Say what dashed lines are."""
+    return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
+
+
+def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
+    """The styles of all models, and of those that only the paper has."""
+    own = list(scores.styles)
+    dress = styles([*own, *others], scores.baselines)
+    return scores.styles | {name: dress[name]._replace(line="--") for name in others}
 
 
 def _unit(scores: Scores, case: str, column: str) -> str:

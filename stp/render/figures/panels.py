@@ -90,7 +90,12 @@ def point(style: Style) -> dict[str, Any]:
 
 
 def legend(
-    figure: Figure, styles: Mapping[str, Style], models: Iterable[str], *, lines: bool = True
+    figure: Figure,
+    styles: Mapping[str, Style],
+    models: Iterable[str],
+    *,
+    lines: bool = True,
+    across: int = 5,
 ) -> None:
     """Name the models below the panels, each with its line or its point."""
     handles = []
@@ -101,16 +106,16 @@ def legend(
     figure.legend(
         handles=handles,
         loc="lower center",
-        ncols=min(5, len(handles)),
+        ncols=min(across, len(handles)),
         frameon=False,
         handlelength=2.6,
         columnspacing=1.4,
     )
 
 
-def legend_height(models: int) -> float:
-    """Inches that a legend of so many models takes."""
-    return 0.15 * -(-models // 5) + 0.1
+def legend_height(models: int, across: int = 5) -> float:
+    """Inches that a legend of so many models takes, so many beside each other."""
+    return 0.15 * -(-models // across) + 0.1
 
 
 def plain_ticks(axis: Axis) -> None:

@@ -14,8 +14,11 @@ def figures(plan: Plan) -> list[str]:
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
         cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
-        for name in plan.config.suite.dimensions[dimension].figures:
+        of = plan.config.suite.dimensions[dimension]
+        for name in of.figures:
             kind = KINDS[name]
+            if name == "gain" and of.controls not in plan.config.scale.dimensions:
+                continue
             names = (
                 _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
             )

@@ -3,15 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.published import read_published
+from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
-from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest, title_of
+from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest, title_of, variable_of
+from stp.plan.manifest_types import TableColumns
 from stp.render.direction import Direction, heading
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
@@ -38,7 +40,9 @@ class Scores:
         rows: all collected rows.
         cases: what was tested -> the models, both in the order of the manifest.
         styles: how each model is drawn.
-        baselines: models that nothing is trained for by gradient descent.
+        baselines: models that nothing is trained for by gradient descent, unless their forecasts
+            are those of somebody's archive.
+        published: values that the paper prints.
     """
 
     plan: Manifest
@@ -46,6 +50,15 @@ class Scores:
     cases: dict[str, list[Line]]
     styles: dict[str, Style]
     baselines: set[str]
+    published: tuple[PublishedValue, ...] = ()
+
+    def over_leads(self) -> Self:
+        """The same, with the panels over lead time as columns where the suite has such."""
+        curves = self.plan.tables[self.plan.dimension].curves
+        if not curves:
+            return self
+        tables = {self.plan.dimension: TableColumns(curves)}
+        return replace(self, plan=replace(self.plan, tables=tables))
 
     def lines(self, case: str | None) -> list[Line]:
         """The models of a case.
@@ -113,7 +126,8 @@ def read(manifest: Path, results: Path) -> Scores:
             expected="the scores of all cells of the manifest, for all its columns",
             remedy=f"collect again: ask for results/tables/{table}.csv",
         )
-    made = make_rows(plan, table, scores, read_published(plan.published), {})
+    published = read_published(plan.published)
+    made = make_rows(plan, table, scores, published, {})
     cases: dict[str, list[Line]] = {}
     for row in made:
         if not row.cells:  # a method of the paper that there are no values of
@@ -121,9 +135,10 @@ def read(manifest: Path, results: Path) -> Scores:
         case = row.cells[0].key.case_name
         cases.setdefault(case, []).append(Line(row.model, list(row.cells), row))
     lines = [line for case in cases.values() for line in case]
-    plain = {line.model for line in lines if line.cells[0].key.seed is None}
-    models = list(dict.fromkeys(line.model for line in lines))
-    return Scores(plan, rows, cases, styles(models, plain), plain)
+    archived = {name for name, facts in plan.models.items() if facts.is_archived}
+    keys = {line.model: line.cells[0].key for line in lines}
+    plain = {name for name, key in keys.items() if key.seed is None and key.model not in archived}
+    return Scores(plan, rows, cases, styles(list(keys), plain), plain, published)
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
@@ -144,3 +159,24 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
         for line, row in zip(lines, made, strict=True):
             found[line.model][lead] = row.entries
     return found
+
+
+def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
+    """Values that the paper prints over lead time: model, as printed -> lead -> value.
+
+    Those of a column are of its heading and variable, and of the test of the case; a value of one
+    lead time alone is none over lead time.
+    """
+    variable = variable_of(column)
+    metric = column.removeprefix(f"{variable} ")
+    cell = scores.lines(case)[0].cells[0]
+    found: dict[str, dict[int, float]] = {}
+    for one in beside(scores.plan, cell, scores.published):
+        if (one.metric, one.variable) == (metric, variable) and (one.leads or "").isdigit():
+            found.setdefault(one.model, {})[int(str(one.leads))] = one.value
+    return {model: values for model, values in found.items() if len(values) > 1}
+
+
+def printed_name(scores: Scores, line: Line) -> str | None:
+    """What the paper calls a model."""
+    return scores.plan.published_names.models.get(line.cells[0].key.model)

@@ -157,6 +157,11 @@ class Kept:
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
+        self._places: list[int] | None = None  # of the data's channels; -1 for those it lacks
+        data = read_metadata(Path(cell.data) / "frames.zarr", "group")["attributes"]
+        there, every = attributes.get("variables"), data.get("variables")
+        if there and every and there != every:
+            self._places = [there.index(name) if name in there else -1 for name in every]
 
     def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
         """The forecast of one sample, of an ensemble the first: (lead times, C, H, W).
@@ -164,7 +169,8 @@ class Kept:
         Args:
             sample: its number.
             clip: the name of its clip.
-            channels: the only ones to read; all unless given.
+            channels: of the data, the only ones to read; all unless given. Those that the
+                predictions lack are NaN.
 
         Raises:
             StpError: the sample is of another clip.
@@ -178,8 +184,12 @@ class Kept:
                 remedy=REMEDY,
             )
         frames = self._frames.read(row, row + 1)[0]
-        frames = frames[0] if frames.ndim == 5 else frames
-        return np.asarray(frames if channels is None else frames[:, list(channels)], np.float32)
+        frames = np.asarray(frames[0] if frames.ndim == 5 else frames, np.float32)
+        if self._places is not None:
+            whole = frames[:, [max(place, 0) for place in self._places]]
+            whole[:, [place < 0 for place in self._places]] = np.nan
+            frames = whole
+        return frames if channels is None else frames[:, list(channels)]
 
 
 def _index(folder: Path) -> pd.DataFrame:
@@ -273,8 +283,10 @@ class Case:
                 remedy="predict again (`stp predict`), or name other models",
             )
         self._common = _common([kept.samples for kept in self.there.values()])
-        if not len(self._common):
-            raise StpError(f"{case}: models keep different samples", remedy="name one model")
+        for label, kept in list(self.there.items()):
+            if not np.isin(self._common, kept.samples).all():
+                self.absent[label] = "its predictions of these samples are not kept"
+                del self.there[label]
 
     def _open(self, label: str, cell: StoredCell) -> None:
         """Open the predictions of a model, which must be alike for all."""
@@ -308,10 +320,12 @@ class Case:
         # Scores write z500 where data write z_500.
         name = self._variables[0].name
         written = [name for name in dict.fromkeys((name, name.replace("_", ""))) if name]
-        chosen = choose_sample(scores, wanted, self._common, written)
-        data, number = self._data, chosen.sample
+        data = self._data
         first = next(iter(self.there.values()))
         clips = data.clips(self._first.key.subset, interval=first.interval)
+        names = clips.index["clip"].astype(str).tolist()
+        chosen = choose_sample(scores, wanted, self._common, written, names)
+        number = chosen.sample
         if number >= len(clips):
             raise StpError(
                 f"{first.folder}: predictions of sample {number}",
@@ -395,11 +409,16 @@ def _one_seed(tested: TestedCase) -> dict[str, StoredCell]:
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples that all models keep, ascending."""
-    found = numbers[0]
-    for more in numbers[1:]:
-        found = np.intersect1d(found, more)
-    return np.sort(found)
+    """Samples that all models keep, ascending; where there are none, those of as many as can be."""
+    every, counts = np.unique(np.concatenate(numbers), return_counts=True)
+    if not len(every):
+        return every
+    first = every[counts == counts.max()][0]
+    found = every
+    for more in numbers:
+        if first in more:
+            found = np.intersect1d(found, more)
+    return found
 
 
 def _variables(columns: Sequence[str], data: Prepared, wanted: str | None) -> list[Variable]:

@@ -30,7 +30,11 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    folders: Sequence[Path], wanted: str, kept: np.ndarray, variables: Sequence[str] = ()
+    folders: Sequence[Path],
+    wanted: str,
+    kept: np.ndarray,
+    variables: Sequence[str] = (),
+    clips: Sequence[str] | None = None,
 ) -> Chosen:
     """Choose a sample.
 
@@ -38,17 +42,19 @@ def choose(
     first comes first. ``median`` is the middle one, the lower of two.
 
     Args:
-        folders: score artefacts of all models that were tested on the same samples.
+        folders: score artefacts of all models.
         wanted: one of ``RULES``, or the number of a sample.
         kept: numbers of the samples that can be drawn, ascending, at least one.
         variables: names of the one whose error counts, where errors are of single variables.
+        clips: names of all samples, of which models may lack some; all models have all unless
+            given.
 
     Raises:
         StpError: there is no such rule or sample, or no sample with an error.
     """
     if wanted not in RULES:
         return _numbered(wanted, kept)
-    criterion, errors = errors_of(folders, variables)
+    criterion, errors = errors_of(folders, variables, clips)
     if criterion is None:
         # Not every set of metrics of one's own has an error of single samples.
         middle = int(kept[(len(kept) - 1) // 2])
@@ -91,15 +97,22 @@ def _numbered(wanted: str, kept: np.ndarray) -> Chosen:
     return Chosen(f"sample-{int(wanted)}", int(wanted), "chosen by hand")
 
 
-def errors_of(folders: Sequence[Path], variables: Sequence[str]) -> tuple[str | None, np.ndarray]:
+def errors_of(
+    folders: Sequence[Path], variables: Sequence[str], every: Sequence[str] | None = None
+) -> tuple[str | None, np.ndarray]:
     """The error of each sample.
+
+    Args:
+        folders, variables: see `choose`.
+        every: names of the clips of all samples; that of each model unless given.
 
     Returns:
         the convention, with its variable if it is of one (None if no error was scored), and
-        float64 (samples,): the mean over lead times and models.
+        float64 (samples,): the mean over lead times and models; NaN where a model lacks it.
 
     Raises:
-        StpError: a file is missing or damaged, or models were tested on different samples.
+        StpError: a file is missing or damaged, or models were tested on different samples and
+            nothing says which there are.
     """
     for criterion in CRITERIA:
         for variable in (None, *variables):
@@ -108,13 +121,19 @@ def errors_of(folders: Sequence[Path], variables: Sequence[str]) -> tuple[str | 
             if len(tables) < len(folders):
                 continue
             for folder, (clips, _) in zip(folders, tables, strict=True):
-                if clips != tables[0][0]:
+                if clips != tables[0][0] and (every is None or not set(clips) <= set(every)):
                     raise StpError(
                         f"{folder}: other samples than in {folders[0]}",
                         expected="models that were tested on the same clips",
                         remedy="run the table command again",
                     )
-            errors = [[np.mean(_leads(of)) for of in values] for _, values in tables]
+            errors = []
+            for clips, values in tables:
+                found_here = [float(np.mean(_leads(of))) for of in values]
+                if every is not None and clips != every:
+                    of_clip = dict(zip(clips, found_here, strict=True))
+                    found_here = [of_clip.get(clip, np.nan) for clip in every]
+                errors.append(found_here)
             name = criterion if variable is None else f"{criterion} of {variable}"
             return name, np.mean(errors, axis=0)
     return None, np.empty(0)

@@ -23,6 +23,7 @@ from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 
 NAME = "findings"
+"""The findings that are judged unless others are named: a folder in config/, and its table."""
 OURS, PUBLISHED = "ours", "published"
 SIDES = {OURS: "data at hand", PUBLISHED: "published numbers"}
 NEVER = "NOT COMPARABLE WITH THE PAPER"
@@ -179,7 +180,7 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
     Raises:
         StpError: there is no store, it is an older one, or a query is wrong.
     """
-    wanted = "a results store with the views paper_values and paper_changes"
+    wanted = "a results store of the suite whose findings these are"
     with opened(database, wanted) as connection:
         return [_finding(connection, question) for question in questions]
 
@@ -347,14 +348,14 @@ def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
 
 
-def grid(findings: list[Finding], name: str = NAME) -> Grid:
+def grid(findings: list[Finding], name: str) -> Grid:
     """The findings for people: all verdicts, then each finding with its parts."""
     strange = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
     return Grid(
         name=name,
         title="The paper's findings, judged",
         intro=[
-            "Each finding of the PredBench paper is a saved query (`config/findings`) with a "
+            f"Each finding of the paper is a saved query (`config/{_folder(findings)}`) with a "
             "criterion in words and numbers. It is judged on the data at hand, and on the numbers "
             "that the paper prints: do its own tables support its sentence? Every comparison is in "
             f"`{name}.csv`.",
@@ -376,6 +377,11 @@ def grid(findings: list[Finding], name: str = NAME) -> Grid:
         ],
         made_from="Made from `results.duckdb` by `stp findings`.",
     )
+
+
+def _folder(findings: list[Finding]) -> str:
+    """The folder of the queries, in config/."""
+    return findings[0].question.path.parent.name
 
 
 def _overview(findings: list[Finding]) -> Section:

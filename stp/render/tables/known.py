@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from stp.collect.opened import opened
 from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.page.grid import Grid, Section
@@ -23,13 +24,11 @@ from stp.render.tables.rows import Row
 from stp.render.tables.sheet import grid
 from stp.render.tables.tidy import HEADER, tidy_rows
 
-FINDINGS, EFFECTS = "findings", "convention_effects"
+EFFECTS = "convention_effects"
 OF_ALL = {
     EFFECTS: FurtherTable(about="how far the choice of a convention moves ranks", printed="none")
 }
 """Tables that every store has, whatever its suites."""
-OF_STORE = (FINDINGS, EFFECTS)
-"""Tables besides those of the dimensions whose page is made from the results store."""
 LISTED = ("table", "suite", "paper", "about", "there", "command")
 
 
@@ -40,28 +39,40 @@ class KnownTable(NamedTuple):
         suite: the title of its suite; empty if stores of all suites have it.
         about: what is in it, and where it is printed.
         is_dimension: whether it is made from the scores of a dimension.
+        is_of_store: whether its page is made from the results store, though it is of no dimension.
     """
 
     suite: str
     about: FurtherTable
     is_dimension: bool
+    is_of_store: bool
 
 
 def tables() -> dict[str, KnownTable]:
     """All tables by name, suite after suite."""
     found = {
-        name: KnownTable(suite.title, about, name in suite.dimensions)
+        name: KnownTable(suite.title, about, name in suite.dimensions, name == suite.findings)
         for suite in read_suites().values()
         for name, about in suite.all_tables().items()
     }
-    return found | {name: KnownTable("", about, False) for name, about in OF_ALL.items()}
+    return found | {name: KnownTable("", about, False, True) for name, about in OF_ALL.items()}
+
+
+def of_findings() -> set[str]:
+    """The tables of the findings of all suites; their queries lie in config/<table>."""
+    return {suite.findings for suite in read_suites().values() if suite.findings}
+
+
+def is_of_store(name: str) -> bool:
+    """Whether the page of a table that is none of a dimension is made from the results store."""
+    return tables()[name].is_of_store
 
 
 def listing(database: Path) -> list[tuple[Any, ...]]:
     """Which tables there are, with `LISTED`: how to look at each, or how to make it."""
     found = []
     for name, known in tables().items():
-        is_there = _is_there(name, known.is_dimension, database)
+        is_there = _is_there(name, known, database)
         command = f"stp table {name}" if is_there else _made_by(name)
         there = "yes" if is_there else "no"
         found.append((name, known.suite, known.about.printed, known.about.about, there, command))
@@ -183,7 +194,7 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """A table of `OF_STORE`.
+    """A table that `is_of_store`.
 
     Raises:
         StpError: see `findings.judge` and `convention_effects.read` of this package.
@@ -195,21 +206,26 @@ def of_store(name: str, database: Path) -> Grid:
     from stp.plan.strict import CONFIG_FOLDER
     from stp.render.tables import findings
 
-    return findings.grid(
-        findings.judge(database, findings.read_questions(CONFIG_FOLDER / FINDINGS).values())
-    )
+    questions = findings.read_questions(CONFIG_FOLDER / name)
+    return findings.grid(findings.judge(database, questions.values()), name)
 
 
 def _manifest(name: str, database: Path) -> Path:
     return database.parent / "collected" / f"{name}.json"
 
 
-def _is_there(name: str, is_dimension: bool, database: Path) -> bool:
-    if is_dimension:
+def _is_there(name: str, known: KnownTable, database: Path) -> bool:
+    if known.is_dimension:
         return database.is_file() and _manifest(name, database).is_file()
-    if name in OF_STORE:
-        return database.is_file()
+    if known.is_of_store:
+        return database.is_file() and (not known.suite or known.suite in _suites(database))
     return (database.parent / "tables" / f"{name}.csv").is_file()
+
+
+def _suites(database: Path) -> set[str]:
+    """Titles of the suites that a results store holds results of."""
+    with opened(database, "a results store") as connection:
+        return {title for (title,) in connection.execute("SELECT title FROM suites").fetchall()}
 
 
 def _made_by(name: str) -> str:

@@ -1,0 +1,102 @@
+-- title: Ensembles improve on single forecasts, the more the longer the lead time
+-- paper: >
+--   Section 5, Figures 7 and S5: the performance of ensembles across physics-based models improves
+--   relative to their deterministic counterparts; the ratio of RMSE decreases with lead time.
+-- criterion: >
+--   For each of the four centres and each of t850, z500 and q700: (a) the RMSE of the ensemble mean
+--   is below that of the control forecast at every lead time from 15 to 44 days, 12 of 12; (b) their
+--   ratio at day 44 is below that at day 1, 12 of 12.
+-- reading: >
+--   The value is the ratio at day 44. Ensembles and control forecasts are of the starts that each
+--   has.
+
+WITH wanted AS (
+    SELECT side, forecast, variable
+    FROM (VALUES ('ours'), ('published')) AS s(side)
+    CROSS JOIN (VALUES ('ukmo'), ('ncep'), ('cma'), ('ecmwf')) AS f(forecast)
+    CROSS JOIN (VALUES ('t850'), ('z500'), ('q700')) AS v(variable)
+),
+ratios AS (
+    SELECT
+        w.side, w.forecast, w.variable || ' RMSE' AS metric,
+        max(e.value / c.value) FILTER (e.lead = 44) AS last,
+        max(e.value / c.value) FILTER (e.lead = 1) AS first,
+        CASE
+            WHEN bool_or(e.value >= c.value) FILTER (e.lead >= 15) THEN false
+            WHEN count(e.value - c.value) FILTER (e.lead >= 15) = 30 THEN true
+        END AS is_better,
+        CASE
+            WHEN count(e.lead) = 0 OR count(c.lead) = 0 THEN 'not evaluated'
+            ELSE coalesce(min(e.reason), min(c.reason))
+        END AS reason,
+        min(e.bytes) AS bytes, bool_and(e.comparable AND c.comparable) AS comparable
+    FROM wanted w
+    LEFT JOIN s2s_curves e
+        ON e.side = w.side AND e.forecast = w.forecast AND e.variable = w.variable
+        AND e.dimension = 's2s_ensemble' AND e.subset = 'test' AND e.curve = 'RMSE'
+    LEFT JOIN s2s_curves c
+        ON c.side = e.side AND c.forecast = e.forecast AND c.variable = e.variable
+        AND c.dimension = 's2s_control' AND c.subset = e.subset AND c.curve = e.curve
+        AND c.lead = e.lead
+    GROUP BY w.side, w.forecast, w.variable
+),
+evidence AS (
+    SELECT
+        side, 'a. better from day 15 on' AS part, 12 AS needed, forecast AS model,
+        'ChaosBench' AS tested, metric, last AS value, 'single forecast' AS against, 1.0 AS other,
+        is_better AS outcome, true AS fair,
+        CASE WHEN is_better IS NULL THEN reason END AS remark, bytes, comparable
+    FROM ratios
+    UNION ALL
+    SELECT
+        side, 'b. the ratio decreases from day 1 to day 44', 12, forecast, 'ChaosBench', metric,
+        last, 'ratio at day 1', first, last < first, true,
+        CASE WHEN last < first IS NULL THEN reason END, bytes, comparable
+    FROM ratios
+),
+-- The verdict, in the same words for every finding.
+parts AS (
+    SELECT
+        side, part, max(needed) AS wanted, count(*) AS comparisons,
+        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
+        CASE
+            WHEN yes >= wanted THEN 'holds'
+            WHEN comparisons - no < wanted THEN 'does not hold'
+            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
+            ELSE 'not comparable'
+        END AS part_verdict
+    FROM evidence
+    GROUP BY side, part
+),
+verdicts AS (
+    SELECT
+        side,
+        CASE
+            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
+            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
+            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
+            ELSE 'not comparable'
+        END AS verdict
+    FROM parts
+    GROUP BY side
+),
+sources AS (
+    SELECT
+        side,
+        CASE
+            WHEN side = 'published' THEN 'published numbers'
+            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
+            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
+                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
+        END AS about
+    FROM evidence
+    GROUP BY side
+)
+SELECT
+    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
+    model, tested, metric, value, against, other, outcome, remark
+FROM evidence
+JOIN parts USING (side, part)
+JOIN verdicts USING (side)
+JOIN sources USING (side)
+ORDER BY side, part, tested, metric, model, against;

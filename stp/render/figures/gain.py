@@ -1,0 +1,137 @@
+"""What ensembles gain: their scores over those of single forecasts of the same model, by lead."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from stp.core.errors import StpError
+from stp.page.figure_style import Style, paper_size
+from stp.render.figures.leads import about_printed, as_printed
+from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
+from stp.render.figures.reading import (
+    Line,
+    Scores,
+    by_lead,
+    printed_by_lead,
+    printed_name,
+    read,
+)
+from stp.render.figures.time_step import step_of, tick_labels, ticks
+from stp.render.tables.rows import Entry
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An ensemble, and the single forecasts of the same model.
+
+    Attributes:
+        name: of the ensemble.
+        printed: what the paper calls both.
+        ensemble, control: column -> lead time, from 1 -> value.
+    """
+
+    name: str
+    printed: str
+    ensemble: dict[str, dict[int, float]]
+    control: dict[str, dict[int, float]]
+
+
+def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
+    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
+    scores = read(manifest, results)
+    if scores.plan.controls is None:
+        raise StpError(
+            f"{manifest}: nothing is said to be the single forecasts of these",
+            expected="a dimension with `controls` (config/suites)",
+            remedy="draw another figure of it",
+        )
+    controls = read(manifest.with_stem(scores.plan.controls), results)
+    with paper_size():
+        figure, notes = draw(scores, controls, str(case))
+        finish(figure, out, [scores.about([str(case)]), *notes])
+
+
+def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw ratios of a case: below 1 the ensemble has the smaller value.
+
+    A panel has a column that both dimensions have values of, and whose values have no sign.
+
+    Returns:
+        the figure, and what must be said below it.
+
+    Raises:
+        StpError: one of the two has no such case.
+    """
+    ensembles, controls = ensembles.over_leads(), controls.over_leads()
+    pairs = _pairs(ensembles, controls, case)
+    columns = [
+        column
+        for column in ensembles.columns(case)
+        if ensembles.direction(case, column).higher is not None
+        and any(pair.ensemble[column] and pair.control.get(column) for pair in pairs)
+    ]
+    title = ensembles.title(case)
+    if not columns:
+        return in_words(f"{title}: no ensemble has single forecasts with values by lead time"), []
+    models = [pair.name for pair in pairs]
+    figure, axes = panels(len(columns), 1.85, extra=0.45 + legend_height(len(models)))
+    figure.suptitle(f"{title}: ensembles over single forecasts")
+    is_printed = False
+    last = max(lead for pair in pairs for at in pair.ensemble.values() for lead in at)
+    unit, labels = tick_labels(ticks(1, last), step_of(ensembles.lines(case)[0].cells[0]))
+    for place, column in zip(axes, columns, strict=True):
+        place.set_title(ensembles.heading(case, column))
+        place.axhline(1, color="black", linewidth=0.7)
+        theirs = [printed_by_lead(scores, case, column) for scores in (ensembles, controls)]
+        for pair in pairs:
+            style: Style = ensembles.styles[pair.name]
+            ratio = _ratio(pair.ensemble[column], pair.control.get(column, {}))
+            if ratio:
+                no_ends = [None] * len(ratio)
+                curve(place, list(ratio), list(ratio.values()), no_ends, style, pair.name)
+            printed = _ratio(*(of.get(pair.printed, {}) for of in theirs))
+            if printed:
+                is_printed = True
+                label = f"{pair.printed} (published)"
+                as_printed(place, printed, ensembles.styles, pair.name, label)
+        place.set_xticks(ticks(1, last), labels)
+        place.set_xlabel(f"lead time [{unit}]")
+        place.set_ylabel("ensemble / single")
+    legend(figure, ensembles.styles, models)
+    comparable = all(line.row.comparable for line in ensembles.lines(case))
+    return figure, [about_printed(comparable)] if is_printed else []
+
+
+def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
+    """Ensembles whose single forecasts are there; two of a model have one name in the paper."""
+    single = {printed_name(controls, line): line for line in controls.lines(case)}
+    of_ensembles, of_single = by_lead(ensembles, case), by_lead(controls, case)
+
+    def values(
+        scores: Scores, line: Line, found: dict[str, dict[int, dict[str, Entry]]]
+    ) -> dict[str, dict[int, float]]:
+        return {
+            column: {
+                lead: value
+                for lead, at in found[line.model].items()
+                if column in at and (value := at[column].value) is not None
+            }
+            for column in scores.columns(case)
+        }
+
+    return [
+        Pair(
+            line.model,
+            name,
+            values(ensembles, line, of_ensembles),
+            values(controls, single[name], of_single),
+        )
+        for line in ensembles.lines(case)
+        if (name := printed_name(ensembles, line)) and name in single
+    ]
+
+
+def _ratio(values: dict[int, float], others: dict[int, float]) -> dict[int, float]:
+    """Ratios at the lead times that both have."""
+    return {lead: value / others[lead] for lead, value in values.items() if others.get(lead)}

@@ -1,0 +1,185 @@
+"""The findings of ChaosBench and its skill horizons: by the printed curves, and by edited ones."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from small_store import SmallStore, suite
+
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.core.errors import StpError
+from stp.plan import config
+from stp.plan.strict import CONFIG_FOLDER
+from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
+from stp.render.tables.known import check_name, of_findings, tables
+
+QUESTIONS = read_questions(CONFIG_FOLDER / "s2s_findings")
+LOADED = config.load(CONFIG_FOLDER / "chaosbench.yaml")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one cell of persistence, and all printed values."""
+    folder = tmp_path_factory.mktemp("base")
+    store = SmallStore(folder)
+    store.manifest |= {
+        "suite": suite("chaosbench"),
+        "dimension": "s2s_control",
+        "tables": {"s2s_control": {"columns": {"chaosbench": {"t850 RMSE": "wrmse.pooled"}}}},
+        "published": str(CONFIG_FOLDER / "published" / "chaosbench.csv"),
+        "published_names": {
+            "models": {name: m.published_name or m.title for name, m in LOADED.models.items()},
+            "datasets": {"chaosbench": "ChaosBench"},
+        },
+    }
+    given = {"mean": 2.0, "leads": [1.0, 3.0], "variable": "t850"}
+    key = {"suite": "chaosbench", "dimension": "s2s_control", "setting": "horizon-44"}
+    store.add("persistence", "chaosbench", {"wrmse.pooled": given}, **key)
+    manifest = store.write()
+    collect(manifest, folder / "rows.parquet")
+    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
+    return folder / "results.duckdb"
+
+
+@pytest.fixture
+def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A store whose curves of ours are the printed ones, with some statements after that."""
+
+    def make(*statements: str) -> Path:
+        path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+        with duckdb.connect(str(path)) as connection:
+            for statement in (
+                # Here a table, so that curves can be written; views ask it all the same.
+                "CREATE TABLE written AS FROM s2s_curves WHERE side = 'published'",
+                "DROP VIEW s2s_curves",
+                "ALTER TABLE written RENAME TO s2s_curves",
+                "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 20 AS n) FROM s2s_curves",
+                *statements,
+            ):
+                connection.execute(statement)
+        return path
+
+    return make
+
+
+def found(path: Path, number: int) -> Finding:
+    (finding,) = judge(path, [pick(QUESTIONS, number)])
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("number", "verdict", "counts"),
+    [
+        (1, "holds", [(12, 0)]),
+        (2, "holds", [(3, 0), (3, 0), (9, 0)]),
+        (3, "holds", [(12, 0), (12, 0)]),
+        (4, "does not hold", [(18, 6)]),
+    ],
+)
+def test_what_the_printed_numbers_say(
+    base: Path, number: int, verdict: str, counts: list[tuple[int, int]]
+) -> None:
+    finding = found(base, number)
+    assert finding.verdicts == {OURS: "not enough data", PUBLISHED: verdict}
+    assert [(part.yes, part.no) for part in finding.parts[PUBLISHED]] == counts
+    ours = [row for row in finding.evidence if row.side == OURS]
+    assert ours and all(row.outcome is None and row.remark == "not evaluated" for row in ours)
+
+
+def test_first_days_without_skill_are_those_of_the_printed_curves(base: Path) -> None:
+    value = {row.metric: row.value for row in found(base, 1).evidence
+             if row.side == PUBLISHED and row.model == "ecmwf"}  # fmt: skip
+    assert value == {"t850 RMSE": 10, "z500 RMSE": 10, "q700 RMSE": 7}
+    value = {row.metric: row.value for row in found(base, 2).evidence if row.side == PUBLISHED}
+    assert value == {"t850 CRPSS": 18, "z500 CRPSS": 17, "q700 CRPSS": 19}
+
+
+AT = "side = 'ours' AND variable = 'z500' AND forecast = "
+
+
+@pytest.mark.parametrize(
+    ("number", "edit", "verdict"),
+    [
+        (1, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'cma' AND lead = 16", "does not hold"),
+        (1, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'cma' AND lead = 15", "holds"),
+        (1, f"DELETE FROM s2s_curves WHERE {AT} 'cma' AND lead = 40", "not enough data"),
+        (2, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'ecmwf' AND lead = 15", "does not hold"),
+        (2, f"UPDATE s2s_curves SET value = 1 WHERE {AT} 'ecmwf'", "does not hold"),
+        (2, f"UPDATE s2s_curves SET value = 1 WHERE {AT} 'ukmo'", "does not hold"),
+        (2, f"DELETE FROM s2s_curves WHERE {AT} 'ukmo'", "not enough data"),
+        (3, f"UPDATE s2s_curves SET value = 999 WHERE {AT} 'ncep' AND lead = 15 "
+            "AND dimension = 's2s_ensemble'", "does not hold"),
+        (3, f"DELETE FROM s2s_curves WHERE {AT} 'ncep' AND lead = 1", "not enough data"),
+    ],
+)  # fmt: skip
+def test_ours_are_judged_alike(
+    edited: Callable[..., Path], number: int, edit: str, verdict: str
+) -> None:
+    assert found(edited(), number).verdicts[OURS] == "holds"
+    assert found(edited(edit), number).verdicts[OURS] == verdict
+
+
+def horizons(path: Path, where: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(
+            "SELECT first_lead, skilful_leads, earliest, latest, remark FROM s2s_skill_horizon "
+            f"WHERE {where} ORDER BY ALL"
+        ).fetchall()
+
+
+def test_skill_ends_where_the_threshold_is_crossed_first(edited: Callable[..., Path]) -> None:
+    path = edited(
+        "DELETE FROM s2s_curves WHERE side = 'ours'",
+        # ACC .9, .6 (skill still), .5 and .7: it ends at lead 3; the ends of its intervals are
+        # below .6 from lead 2 on, and at no lead.
+        "INSERT INTO s2s_curves BY NAME SELECT 'ours' AS side, 's2s_control' AS dimension, "
+        "'mine' AS forecast, 'chaosbench' AS trained_on, 'chaosbench' AS tested_on, "
+        "'test' AS subset, 't850' AS variable, 'ACC' AS curve, 9 AS n, * FROM (VALUES "
+        "(1, .9, .8, 1.), (2, .6, .5, .7), (3, .5, .4, .61), (4, .7, NULL, NULL)) "
+        "AS v(lead, value, ci95_low, ci95_high)",
+        # RMSE against climatology's 3 at both leads: 2, then 3.
+        "INSERT INTO s2s_curves BY NAME SELECT 'ours' AS side, 's2s_control' AS dimension, "
+        "forecast, 'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, "
+        "'t850' AS variable, 'RMSE' AS curve, lead, value FROM (VALUES ('mine', 1, 2.), "
+        "('mine', 2, 3.), ('daily_climatology', 1, 3.), ('daily_climatology', 2, 3.), "
+        "('other', 1, NULL), ('other', 2, 9.), ('good', 1, 1.), ('good', 2, 2.)) "
+        "AS v(forecast, lead, value)",
+    )
+    of = "side = 'ours' AND forecast = "
+    assert horizons(path, f"{of} 'mine' AND threshold = 'ACC < 0.6'") == [
+        (3, 2, 2, None, "no upper end within the 3 lead times with intervals")
+    ]
+    no_ends = "no lead time has an interval"
+    assert horizons(path, f"{of} 'mine' AND threshold LIKE 'RMSE%'") == [
+        (2, 1, None, None, no_ends)
+    ]
+    missing = "no value of climatology to compare with"
+    assert horizons(path, f"{of} 'other'") == [(None, None, None, None, missing)]
+    forever = "skill does not end within 2 lead times"
+    assert horizons(path, f"{of} 'good'") == [(None, 2, None, None, forever)]
+    printed = horizons(
+        path, "side = 'published' AND forecast = 'ecmwf' AND threshold LIKE 'CRPSS%'"
+    )
+    assert [row[1] for row in printed] == [16, 17, 18]
+
+
+def test_curves_of_our_own_scores_are_in_the_view(base: Path) -> None:
+    with duckdb.connect(str(base), read_only=True) as connection:
+        rows = connection.execute(
+            "SELECT forecast, variable, curve, lead, value FROM s2s_curves WHERE side = 'ours' "
+            "ORDER BY lead"
+        ).fetchall()
+    assert rows == [
+        ("persistence", "t850", "RMSE", 1, 1.0),
+        ("persistence", "t850", "RMSE", 2, 3.0),
+    ]
+
+
+def test_every_suite_with_findings_has_a_table_of_them() -> None:
+    assert of_findings() == {"findings", "s2s_findings"}
+    assert all(tables()[name].is_of_store for name in of_findings())
+    with pytest.raises(StpError, match="s2s_findings"):
+        check_name("s2s_finding")

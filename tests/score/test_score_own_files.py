@@ -1,0 +1,368 @@
+"""Forecasts of one's own, in files of other names, units and forms, are read as they are."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+import yaml
+
+from stp.core.errors import StpError
+from stp.core.job import Job, silent
+from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.plan.cells import Plan
+from stp.plan.manifests import manifest
+from stp.predict.source import Given
+from stp.predict.sources import own_files
+from stp.prepare.output import write_coordinate
+from stp.score.read import run
+
+ROOT = Path(__file__).parents[2]
+LAT, LON = np.linspace(90, -90, 5), np.arange(8) * 45.0
+NAMES = ["t_850", "z_500"]
+DAYS, HORIZON = 8, 3
+STARTS = np.arange("2022-01-01", "2022-01-06", dtype="datetime64[D]")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Prepared: 8 days of two variables, 5 starts."""
+    folder = tmp_path_factory.mktemp("data")
+    shape = [2, 5, 8]
+    given = {"shape": shape, "context": 1, "horizon": HORIZON, "variables": NAMES}
+    group = create_group(folder / "frames.zarr", {**given, "source": "synthetic", "units": "x"})
+    dims = ("frame", "channel", "y", "x")
+    array = create_array(group, "frames", (DAYS, *shape), np.float32, dims, (1, *shape))
+    rng = np.random.default_rng(4)
+    mean = np.array([280.0, 5500.0])[:, None, None]
+    with SequentialWriter(array) as writer:
+        writer.append((mean + rng.normal(0, 9, (DAYS, *shape))).astype(np.float32))
+    hours = (STARTS[0] + np.arange(DAYS)).astype("datetime64[h]").astype(np.int64)
+    write_coordinate(group, "time", "frame", hours, units="hours since 1970-01-01")
+    write_coordinate(group, "lat", "y", LAT, units="degrees_north")
+    write_coordinate(group, "lon", "x", LON, units="degrees_east")
+    write_coordinate(group, "level", "channel", np.array([850.0, 500.0]))
+    write_coordinate(group, "channel_units", "channel", np.array(["K", "gpm"], dtype=object))
+    index = {"split": "test", "clip": STARTS.astype(str), "start": np.arange(5), "stride": 1}
+    index |= {"length": 1 + HORIZON, "cluster": STARTS.astype(str), "phase": 0}
+    pd.DataFrame(index).to_parquet(folder / "index.parquet")
+    return folder
+
+
+def forecasts(starts: np.ndarray, leads: int = HORIZON, seed: int = 1) -> xr.Dataset:
+    """As the data would have them: t in K, z in gpm, (start, lead, latitude, longitude)."""
+    rng = np.random.default_rng(seed)
+    dims = ("start", "lead", "latitude", "longitude")
+    shape = (len(starts), leads, 5, 8)
+    t, z = ((mean + rng.normal(0, 9, shape)).astype("f4") for mean in (280, 5500))
+    return xr.Dataset(
+        {"t_850": (dims, t, {"units": "K"}), "z_500": (dims, z, {"units": "gpm"})},
+        {
+            "start": starts.astype("datetime64[ns]"),
+            "lead": ("lead", np.arange(1, leads + 1), {"units": "days"}),
+            "latitude": LAT,
+            "longitude": LON,
+        },
+    )
+
+
+class Files:
+    """Files of forecasts, below a raw folder of their own."""
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        self.folder, self.data = folder / "raw", data
+        (self.folder / "mine").mkdir(parents=True)
+
+    def write(self, name: str, dataset: xr.Dataset) -> None:
+        path = self.folder / "mine" / name
+        if path.suffix == ".zarr":
+            dataset.to_zarr(path, consolidated=False)
+        else:
+            dataset.to_netcdf(path)
+
+    def lock(self) -> Path:
+        files = {}
+        for file in sorted(p for p in self.folder.rglob("*") if p.is_file()):
+            content = file.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            name = file.relative_to(self.folder).as_posix()
+            files[name] = {"bytes": len(content), "sha256": digest}
+        path = self.folder.parent / "lock.json"
+        about = {"dataset": "d", "release": "r", "source": "own", "files": files}
+        path.write_text(json.dumps(about))
+        return path
+
+    def open(self, members: int = 1, **options: Any) -> own_files.OwnFiles:
+        data = Prepared(self.data)
+        raw = RawFiles(self.lock(), [self.folder])
+        given = Given(data, data.clips("test"), HORIZON, members, raw, self.folder, silent)
+        found = own_files.open_source(given, **options)
+        assert isinstance(found, own_files.OwnFiles)
+        return found
+
+
+@pytest.fixture
+def files(tmp_path: Path, data: Path) -> Files:
+    return Files(tmp_path, data)
+
+
+ALL = np.arange(HORIZON)
+
+
+def all_of(source: own_files.OwnFiles) -> np.ndarray:
+    """Forecasts of all rows, in the order of the clips: (N, M, leads, C, H, W)."""
+    leads = ALL if source.leads is None else source.leads
+    return np.stack([source.read(int(row), leads) for row in np.sort(source.rows)])
+
+
+def stacked(plain: xr.Dataset) -> np.ndarray:
+    fields = np.stack([plain[name].to_numpy() for name in NAMES], axis=2)
+    return fields[:, None]
+
+
+def upside_down(d: xr.Dataset) -> xr.Dataset:
+    return d.isel(latitude=slice(None, None, -1))
+
+
+def from_minus_180(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(longitude=(d["longitude"] + 180) % 360 - 180).sortby("longitude")
+
+
+def other_units(d: xr.Dataset) -> xr.Dataset:
+    t = (d["t_850"] - 273.15).assign_attrs(units="degC")
+    z = (d["z_500"] * 9.80665).assign_attrs(units="m**2 s**-2")
+    return d.assign(t_850=t, z_500=z)
+
+
+def other_names(d: xr.Dataset) -> xr.Dataset:
+    """Names, levels in Pa and lead times in hours, as some services have them."""
+    levels = xr.Variable("plev", [50000.0, 85000.0], {"units": "Pa"})
+    t = xr.concat([d["t_850"] - 30, d["t_850"]], levels).assign_attrs(units="K")
+    renamed = {"start": "time", "lead": "step", "latitude": "lat", "longitude": "lon"}
+    found = xr.Dataset({"ta": t, "gh": d["z_500"]}).rename(renamed)
+    hours = 24 * d["lead"].to_numpy()
+    return found.assign_coords(step=("step", hours, {"units": "hours"}))
+
+
+@pytest.mark.parametrize("form", [lambda d: d, upside_down, from_minus_180, other_units])
+@pytest.mark.parametrize("name", ["a.nc", "a.zarr"])
+def test_forms_that_say_what_they_are_give_the_same_forecasts(
+    files: Files, form: Callable[[xr.Dataset], xr.Dataset], name: str
+) -> None:
+    plain = forecasts(STARTS)
+    files.write(name, form(plain))
+    found = files.open()
+    assert found.rows.tolist() == [0, 1, 2, 3, 4] and found.channels.tolist() == [0, 1]
+    np.testing.assert_allclose(all_of(found), stacked(plain), rtol=1e-5)
+
+
+def test_variables_are_found_by_name_level_and_units(files: Files) -> None:
+    plain = forecasts(STARTS)
+    files.write("a.nc", other_names(plain))
+    variables = {"z_500": "gh", "t_850": {"name": "ta", "level": 850}}
+    np.testing.assert_allclose(all_of(files.open(variables=variables)), stacked(plain), rtol=1e-6)
+    only = files.open(variables={"z_500": "gh"})
+    assert only.channels.tolist() == [1]
+
+
+def test_files_need_not_have_the_same_starts_and_lead_times(files: Files) -> None:
+    one, other = forecasts(STARTS[[3, 1]], seed=2), forecasts(STARTS[[0]], leads=2, seed=3)
+    files.write("a.nc", one)
+    # one start as a scalar, a lead time of 0, half a day that is not scored, and another year
+    zero = other.isel(lead=[0]).assign_coords(lead=("lead", [0]))
+    half = other.isel(lead=[0]).assign_coords(lead=("lead", [0.5]))
+    many = xr.concat([zero, half, other], "lead")
+    many["lead"].attrs["units"] = "days"
+    files.write("b.nc", many.isel(start=0))
+    files.write("c.nc", forecasts(np.array(["2021-06-01"], "datetime64[D]")))
+    found = files.open()
+    assert sorted(found.rows.tolist()) == [0, 1, 3]
+    assert found.leads is not None and found.leads.tolist() == [0, 1]
+    np.testing.assert_allclose(found.read(3, np.array([1])), stacked(one)[0][:, 1:2])
+    np.testing.assert_allclose(found.read(0, np.array([0, 1])), stacked(other)[0])
+
+
+def test_members_are_those_that_are_expected(files: Files) -> None:
+    plain = xr.concat([forecasts(STARTS, seed=s) for s in (1, 2)], "number")
+    files.write("a.nc", plain)
+    found = files.open(members=2)
+    assert found.read(2, ALL).shape == (2, HORIZON, 2, 5, 8)
+    expected = plain["t_850"].isel(start=2).to_numpy()
+    np.testing.assert_allclose(found.read(2, ALL)[:, :, 0], expected)
+    with pytest.raises(StpError, match=r"2 members(.|\n)*set `members`"):
+        files.open()
+
+
+def shifted(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(longitude=d["longitude"] + 22.5)
+
+
+def geopotential_as_height(d: xr.Dataset) -> xr.Dataset:
+    return d.assign(z_500=(d["z_500"] * 9.80665).assign_attrs(units="gpm"))
+
+
+def celsius_as_kelvin(d: xr.Dataset) -> xr.Dataset:
+    return d.assign(t_850=(d["t_850"] - 273.15).assign_attrs(units="K"))
+
+
+def with_a_hole(d: xr.Dataset) -> xr.Dataset:
+    d["t_850"][1, 2, 0, 0] = np.nan
+    return d
+
+
+def backwards(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(lead=("lead", [-1, 1, 2], {"units": "days"}))
+
+
+def valid(days: int) -> Callable[[xr.Dataset], xr.Dataset]:
+    def form(d: xr.Dataset) -> xr.Dataset:
+        after = (d["lead"].to_numpy() + days).astype("timedelta64[D]")
+        times = d["start"].to_numpy()[:, None] + after
+        return d.assign_coords(valid_time=(("start", "lead"), times))
+
+    return form
+
+
+def without_units(d: xr.Dataset) -> xr.Dataset:
+    del d["t_850"].attrs["units"]
+    return d
+
+
+def lead_without_unit(d: xr.Dataset) -> xr.Dataset:
+    return d.assign_coords(lead=("lead", [1, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (shifted, r"a\.nc: the grid is another one: .*off by up to 22\.5 degrees"),
+        (lambda d: d.isel(latitude=slice(4)), "4 latitudes and 8 longitudes"),
+        (geopotential_as_height, r"z at 500 hPa is 53\d+\.?\d* gpm in the mean"),
+        (celsius_as_kelvin, r"t at 850 hPa is .* K in the mean"),
+        (with_a_hole, r"t_850 \(t_850\) is not finite at lead time 3 of the start 2022-01-02"),
+        (backwards, r"the start 2022-01-01.* is after its valid time \(lead time -1 days\)"),
+        (valid(-9), "a start is after its valid time"),
+        (valid(1), "valid times are not start and lead time together"),
+        (without_units, r"t_850 \(t_850\) is in units that nothing tells"),
+        (lead_without_unit, r"lead times are \[1, 2, 3\], without a unit"),
+        (lambda d: d.rename(lead="k"), "which is lead"),
+        (lambda d: d.drop_vars("t_850"), r"no variable 't_850' for t_850"),
+        (lambda d: d.assign_coords(start=d["start"] - np.timedelta64(400, "D")), "no forecast of"),
+        (lambda d: d.isel(lead=[0, 1]).assign_coords(lead=("lead", [0, 9], {"units": "days"})),
+         "no lead time that all starts have"),
+        (lambda d: d.assign_coords(start=np.arange(5)), "starts are"),
+        (lambda d: d.expand_dims(plev=[500.0]), r"has no level None for t_850"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_named(
+    files: Files, form: Callable[[xr.Dataset], xr.Dataset], said: str
+) -> None:
+    files.write("a.nc", form(forecasts(STARTS)))
+    with pytest.raises(StpError, match=said):
+        all_of(files.open(variables={name: name for name in NAMES}))
+
+
+def test_valid_times_that_agree_are_accepted(files: Files) -> None:
+    files.write("a.nc", valid(0)(forecasts(STARTS)))
+    assert len(files.open().rows) == 5
+
+
+def test_the_same_start_in_two_files_is_named(files: Files) -> None:
+    files.write("a.nc", forecasts(STARTS[:2]))
+    files.write("b.nc", forecasts(STARTS[1:3]))
+    with pytest.raises(StpError, match=r"b\.nc: a forecast of 2022-01-02T00, which .*a\.nc has"):
+        files.open()
+
+
+def test_a_damaged_file_a_wrong_channel_and_grib_are_named(files: Files) -> None:
+    files.write("a.nc", forecasts(STARTS))
+    with pytest.raises(StpError, match=r"no channel 't_851' in the data(.|\n)*did you mean t_850"):
+        files.open(variables={"t_851": "t"})
+    with pytest.raises(StpError, match=r"t_850: \{'lvl': 3\}"):
+        files.open(variables={"t_850": {"lvl": 3}})
+    (files.folder / "mine/a.nc").write_bytes(b"CDF none")
+    with pytest.raises(StpError, match=r"a\.nc: cannot be read"):
+        files.open()
+    (files.folder / "mine/a.nc").rename(files.folder / "mine/a.grib2")
+    with pytest.raises(StpError, match=r"a\.grib2: (a GRIB file, and cfgrib|cannot be read)"):
+        files.open()
+
+
+def test_scores_of_files_are_those_computed_by_hand(files: Files, tmp_path: Path) -> None:
+    """Two lead times of three, three starts of five; the rest is NULL with a reason."""
+    plain = forecasts(STARTS[:3], leads=2)
+    files.write("a.nc", other_units(plain))
+    cell = {
+        **{"suite": "s", "dimension": "d", "model": "m", "variant": "default", "trained_on": "d"},
+        **{"train_subset": "all", "tested_on": "d", "subset": "test", "setting": "horizon-3"},
+        "seed": None,
+    }
+    rollout = {
+        **{"model": "m", "source": "own_files", "shape": [2, 5, 8], "context": 1, "predict": {}},
+        **{"horizon": HORIZON, "lead_times": HORIZON, "split": "test", "options": {}},
+    }
+    recipe = {
+        **{"cell": cell, "split": "test", "conventions": ["wrmse.pooled"], "rollout": rollout},
+        **{"bootstrap": {"resamples": 100, "seed": 0}, "keep": 1},
+    }
+    out = tmp_path / "out"
+    out.mkdir()
+    inputs = {"data": files.data, "archive": files.lock()}
+    runtime = {"raw_roots": [str(files.folder)]}
+    assert run(Job(recipe, inputs, out, tmp_path / "state", runtime))["samples"] == 3
+    rows = pd.read_parquet(out / "scores.parquet")
+    rows = rows[(rows["statistic"] == "mean") & (rows["variable"] == "t850")].set_index("lead")
+    observed = Prepared(files.data).frames.read(0, DAYS)
+    weights = np.cos(np.deg2rad(LAT))
+    for lead in (1, 2):
+        error = plain["t_850"].to_numpy()[:, lead - 1].astype(float) - observed[lead : lead + 3, 0]
+        expected = np.sqrt(((error**2).mean(axis=2) @ weights / weights.sum()).mean())
+        np.testing.assert_allclose(rows.loc[lead, "value"], expected, rtol=1e-4)
+    assert np.isnan(rows.loc[3, "value"]) and rows.loc[3, "reason"]
+    kept = xr.open_zarr(out / "predictions.zarr", consolidated=False)
+    assert kept.attrs["leads"] == [1, 2] and kept.attrs["lead_times"] == HORIZON
+    assert kept["predictions"].shape == (1, 2, 2, 5, 8)
+
+
+TEN_LINES = """\
+scale: mine
+suite: chaosbench
+forecasts:
+  my_model:
+    files: mine/*.nc
+    variables: {t_850: {name: ta, level: 850}, z_500: {name: zg, level: 500}}
+dimensions:
+  s2s_control:
+    models: [persistence, daily_climatology, my_model]
+    cells: [{trained_on: chaosbench, keep: 1}]
+"""
+
+
+def test_ten_lines_are_a_plan(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(TEN_LINES)
+    plan = Plan.load(path)
+    (made,) = [made for made in plan.cells if made.cell.model == "my_model"]
+    recipe = made.scores.recipe["rollout"]
+    assert recipe["source"] == "own_files"
+    stated = yaml.safe_load(TEN_LINES)["forecasts"]["my_model"]["variables"]
+    assert recipe["options"] == {"variables": stated}
+    described = manifest(plan, "s2s_control")
+    (cell,) = [cell for cell in described.cells if cell.key.model == "my_model"]
+    assert not cell.follows_paper and cell.source == "official"
+    assert described.models["my_model"].is_archived
+    taken = TEN_LINES.replace("my_model", "ecmwf")
+    path.write_text(taken)
+    with pytest.raises(StpError, match=r"forecasts\.ecmwf: there is a model of this name"):
+        Plan.load(path)
+
+
+def test_the_page_shows_these_ten_lines() -> None:
+    assert TEN_LINES in (ROOT / "docs" / "chaosbench.md").read_text()
