@@ -44,7 +44,14 @@ not, from this project or any other:
 
 ```sh
 stp fvd real/ generated/ --frames 16
+stp fvd real/ generated/ --layer pooled --extrapolate
 ```
+
+Two halves of the real clips have a distance, too, although nothing is between them. It is printed
+beside the distance between halves of both sets; where the two do not differ, N is too small to tell
+anything, and a warning says so. `--extrapolate` estimates the value at infinite N from values at
+several, with a standard error (`stp/score/sample_size.py`; not in the paper). It needs more clips
+than two and a half times the features: 1,000 for logits.
 
 ## A metric of your own
 
