@@ -187,6 +187,84 @@ def fvd(
         print(f"    {file.note}")
 
 
+@app.command(
+    rich_help_panel="Results",
+    epilog=examples(
+        "stp evaluate predicted/ true/",
+        "stp evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
+        "stp evaluate predicted.npy true.npy --json",
+    ),
+)
+def evaluate(
+    predicted: Annotated[Path, typer.Argument(help="A folder of predicted videos, or an array.")],
+    true: Annotated[Path, typer.Argument(help="A folder of the true ones, or an array.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="A convention, such as psnr.pooled (`stp metrics`); as many as wanted."),
+    ] = None,
+    context: Annotated[
+        int, typer.Option(help="Frames at the beginning that are not scored.", min=0)
+    ] = 0,
+    frames: Annotated[
+        int | None, typer.Option(help="Of each clip, context included; all unless given.", min=1)
+    ] = None,
+    interval: Annotated[int, typer.Option(help="Every which frame counts.", min=1)] = 1,
+    folder: Folder = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int, typer.Option(help="Of the CPU.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Score predicted videos against the true ones: any metrics, with intervals, without a plan.
+
+    Of two folders, clips of the same name belong together; an array (.npy) has clips, (N, T, C, H,
+    W). Metrics whose network has no weights here have no value, and say why.
+    """
+    from stp.external import scoring
+    from stp.plan import weights as files
+
+    found = scoring.evaluate(
+        _folder_or_array(predicted),
+        _folder_or_array(true),
+        tuple(metric or scoring.METRICS),
+        context=context,
+        frames=frames,
+        interval=interval,
+        weights=folder or files.FOLDER,
+        device=device,
+        threads=threads,
+    )
+    if as_json:
+        print(json.dumps([one._asdict() for one in found], indent=1))
+        return
+    for one in found:
+        name = one.convention if one.threshold is None else f"{one.convention} {one.threshold:g}"
+        if one.value is None:
+            print(f"{name:<28} -  {one.reason}")
+        else:
+            between = "" if one.low is None else f"  [{one.low:.4g}, {one.high:.4g}]"
+            print(f"{name:<28} {one.value:.6g}{between}  N {one.n}")
+
+
+def _folder_or_array(path: Path) -> Any:
+    """A folder, or the array of a file.
+
+    Raises:
+        StpError: it is neither.
+    """
+    import numpy as np
+
+    if path.is_dir():
+        return path
+    try:
+        return np.load(path)
+    except (OSError, ValueError) as error:
+        raise StpError(
+            f"{path} is neither a folder nor an array ({type(error).__name__})",
+            expected="a folder of videos, or a .npy file with clips (N, T, C, H, W)",
+            remedy="correct the path",
+        ) from None
+
+
 def _about_size(found: "UnpairedDistances") -> Iterator[str]:
     """What the number of clips does to FVD."""
     if found.resolution is not None:
