@@ -15,7 +15,7 @@ from stp.data.ensembles import ensemble_mean
 from stp.data.prepared import Clips
 from stp.features.frames import CHOICES
 from stp.features.table import Features, write
-from stp.metrics.perceptual import Weights
+from stp.metrics.perceptual import Embed, Weights
 from stp.options.features import FeatureOptions
 
 BLOCK = 16
@@ -47,7 +47,7 @@ def look(
     if reason:
         write(job.out, names, Features(np.empty((0, 1)), reason))
         return {"clips": 0, "features": 0, "reason": reason}
-    embed, choose = module.embed(_weights(job, options), options.layer), CHOICES[options.frames]
+    embed, choose = _embed(module, job, options), CHOICES[options.frames]
     parts, done = [], 0
     for context, frames in _shown(options, clips, predicted):
         parts.append(embed(choose(context, frames)))
@@ -98,7 +98,9 @@ def _shown(
     for block in blocks_of(predicted):
         frames = ensemble_mean(block) if options.member == "mean" else block[:, 0]
         rows = np.arange(start, min(start + len(frames), len(clips)))
-        yield clips.read(rows, length=context), frames
+        # Clips that are distorted have no context, and of no frames there is nothing to read.
+        shown = clips.read(rows, length=context) if context else frames[:, :0]
+        yield shown, frames
         start += len(frames)
 
 
@@ -109,6 +111,16 @@ def _module(options: FeatureOptions) -> ModuleType:
     ok = options.layer in module.LAYERS
     require(ok, f"layer of {options.network}", options.layer, " or ".join(module.LAYERS))
     return module
+
+
+def _embed(module: ModuleType, job: Job, options: FeatureOptions) -> Embed:
+    """What computes features, with the weights of a file or random ones."""
+    if options.seed is None:
+        found: Embed = module.embed(_weights(job, options), options.layer)
+    else:
+        device = job.runtime.get("device", "auto")
+        found = module.embed_random(options.seed, options.layer, device, options.threads)
+    return found
 
 
 def _weights(job: Job, options: FeatureOptions) -> Weights:

@@ -37,8 +37,9 @@ class Kind:
         rollout: the core that scores forecasts without storing them; None: all are stored.
         read, sources: the core that scores forecasts while it reads them, and the package with a
             module for each place that they are read from; None if none are.
-        features, features_rollout: the cores that compute network features of stored clips, and of
-            forecasts that are not stored; None if no metric of this kind uses features.
+        features, features_rollout, features_read: the cores that compute network features of stored
+            clips, of forecasts that are made and not stored, and of those that are read; None if no
+            metric of this kind uses features.
         settings: keys of a setting, besides the horizon, that change how forecasts are made.
         has_shape: samples of a dataset have one shape, channels, height and width.
         trained_context: the number of context frames is that of the training dataset, not that of
@@ -78,6 +79,7 @@ class Kind:
     sources: str | None = None
     features: str | None = None
     features_rollout: str | None = None
+    features_read: str | None = None
     settings: tuple[str, ...] = ()
     has_shape: bool = True
     trained_context: bool = True
@@ -102,7 +104,7 @@ class Kind:
     def modules(self) -> list[str]:
         """All cores, for tests that resolve the names."""
         found = [*self.train.values(), self.predict, self.score, self.imported, self.rollout]
-        found += [self.features, self.features_rollout, self.read]
+        found += [self.features, self.features_rollout, self.features_read, self.read]
         return sorted({name for name in found if name})
 
 

@@ -17,3 +17,12 @@ with_context = SetDistance(frechet.distance)
 
 zero_padded = SetDistance(frechet.distance)
 """Of the predicted frames, padded: PredBench's code for Human3.6M and CityScapes."""
+
+pooled = SetDistance(frechet.distance)
+"""Of the predicted frames, from what lies before the logits: the last pool (section 4.1)."""
+
+random_logits = SetDistance(frechet.distance)
+"""Of the predicted frames through I3D with random weights: for tests and demonstrations."""
+
+random_pooled = SetDistance(frechet.distance)
+"""As ``random_logits``, from what lies before the logits."""

@@ -59,3 +59,12 @@ with_context = SetDistance(distance)
 
 zero_padded = SetDistance(distance)
 """Of the predicted frames, padded as for ``fvd.zero_padded``."""
+
+pooled = SetDistance(distance)
+"""Of the predicted frames, from what lies before the logits: the last pool (section 4.1)."""
+
+random_logits = SetDistance(distance)
+"""Of the predicted frames through I3D with random weights: for tests and demonstrations."""
+
+random_pooled = SetDistance(distance)
+"""As ``random_logits``, from what lies before the logits."""

@@ -1,6 +1,6 @@
 """What a recipe of features may say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stp.core.options import build, require, whole
@@ -18,7 +18,8 @@ class FeatureOptions:
         module: of stp.features.networks.
         layer: of the network.
         frames: of the clips, a choice of stp.features.frames.
-        weights: checksums of the network's weights.
+        weights: checksums of the network's weights; none where they are random.
+        seed: of random weights; None where they come from a file.
         split: split or subset of the data.
         lead_times: frames behind the context.
         interval: every which frame of the clips counts.
@@ -30,9 +31,10 @@ class FeatureOptions:
     module: str
     layer: str
     frames: str
-    weights: dict[str, str]
     split: str
     lead_times: int
+    weights: dict[str, str] = field(default_factory=dict)
+    seed: int | None = None
     interval: int = 1
     member: str = "first"
     threads: int = 1
@@ -41,6 +43,8 @@ class FeatureOptions:
         for key in ("lead_times", "interval", "threads"):
             value = getattr(self, key)
             require(whole(value, 1), f"features: {key}", value, "a whole number from 1")
+        known = bool(self.weights) != (self.seed is not None)
+        require(known, "features: weights", self.weights, "checksums, or a seed, not both")
         ok = self.member in MEMBERS
         require(ok, "features: member", self.member, " or ".join(MEMBERS))
 

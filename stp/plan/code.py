@@ -21,6 +21,7 @@ RENDER = {
     "atlas_runtime": "stp.render.tables.runtime",
     "human_preferences": "stp.human_study.table",
     "reproduction": "stp.render.tables.reproduction",
+    "noise_study": "stp.render.tables.noise_study",
 }
 """The root module of what makes each kind of table from them: an edit makes no other one again."""
 

@@ -163,7 +163,8 @@ class Dataset(Strict):
         kind: of what is predicted: frames, or tracks of people.
         shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
         published_name: what the paper calls it; None for your own data.
-        context: number of context frames, or of observed positions.
+        context: number of context frames, or of observed positions; 0 of clips that are distorted,
+            not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
         metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
@@ -185,7 +186,7 @@ class Dataset(Strict):
     kind: str = "frames"
     domain: Literal["motion", "robot", "driving", "traffic", "weather", "people", "own"] = "own"
     shape: tuple[int, int, int] = A_PERSON
-    context: int = Field(ge=1)
+    context: int = Field(ge=0)
     horizon: int = Field(ge=1)
     units: str = "1"
     metrics: tuple[str, ...] = ()

@@ -32,6 +32,7 @@ class Settings(Strict):
         interval: frames between consecutive frames, in those of the training.
         update: of models that are trained with `snapshots`: the number of updates after which the
             weights were kept that forecast; the best ones of the validation unless set.
+        intensity: of distortions: which of their intensities, from 1.
         observe: of tracks: observed positions; those of the tested dataset unless set.
         noise: of tracks: standard deviation of noise on observed positions, in millimetres.
         people: of tracks: people that a scenario has at least.
@@ -40,6 +41,7 @@ class Settings(Strict):
     horizon: Numbers = (None,)
     interval: Numbers = (None,)
     update: Numbers = (None,)
+    intensity: Numbers = (None,)
     observe: Annotated[
         tuple[Annotated[int, Field(ge=2)] | None, ...],
         BeforeValidator(_listed),

@@ -11,12 +11,14 @@ class Seen(Strict):
         layer: of the network.
         frames: of the clips, a choice of stp.features.frames.
         module: of stp.features.networks; named like the network unless set.
+        seed: of random weights; such a network needs no file, and is in no list of weights.
     """
 
     network: str
     layer: str
     frames: str
     module: str = ""
+    seed: int | None = None
 
     @property
     def name(self) -> str:

@@ -245,6 +245,7 @@ class Recipes(ScoredConventions):
                 expected="lead_times of models of frames",
                 remedy="take lead_times out of its configuration",
             )
+        self._check_intensity(model, trained_on, tested_on, variant, setting.get("intensity"))
         if "update" in setting:
             self._check_snapshot(model, trained_on, variant, setting["update"])
         return {
@@ -256,6 +257,26 @@ class Recipes(ScoredConventions):
             "predict": predict,
             **{key: setting[key] for key in samples.settings if key in setting},
         }
+
+    def _check_intensity(
+        self, model: str, trained_on: str, tested_on: str, variant: str, intensity: int | None
+    ) -> None:
+        """Refuse a distortion of clips with context, any other model without, and no intensity."""
+        known = len(self.settings(model, trained_on, "options", variant).get("intensities", ()))
+        context = self.config.datasets[tested_on].context
+        if bool(known) == bool(context):
+            raise StpError(
+                f"{model} on {tested_on}, which has {context} context frames",
+                expected="none for distortions, which see whole clips; some for all other models",
+                remedy=f"set `context: {0 if known else 2}` of {tested_on} in the scale file, or "
+                f"take {model} out",
+            )
+        if (intensity is None) == bool(known) or (intensity or 0) > known:
+            raise StpError(
+                f"{model} on {tested_on}: intensity {intensity}",
+                expected=f"1 to {known}" if known else "no intensity: it distorts nothing",
+                remedy="correct `setting: {intensity: ...}` in the scale file",
+            )
 
     def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
         """Refuse weights after an update that the training does not keep."""
@@ -352,7 +373,11 @@ class Recipes(ScoredConventions):
             "module": seen.module or seen.network,
             "layer": seen.layer,
             "frames": seen.frames,
-            "weights": dict(self._at_hand[seen.network]),
+            **(
+                {"weights": dict(self._at_hand[seen.network])}
+                if seen.seed is None
+                else {"seed": seen.seed}
+            ),
             "split": forecast["split"],
             "lead_times": forecast["lead_times"],
             **({"interval": forecast["interval"]} if "interval" in forecast else {}),

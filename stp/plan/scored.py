@@ -87,8 +87,10 @@ class ScoredConventions:
         return self.metric(convention).is_higher_better(convention.partition(".")[2])
 
     def network(self, convention: str) -> str | None:
-        """The network that a convention needs, if it needs one."""
+        """The network whose weights a convention needs, if it needs one."""
         looks = self.looks(convention)
+        if looks and looks.seed is not None:
+            return None
         return looks.network if looks else self.metric(convention).weights.get(_choice(convention))
 
     def looks(self, convention: str) -> Seen | None:

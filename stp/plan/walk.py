@@ -301,7 +301,7 @@ class Walk:
         }
         clips = f"{cell.tested_on}/{cell.subset}/{setting_name(setting)}"
         for seen in {one.name: one for one in looks.values()}.values():
-            assert kind.features and kind.features_rollout
+            assert kind.features and kind.features_rollout and kind.features_read
             recipe, what = self.recipes.features(seen, forecast), f"{seen.network} {seen.layer}"
             about = f"{what} of {seen.frames.replace('_', ' ')}"
             found[f"{seen.name}.observed"] = self._artefact(
@@ -321,7 +321,14 @@ class Walk:
                     drawn = {k: v for k, v in forecast["predict"].items() if k != "samples"}
                     forecast = {**forecast, "predict": drawn}
                 recipe = {**recipe, "rollout": forecast}
-                roots = [kind.features_rollout, seen.code, f"{kind.models}.{cell.model}"]
+                is_read = "source" in forecast
+                module = (
+                    f"{kind.sources}.{forecast['source']}"
+                    if is_read
+                    else f"{kind.models}.{cell.model}"
+                )
+                core = kind.features_read if is_read else kind.features_rollout
+                roots = [core, seen.code, module]
                 entries += entries_of("models", cell.model)
             found[f"{seen.name}.predicted"] = self._artefact(
                 "features", f"predictions/{cell.path}/{seen.name}", f"{about}, {cell}", recipe,

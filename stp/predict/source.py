@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stp.core.job import Report
+from stp.core.job import Job, Report
 from stp.core.options import check_keys
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
+from stp.options.predict import PredictOptions
 
 
 class Given(NamedTuple):
@@ -24,6 +25,7 @@ class Given(NamedTuple):
         archive: the raw files of an archive; None where there is none.
         aside: a folder that survives a crash, for what is put aside.
         report: progress.
+        intensity: of a distortion, from 1; 0 where there is none.
     """
 
     data: Prepared
@@ -33,6 +35,7 @@ class Given(NamedTuple):
     archive: RawFiles | None
     aside: Path
     report: Report
+    intensity: int = 0
 
     def valid(self, row: int, lead: int) -> int:
         """Frame of the data that a clip is forecast to be at a lead time, from 0."""
@@ -63,6 +66,29 @@ class Source(ABC):
             row: number of the clip.
             leads: numbers of lead times, from 0, ascending.
         """
+
+
+def given_for(job: Job, recipe: dict[str, Any], data: Prepared) -> Given:
+    """What the forecasts of a recipe are read for, and from.
+
+    Args:
+        job: its inputs may have an ``archive``, whose raw files its runtime names.
+        recipe: of the forecasts.
+        data: the prepared data.
+    """
+    archive = None
+    if "archive" in job.inputs:
+        archive = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
+    return Given(
+        data,
+        data.clips(recipe["split"], interval=recipe.get("interval", 1)),
+        recipe["lead_times"],
+        PredictOptions.from_recipe(recipe["predict"]).samples,
+        archive,
+        Path(job.state) / "read",
+        job.report,
+        recipe.get("intensity", 0),
+    )
 
 
 def open_source(recipe: dict[str, Any], given: Given) -> Source:

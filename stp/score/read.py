@@ -12,12 +12,11 @@ import numpy as np
 
 from stp.core.job import Job
 from stp.data.prepared import Prepared
-from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.output import create_predictions
-from stp.predict.source import Given, Source, open_source
+from stp.predict.source import Given, Source, given_for, open_source
 from stp.score.predictions import ALL, FrameSamples, There, spread
 from stp.score.run import score
 
@@ -45,18 +44,7 @@ def run(job: Job) -> dict[str, Any]:
     options = ScoreOptions.from_recipe(recipe)
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
-    archive = None
-    if "archive" in job.inputs:
-        archive = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
-    given = Given(
-        data,
-        data.clips(rollout["split"], interval=rollout.get("interval", 1)),
-        rollout["lead_times"],
-        predict.samples,
-        archive,
-        Path(job.state) / "read",
-        job.report,
-    )
+    given = given_for(job, rollout, data)
     samples = ReadSamples(given, open_source(rollout, given))
     where = f"forecasts of {rollout['model']}"
     found = score(job, options, data, samples, where=where, threads=predict.threads)

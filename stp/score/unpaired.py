@@ -11,6 +11,7 @@ from stp.features.frames import CHOICES
 from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
 from stp.metrics.perceptual import Embed, matched
+from stp.score.sample_size import Extrapolated, Resolution, extrapolate, resolution, why_no_line
 from stp.score.video_folder import Clip, find_clips, read_clip
 
 CONVENTIONS = tuple(CHOICES)
@@ -29,6 +30,7 @@ class Options(NamedTuple):
         convention: one of ``CONVENTIONS``; without context, the first two are the same.
         clips: of each folder; as many as the smaller one has unless given.
         seed: of the choice where a folder has more clips.
+        extrapolate: estimate FVD at infinite N as well.
     """
 
     frames: int | None = None
@@ -37,6 +39,7 @@ class Options(NamedTuple):
     convention: str = "predicted_only"
     clips: int | None = None
     seed: int = 0
+    extrapolate: bool = False
 
 
 class UnpairedDistances(NamedTuple):
@@ -48,6 +51,10 @@ class UnpairedDistances(NamedTuple):
         frames: of each clip that the network saw.
         height: of a frame.
         width: of a frame.
+        resolution: FVD between halves of the two sets, beside halves of the real one; None of
+            fewer than four clips.
+        at_infinite_n: FVD, and its standard error; None unless it was asked for and can be had.
+        why_not: it cannot be had; empty unless it was asked for.
     """
 
     fvd: float
@@ -57,6 +64,9 @@ class UnpairedDistances(NamedTuple):
     frames: int
     height: int
     width: int
+    resolution: Resolution | None = None
+    at_infinite_n: Extrapolated | None = None
+    why_not: str = ""
 
 
 def compare(
@@ -118,13 +128,22 @@ def compare(
                 expected="finite features",
                 remedy="see whether the weights are those of I3D (`stp weights --check`)",
             )
+    x, y = features
+    split = resolution(x, y, frechet.distance, seed=options.seed) if n >= 4 else None
+    line, why_not = None, why_no_line(*x.shape) if options.extrapolate else ""
+    if options.extrapolate and not why_not:
+        line = extrapolate(x, y, frechet.distance, seed=options.seed)
     return UnpairedDistances(
-        frechet.distance(*features),
-        kvd.distance(*features),
-        n,
-        available,
-        seen.shape[1],
-        *first.shape[2:],
+        fvd=frechet.distance(x, y),
+        kvd=kvd.distance(x, y),
+        n=n,
+        available=available,
+        frames=seen.shape[1],
+        height=first.shape[2],
+        width=first.shape[3],
+        resolution=split,
+        at_infinite_n=line,
+        why_not=why_not,
     )
 
 

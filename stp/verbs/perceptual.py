@@ -1,15 +1,20 @@
 """Verbs for metrics that need a network: its weights, and folders of videos."""
 
 import json
+import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import app, examples
 from stp.verbs.output import print_lines
+
+if TYPE_CHECKING:
+    from stp.score.unpaired import UnpairedDistances
 
 Folder = Annotated[
     Path | None,
@@ -108,6 +113,7 @@ def weights(
     epilog=examples(
         "stp fvd real/ generated/",
         "stp fvd real/ generated/ --frames 16 --n 256",
+        "stp fvd real/ generated/ --layer pooled --extrapolate",
         "stp fvd real/ generated/ --frames 16 --context 2 --convention with_context --json",
     ),
 )
@@ -128,7 +134,12 @@ def fvd(
         int | None,
         typer.Option("--n", help="Clips of each; as many as the smaller folder has unless given."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the choice where a folder has more.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn.", min=0)] = 0,
+    layer: Annotated[str, typer.Option(help="Of I3D: logits or pooled.")] = "logits",
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate", help="Estimate FVD at infinite N as well, with its error."),
+    ] = False,
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int, typer.Option(help="Of the CPU.", min=1)] = 1,
@@ -138,7 +149,8 @@ def fvd(
 
     A clip is a film (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. Both sets
     have to have clips of one length and size. FVD depends on the number of clips: of the larger
-    set as many are drawn as the smaller one has, and N is printed.
+    set as many are drawn as the smaller one has, and N is printed. Halves of the real clips are
+    compared with each other, too: a distance that is no larger than theirs is hidden by N.
     """
     from stp.core.file_identity import require
     from stp.features.networks import i3d
@@ -146,25 +158,136 @@ def fvd(
     from stp.plan import weights as files
     from stp.score.unpaired import Options, compare
 
+    if layer not in i3d.LAYERS:
+        raise StpError(f"unknown layer {layer!r}", expected=" or ".join(i3d.LAYERS))
     path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
-    options = Options(frames, interval, context, convention, n, seed)
+    options = Options(frames, interval, context, convention, n, seed, extrapolate)
     sha256 = require(path, file.model_dump())["sha256"]
-    embed = i3d.embed(Weights(path, {"sha256": sha256}, device, threads), "logits")
+    embed = i3d.embed(Weights(path, {"sha256": sha256}, device, threads), layer)
     found = compare(real, generated, options, embed, _show)
     _over()
     if as_json:
-        about = {"weights": file.file, "weights_sha256": sha256}
-        print(json.dumps({**found._asdict(), **options._asdict(), **about}, indent=1))
+        about = {"layer": layer, "weights": file.file, "weights_sha256": sha256}
+        print(json.dumps(_plain({**found._asdict(), **options._asdict(), **about}), indent=1))
         return
     print(f"FVD {found.fvd:.4f}")
+    for line in _about_size(found):
+        print(f"    {line}")
     print(f"KVD {found.kvd:.6g}")
     print(f"N   {found.n} clips of each")
     if len(set(found.available)) > 1 or n is not None:
         print(f"    drawn with seed {seed} from {found.available[0]} real ", end="")
         print(f"and {found.available[1]} generated ones")
     cut = f", context {context}" if context else ""
+    print(f"layer {layer}; ", end="")
     print(f"convention {convention}: {found.frames} frames, interval {interval}{cut}; ", end="")
     print(f"{found.width} x {found.height} pixels, resized to 224 x 224")
     print(f"weights {file.file}, sha256 {sha256}")
     if file.note:
         print(f"    {file.note}")
+
+
+@app.command(
+    rich_help_panel="Results",
+    epilog=examples(
+        "stp evaluate predicted/ true/",
+        "stp evaluate predicted/ true/ --context 2 --metric ssim.range1 --metric lpips.alex",
+        "stp evaluate predicted.npy true.npy --json",
+    ),
+)
+def evaluate(
+    predicted: Annotated[Path, typer.Argument(help="A folder of predicted videos, or an array.")],
+    true: Annotated[Path, typer.Argument(help="A folder of the true ones, or an array.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="A convention, such as psnr.pooled (`stp metrics`); as many as wanted."),
+    ] = None,
+    context: Annotated[
+        int, typer.Option(help="Frames at the beginning that are not scored.", min=0)
+    ] = 0,
+    frames: Annotated[
+        int | None, typer.Option(help="Of each clip, context included; all unless given.", min=1)
+    ] = None,
+    interval: Annotated[int, typer.Option(help="Every which frame counts.", min=1)] = 1,
+    folder: Folder = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int, typer.Option(help="Of the CPU.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """Score predicted videos against the true ones: any metrics, with intervals, without a plan.
+
+    Of two folders, clips of the same name belong together; an array (.npy) has clips, (N, T, C, H,
+    W). Metrics whose network has no weights here have no value, and say why.
+    """
+    from stp.external import scoring
+    from stp.plan import weights as files
+
+    found = scoring.evaluate(
+        _folder_or_array(predicted),
+        _folder_or_array(true),
+        tuple(metric or scoring.METRICS),
+        context=context,
+        frames=frames,
+        interval=interval,
+        weights=folder or files.FOLDER,
+        device=device,
+        threads=threads,
+    )
+    if as_json:
+        print(json.dumps([one._asdict() for one in found], indent=1))
+        return
+    for one in found:
+        name = one.convention if one.threshold is None else f"{one.convention} {one.threshold:g}"
+        if one.value is None:
+            print(f"{name:<28} -  {one.reason}")
+        else:
+            between = "" if one.low is None else f"  [{one.low:.4g}, {one.high:.4g}]"
+            print(f"{name:<28} {one.value:.6g}{between}  N {one.n}")
+
+
+def _folder_or_array(path: Path) -> Any:
+    """A folder, or the array of a file.
+
+    Raises:
+        StpError: it is neither.
+    """
+    import numpy as np
+
+    if path.is_dir():
+        return path
+    try:
+        return np.load(path)
+    except (OSError, ValueError) as error:
+        raise StpError(
+            f"{path} is neither a folder nor an array ({type(error).__name__})",
+            expected="a folder of videos, or a .npy file with clips (N, T, C, H, W)",
+            remedy="correct the path",
+        ) from None
+
+
+def _about_size(found: "UnpairedDistances") -> Iterator[str]:
+    """What the number of clips does to FVD."""
+    if found.resolution is not None:
+        n, same, other = found.resolution
+        yield (
+            f"of {n} clips each: {other.mean:.4g} (deviation {other.deviation:.2g}); halves of the "
+            f"real clips from each other: {same.mean:.4g} ({same.deviation:.2g})"
+        )
+        if found.resolution.is_hidden:
+            yield f"WARNING: {found.n} clips are too few to tell the two sets apart"
+    if found.at_infinite_n is not None:
+        value, error, *_ = found.at_infinite_n
+        yield f"at infinite N: {value:.4g}, standard error {error:.2g} (ours, not of the paper)"
+    elif found.why_not:
+        yield f"at infinite N: unknown, {found.why_not}"
+
+
+def _plain(value: Any) -> Any:
+    """Named tuples as objects, and what is no number as null, for JSON."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

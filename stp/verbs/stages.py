@@ -268,6 +268,9 @@ def render(
     reproduction: Annotated[
         bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
     ] = False,
+    noise_study: Annotated[
+        bool, typer.Option("--noise-study", help="Write how metrics follow distortions instead.")
+    ] = False,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
@@ -300,6 +303,12 @@ def render(
         render_reproduction(manifest, rows, out)
         workflow_files.note_made_from(manifest, out)
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
+    elif noise_study:
+        from stp.render.tables.noise_study import render_noise_study
+
+        render_noise_study(manifest, out)
+        workflow_files.note_made_from(manifest, out)
+        say(log, f"wrote {out}, and beside it .md, .tex, .html, .png and .svg")
     elif reliability:
         from stp.render.tables.reliability import render_reliability
 

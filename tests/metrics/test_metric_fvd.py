@@ -67,9 +67,9 @@ def test_what_is_declared_of_features_has_code() -> None:
         for name, seen in metric.features.items():
             module = importlib.import_module(seen.code)
             assert seen.layer in module.LAYERS and module.SHORTEST > 0
-            assert (
-                seen.frames in CHOICES and seen.network in networks and name in metric.conventions
-            )
+            assert seen.frames in CHOICES and name in metric.conventions
+            assert (seen.network in networks) == (seen.seed is None)
+            assert seen.seed is None or hasattr(module, "embed_random")
 
 
 # Features
@@ -217,6 +217,28 @@ def test_options_choose_frames(tmp_path: Path, options: dict, frames: list) -> N
     grey = np.full_like(whole[0], 0.5)
     expected = np.stack([grey if t is None else whole[t] for t in frames])
     np.testing.assert_array_equal(looked_at[0][0], expected)
+
+
+def test_what_the_number_of_clips_does_is_said(tmp_path: Path) -> None:
+    def seen(clips: np.ndarray) -> np.ndarray:
+        return toy_embed(clips)[:, :2]
+
+    real = write_arrays(tmp_path / "real", range(24))
+    same = write_arrays(tmp_path / "same", range(24, 48))
+    found = compare(real, same, Options(extrapolate=True), seen)
+    assert found.resolution is not None and found.resolution.n == 12
+    assert found.resolution.is_hidden
+    assert found.at_infinite_n is not None
+    assert abs(found.at_infinite_n.value) < found.fvd + 3 * found.at_infinite_n.standard_error
+    dark = tmp_path / "dark"
+    dark.mkdir()
+    for number in range(24):
+        np.save(dark / f"{number:03}.npy", clip_of(number) // 2)
+    darker = compare(real, dark, Options(), seen)
+    assert darker.resolution is not None and not darker.resolution.is_hidden
+    assert darker.at_infinite_n is None and darker.why_not == ""
+    few = compare(real, dark, Options(clips=12, extrapolate=True), seen)
+    assert few.at_infinite_n is None and "a line over 1 / N needs 20" in few.why_not
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,33 @@ not, from this project or any other:
 
 ```sh
 stp fvd real/ generated/ --frames 16
+stp fvd real/ generated/ --layer pooled --extrapolate
 ```
+
+Two halves of the real clips have a distance, too, although nothing is between them. It is printed
+beside the distance between halves of both sets; where the two do not differ, N is too small to tell
+anything, and a warning says so. `--extrapolate` estimates the value at infinite N from values at
+several, with a standard error (`stp/score/sample_size.py`; not in the paper). It needs more clips
+than two and a half times the features: 1,000 for logits.
+
+## Two folders, without a plan
+
+Predicted videos beside the true ones, clips of the same name together, or two arrays of clips:
+
+```sh
+stp evaluate predicted/ true/
+stp evaluate predicted.npy true.npy --context 2 --metric ssim.range1 --metric lpips.alex
+```
+
+```python
+from stp.external.scoring import evaluate
+
+scores = evaluate(predicted, true, ["psnr.pooled", "ssim.range1"], context=2)
+```
+
+Values and intervals are those of the score stage, each clip a cluster of its own; fewer than ten have
+no interval. Metrics whose weights are not there have no value, and say so. Those that need more than
+videos in [0, 1], such as a climatology, are scored by a plan.
 
 ## A metric of your own
 

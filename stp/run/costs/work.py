@@ -32,6 +32,7 @@ PASS_SHARE = 0.5
 
 LOOK_GMACS = 1.74
 """Of I3D for a frame of 224 x 224, in clips of 16; counted on the module."""
+LOOK_PIXELS = 224 * 224
 LOOK_FEATURES = 400
 LOOK_MB = 800.0
 """A block of clips in the first layers: 32 frames of 25 MB."""
@@ -221,9 +222,12 @@ class Workload:
         recipe, data = artefact.recipe, _data(artefact)
         counts, unknown = self.facts.clips(data)
         clips, frames = counts[recipe["split"]], _leads(recipe)
+        looked = LOOK_GMACS
+        if recipe.get("seed") is not None:  # frames keep their size
+            looked *= math.prod(data.recipe["shape"][1:]) / LOOK_PIXELS
         looking = Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            clips * frames * LOOK_GMACS,
+            clips * frames * looked,
             bytes=clips * LOOK_FEATURES * 8,
             batch_mb=LOOK_MB,
             unknown=(*unknown, "every network that looks at clips is taken for I3D"),

@@ -1,0 +1,213 @@
+"""Does a metric grow with what is done to real videos? Rank correlations with the intensity.
+
+Spearman's correlation between the intensities of a distortion and a metric's values; the sign is
+such that 1 is a metric that gets worse with every step, whichever direction is better. A metric
+that is the same at all intensities has none: it does not see the distortion.
+
+Five or six points in a row say little by themselves. Intervals are percentiles over resamples of
+clusters of clips, the same ones at all intensities. Distances between sets are larger of resampled
+sets, which hold clips twice, but so they are at each intensity.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy.stats import rankdata
+
+from stp.collect.significance import Place, read_sums
+from stp.core.receipts import require_receipt
+from stp.metrics.perceptual import SetDistance
+from stp.plan.manifest import Cell, Manifest, columns_of
+from stp.plan.setting import Part, read_shown, setting_of
+from stp.score import sets
+from stp.score.conventions import find
+from stp.score.jackknife import FEWEST_CLUSTERS
+
+RESAMPLES = 200
+SEED = 0
+CONSTANT = "the same at all intensities: it does not see this distortion"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric's values over the intensities of a distortion.
+
+    Attributes:
+        dataset: of the test.
+        distortion: name of the model that stands for it.
+        convention: of the metric.
+        intensities: from 1, ascending.
+        values: at each of them; None where there is none.
+        n: number of clips.
+        correlation: of the ranks, -1 to 1; None for the reason ``why``.
+        low, high: ends of its 95 % interval; None for the reason ``why``.
+        why: there is no correlation, or no interval; empty if there are both.
+    """
+
+    dataset: str
+    distortion: str
+    convention: str
+    intensities: tuple[int, ...]
+    values: tuple[float | None, ...]
+    n: int
+    correlation: float | None = None
+    low: float | None = None
+    high: float | None = None
+    why: str = ""
+
+
+def rank_correlation(values: np.ndarray, intensities: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of each row with the intensities.
+
+    Args:
+        values: (R, I).
+        intensities: (I,), different from each other.
+
+    Returns:
+        float64 (R,); NaN where all values of a row are equal, or one is no number.
+    """
+    ranks = rankdata(values, axis=1, nan_policy="propagate")
+    ranks = ranks - ranks.mean(axis=1, keepdims=True)
+    steps = rankdata(intensities) - (len(intensities) + 1) / 2
+    with np.errstate(invalid="ignore"):
+        spread = np.sqrt(np.square(ranks).sum(axis=1) * np.square(steps).sum())
+        return np.asarray(np.where(spread > 0, ranks @ steps / spread, np.nan))
+
+
+def curves(plan: Manifest, resamples: int = RESAMPLES) -> list[Curve]:
+    """Read the curves of all distortions and metrics of a dimension.
+
+    Args:
+        plan: its manifest; all cells are scored.
+        resamples: of the clusters.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in plan.cells:
+        groups.setdefault((cell.key.tested_on, cell.key.model), []).append(cell)
+    found = []
+    for cells in groups.values():
+        cells.sort(key=_intensity)
+        clips = _clips(cells[0])
+        random = np.random.default_rng(SEED)
+        drawn = random.multinomial(
+            len(clips.names), np.full(len(clips.names), 1 / len(clips.names)), resamples
+        )
+        for shown in columns_of(plan, plan.dimension, cells[0]).values():
+            found.append(_curve(plan, cells, read_shown(shown).convention, clips, drawn))
+    return found
+
+
+class _Clips(NamedTuple):
+    """The clips of a dataset: their clusters, and the number of the cluster of each."""
+
+    names: list[str]
+    codes: np.ndarray
+
+
+def _intensity(cell: Cell) -> int:
+    return setting_of(cell.key.setting).get("intensity", 0)
+
+
+def _clips(cell: Cell) -> _Clips:
+    table = pq.read_table(
+        Path(cell.scores) / "sample_scores.parquet", columns=["sample", "cluster"]
+    )
+    of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
+    clusters = [of[sample] for sample in sorted(of)]
+    names = list(dict.fromkeys(clusters))
+    return _Clips(names, np.array([names.index(one) for one in clusters]))
+
+
+def _curve(
+    plan: Manifest, cells: list[Cell], convention: str, clips: _Clips, drawn: np.ndarray
+) -> Curve:
+    scored = [_overall(cell, convention) for cell in cells]
+    curve = Curve(
+        cells[0].key.tested_on,
+        cells[0].key.model,
+        convention,
+        tuple(map(_intensity, cells)),
+        tuple(value for value, _ in scored),
+        len(clips.codes),
+    )
+    absent = plan.unavailable.get(convention) or next((r for v, r in scored if v is None), "")
+    if absent:
+        return replace(curve, why=absent)
+    if len(cells) < 3:
+        return replace(curve, why=f"{len(cells)} intensities; ranks need three")
+    sign = -1 if plan.conventions[convention].higher_is_better else 1
+    intensities = np.array(curve.intensities)
+    (correlation,) = rank_correlation(sign * np.array([curve.values], float), intensities)
+    if np.isnan(correlation):
+        return replace(curve, why=CONSTANT)
+    curve = replace(curve, correlation=float(correlation))
+    if len(clips.names) < FEWEST_CLUSTERS:
+        why = f"{len(clips.names)} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
+        return replace(curve, why=why)
+    again = [_resampled(cell, convention, clips, drawn) for cell in cells]
+    if any(isinstance(one, str) for one in again):
+        return replace(curve, why=next(one for one in again if isinstance(one, str)))
+    each = rank_correlation(sign * np.stack(again, axis=1), intensities)
+    low, high = np.quantile(each[np.isfinite(each)], (0.025, 0.975))
+    return replace(curve, low=float(low), high=float(high))
+
+
+def _overall(cell: Cell, convention: str) -> tuple[float | None, str]:
+    """The value over all lead times, or why there is none."""
+    for folder in cell.folders(("scores", "perceptual")):
+        rows = pq.read_table(
+            folder / "scores.parquet",
+            columns=["lead", "statistic", "value", "reason"],
+            filters=[("convention", "=", convention), ("statistic", "=", "mean")],
+        ).to_pylist()
+        for row in rows:
+            if row["lead"] is None:
+                return row["value"], row["reason"] or ""
+    return None, "not scored"
+
+
+def _resampled(cell: Cell, convention: str, clips: _Clips, drawn: np.ndarray) -> np.ndarray | str:
+    """Values of resampled clusters (R,), or why there are none.
+
+    Args:
+        drawn: how often each cluster is in each resample, (R, G).
+    """
+    metric = find(convention)
+    if isinstance(metric, SetDistance):
+        pair = _pair(cell, convention)
+        if pair.reason:
+            return pair.reason
+        members = [np.flatnonzero(clips.codes == code) for code in range(len(clips.names))]
+        values = []
+        for times in drawn:
+            rows = np.concatenate([np.repeat(m, t) for m, t in zip(members, times, strict=True)])
+            values.append(metric.distance(pair.observed[rows], pair.predicted[rows]))
+        return np.array(values)
+    place = Place(convention, Part())
+    sums = read_sums(cell, [place])[place]
+    if isinstance(sums, str):
+        return sums
+    names: tuple[str, ...] = sums.clusters[0]
+    order = [names.index(name) for name in clips.names]
+    means = np.tensordot(drawn, sums.sums[order], 1)
+    means /= (drawn @ sums.counts[order])[:, None, None]
+    return np.asarray(sums.finished(means)[:, sums.series])
+
+
+def _pair(cell: Cell, convention: str) -> sets.Pair:
+    """What the network of a convention has seen of the clips of a cell."""
+    assert cell.perceptual is not None
+    folder = Path(cell.perceptual)
+    receipt = require_receipt(folder)
+    store = folder
+    for _ in Path(receipt.path).parts:
+        store = store.parent
+    inputs: Mapping[str, Path] = {name: store / at for name, at in receipt.inputs.items()}
+    return sets.read(inputs, receipt.recipe.get("features", {}).get(convention))

@@ -1,0 +1,324 @@
+"""Score videos against the true ones, from two folders or two arrays: no plan, nothing is kept.
+
+In a notebook::
+
+    from stp.external.scoring import evaluate
+
+    for score in evaluate(predicted, true, ["psnr.per_frame", "ssim.range1"]):
+        print(score)
+
+Values are those of the score stage (`stp.score.run`), each clip a cluster of its own.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.features.frames import CHOICES
+from stp.features.table import Features, write
+from stp.metrics.perceptual import Embed, Weights
+from stp.options.score import CELL_KEYS, ScoreOptions
+from stp.plan import weights as files
+from stp.plan.metric import Metric, Seen
+from stp.plan.strict import CONFIG_FOLDER, check, check_known, read_yaml
+from stp.score.predictions import ALL, Samples, There
+from stp.score.run import score
+from stp.score.video_folder import Clip, find_clips, read_clip
+
+METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd.predicted_only")
+"""What is scored unless one says otherwise."""
+BLOCK = 16
+"""Clips that a network looks at together."""
+
+
+class Score(NamedTuple):
+    """One number.
+
+    Attributes:
+        convention: of the metric, ``<metric>.<choice>``.
+        value: over all frames and clips; None for the ``reason``.
+        low, high: ends of its 95 % interval over clips; None where there is none.
+        n: number of clips.
+        reason: why there is no value.
+        threshold: of events, where the convention has several.
+    """
+
+    convention: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str
+    threshold: float | None = None
+
+
+def evaluate(
+    predicted: Path | str | np.ndarray,
+    true: Path | str | np.ndarray,
+    metrics: Sequence[str] = METRICS,
+    *,
+    context: int = 0,
+    frames: int | None = None,
+    interval: int = 1,
+    weights: Path = files.FOLDER,
+    device: str = "auto",
+    threads: int = 1,
+) -> list[Score]:
+    """Score predicted clips against the true ones.
+
+    Args:
+        predicted: a folder of clips (films, arrays, folders of pictures; see
+            `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8 or of
+            floating-point numbers in [0, 1].
+        true: likewise; clips belong together by their order, those of two folders by their names.
+        metrics: conventions, ``<metric>.<choice>``.
+        context: frames at the beginning that were shown to the model; they are not scored.
+        frames: of each clip, context included; all unless given.
+        interval: every which frame counts.
+        weights: folder with the weights of networks; what needs others has no value, and says so.
+        device: "auto", "cpu" or "cuda".
+        threads: of the CPU.
+
+    Returns:
+        in the order of ``metrics``.
+
+    Raises:
+        StpError: an unknown convention; clips that do not belong together, are too short or differ
+            in size.
+    """
+    about = {name: _declared(name) for name in dict.fromkeys(metrics)}
+    clips = Pairs(_clips(predicted), _clips(true), context, frames, interval)
+    at_hand = files.present(Path(weights), files.declared())
+    identities = {name: file.identity for name, file in at_hand.items()}
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name in ("out", "state"):
+            (root / name).mkdir()
+        inputs: dict[str, Path] = {}
+        looks: dict[str, str] = {}
+        for convention, metric in about.items():
+            seen = metric.features.get(convention.partition(".")[2])
+            if seen is None or (seen.seed is None and seen.network not in at_hand):
+                continue
+            looks[convention] = seen.name
+            if f"{seen.name}.observed" not in inputs:
+                path = Path(weights) / at_hand[seen.network].file if seen.seed is None else Path()
+                network = Weights(path, identities.get(seen.network, {}), device, threads)
+                for of, made in zip(
+                    ("predicted", "observed"), _seen(clips, seen, network), strict=True
+                ):
+                    inputs[f"{seen.name}.{of}"] = root / seen.name / of
+                    inputs[f"{seen.name}.{of}"].mkdir(parents=True)
+                    write(inputs[f"{seen.name}.{of}"], clips.index["clip"].tolist(), made)
+        paths = {name: str(Path(weights) / file.file) for name, file in at_hand.items()}
+        runtime = {"weights": paths, "device": device}
+        job = Job({}, inputs, root / "out", root / "state", runtime)
+        cell = {key: None if key == "seed" else "-" for key in CELL_KEYS}
+        options = ScoreOptions(
+            cell, list(about), weights=identities, features=looks, threads=threads
+        )
+        score(
+            job,
+            options,
+            Films((clips.shape[3], clips.shape[4], clips.shape[5])),
+            clips,
+            where="predicted",
+            threads=threads,
+        )
+        rows = pq.read_table(root / "out" / "scores.parquet").to_pylist()
+    missing = {
+        name: f"the weights of {seen.network} are not there (see `stp weights`)"
+        for name, metric in about.items()
+        if (seen := metric.features.get(name.partition(".")[2])) and name not in looks
+    }
+    return [one for name in about for one in _scores(name, rows, missing.get(name, ""))]
+
+
+def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
+    """The values over all lead times: one, or one for each threshold."""
+    own = [row for row in rows if row["convention"] == convention and row["lead"] is None]
+    for row in own:
+        if row["statistic"] != "mean":
+            continue
+        ends = {
+            other["statistic"]: other["value"]
+            for other in own
+            if all(other[key] == row[key] for key in ("variable", "level", "threshold"))
+        }
+        yield Score(
+            convention,
+            row["value"],
+            ends.get("ci95_low"),
+            ends.get("ci95_high"),
+            row["n"],
+            missing or row["reason"] or "",
+            row["threshold"],
+        )
+
+
+def _declared(convention: str) -> Metric:
+    """What is known about the metric of a convention.
+
+    Raises:
+        StpError: there is none.
+    """
+    name, _, choice = convention.partition(".")
+    folder = CONFIG_FOLDER / "conventions"
+    check_known(name, sorted(path.stem for path in folder.glob("*.yaml")), "metric", "--metric")
+    path = folder / f"{name}.yaml"
+    metric = check(Metric, read_yaml(path), str(path))
+    check_known(choice, metric.conventions, f"convention of {name}", "--metric")
+    return metric
+
+
+def _clips(given: Path | str | np.ndarray) -> "np.ndarray | list[Clip]":
+    if not isinstance(given, np.ndarray):
+        return find_clips(Path(given))
+    if given.ndim != 5 or given.shape[2] not in (1, 3) or not len(given):
+        raise StpError(
+            f"an array of shape {given.shape}",
+            expected="clips (N, T, C, H, W), C is 1 or 3",
+            remedy="np.moveaxis(clips, -1, 2) puts channels where they belong",
+        )
+    if given.dtype == np.uint8:
+        return given
+    if not (np.issubdtype(given.dtype, np.floating) and given.min() >= 0 and given.max() <= 1):
+        raise StpError(
+            f"an array of {given.dtype}, from {given.min()} to {given.max()}",
+            expected="uint8, or floating-point numbers in [0, 1]",
+            remedy="scale it; NaN is nothing that can be scored",
+        )
+    return given
+
+
+@dataclass(frozen=True)
+class Films:
+    """What metrics ask of the data: frames in [0, 1], from no prepared folder."""
+
+    shape: tuple[int, int, int]
+    folder: Path = Path()
+    attrs: Mapping[str, Any] = field(default_factory=lambda: {"units": "1"})
+
+    @property
+    def channels(self) -> np.ndarray:
+        """All of them."""
+        return np.arange(self.shape[0])
+
+    def only(self, channels: np.ndarray) -> "Films":
+        """Of some channels."""
+        return Films((len(channels), *self.shape[1:]))
+
+
+class Pairs(Samples):
+    """Predicted clips and the true ones, read when they are asked for."""
+
+    def __init__(
+        self,
+        predicted: np.ndarray | list[Clip],
+        true: np.ndarray | list[Clip],
+        context: int,
+        frames: int | None,
+        interval: int,
+    ) -> None:
+        self._both = predicted, true
+        self._frames, self._interval, self.context = frames, interval, context
+        names = [_names(clips) for clips in self._both]
+        is_paired = len(names[0]) == len(names[1])
+        if is_paired and all(isinstance(clips, list) for clips in self._both):
+            is_paired = names[0] == names[1]
+        if not is_paired:
+            alone = sorted({*names[0]} ^ {*names[1]})
+            raise StpError(
+                f"{len(names[0])} predicted clips and {len(names[1])} true ones"
+                + (f"; only in one of the two: {', '.join(alone[:3])}" if alone else ""),
+                expected="a true clip for each predicted one, in folders of the same name",
+                remedy="`stp fvd` compares sets of clips that do not belong together",
+            )
+        self.index = pd.DataFrame({"clip": names[0], "cluster": names[0]})
+        self.blocks = None
+        first = self._clip(1, 0)
+        length = len(first) - context
+        if length < 1:
+            raise StpError(
+                f"clips of {len(first)} frames, {context} of them context",
+                expected="frames behind the context",
+            )
+        self._shape = first.shape
+        self.shape = (len(names[0]), 1, length, *first.shape[1:])
+        self.members, self.leads = 1, length
+        self.there = There(np.arange(length), np.arange(first.shape[1]))
+
+    def _clip(self, which: int, number: int) -> np.ndarray:
+        """float32 (T, C, H, W) in [0, 1]."""
+        clips = self._both[which]
+        if isinstance(clips, list):
+            return read_clip(clips[number], self._frames, self._interval)
+        found = clips[number, :: self._interval][: self._frames]
+        scale = np.float32(255 if found.dtype == np.uint8 else 1)
+        return np.asarray(found.astype(np.float32) / scale)
+
+    def _whole(self, which: int, number: int) -> np.ndarray:
+        found = self._clip(which, number)
+        if found.shape != self._shape:
+            whose, name = ("predicted", "true")[which], self.index["clip"].iloc[number]
+            raise StpError(
+                f"the {whose} clip {name} has the shape {found.shape}",
+                expected=f"{self._shape} (frames, channels, height, width), as the first true one",
+                remedy="--frames takes the first ones of each; scale frames to one size",
+            )
+        return found
+
+    def both(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        """Whole clips start..stop-1, predicted and true, float32 (n, T, C, H, W)."""
+        rows = range(start, min(stop, self.shape[0]))
+        predicted, true = (np.stack([self._whole(w, row) for row in rows]) for w in (0, 1))
+        return predicted, true
+
+    def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
+        predicted, true = self.both(start, stop)
+        return predicted[:, None, self.context :][:, :, leads], true[:, self.context :][:, leads]
+
+    def read_context(self, start: int, stop: int) -> np.ndarray:
+        return self.both(start, stop)[1][:, : self.context]
+
+    def frames(self) -> np.ndarray:
+        return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
+
+
+def _names(clips: np.ndarray | list[Clip]) -> list[str]:
+    if isinstance(clips, list):
+        numbers = ("" if one.number is None else f" {one.number}" for one in clips)
+        return [f"{one.path.stem}{n}" for one, n in zip(clips, numbers, strict=True)]
+    return [f"{number:06}" for number in range(len(clips))]
+
+
+def _seen(clips: Pairs, seen: Seen, weights: Weights) -> tuple[Features, Features]:
+    """What a network sees of the predicted clips, and of the true ones."""
+    module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
+    context = clips.context
+    first = clips.both(0, 1)[1]
+    length = choose(first[:, :context], first[:, context:]).shape[1]
+    if length < module.SHORTEST:
+        nothing = np.empty((0, 1))
+        why = f"clips of {length} frames; the network needs {module.SHORTEST}"
+        return Features(nothing, why), Features(nothing, why)
+    if seen.seed is None:
+        embed: Embed = module.embed(weights, seen.layer)
+    else:
+        embed = module.embed_random(seen.seed, seen.layer, weights.device, weights.threads)
+    parts: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for start in range(0, clips.shape[0], BLOCK):
+        predicted, true = clips.both(start, start + BLOCK)
+        shown = true[:, :context]
+        for part, frames in zip(parts, (predicted, true), strict=True):
+            part.append(embed(choose(shown, frames[:, context:])))
+    return Features(np.concatenate(parts[0])), Features(np.concatenate(parts[1]))

@@ -1,0 +1,55 @@
+"""I3D with random weights, for tests and demonstrations: it has learnt nothing.
+
+The layers are those of I3D (`stp.metrics.networks.i3d`), the weights are drawn with a seed
+(`stp.metrics.networks.random_weights`). Frames keep their size, not resized to 224 x 224, so that
+clips of 32 x 32 pixels take milliseconds; what is left of them is averaged over space.
+"""
+
+import numpy as np
+import torch
+from torch import nn
+
+from stp.metrics.networks import i3d
+from stp.metrics.networks.random_weights import draw
+from stp.metrics.perceptual import Embed
+from stp.models.compute import settle
+
+LAYERS = ("logits", "pooled")
+SHORTEST = i3d.SHORTEST
+BATCH_FRAMES = 256
+"""Frames that are looked at together."""
+
+
+def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
+    """Make what computes features.
+
+    Args:
+        seed: of the weights.
+        layer: one of ``LAYERS``.
+        device: "auto", "cpu" or "cuda".
+        threads: of the CPU.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, D).
+    """
+    network = draw(i3d.I3D(), seed)
+    assert isinstance(network, i3d.I3D)
+    network.avg_pool = nn.AvgPool3d((2, 1, 1), stride=1)
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        batch = max(1, BATCH_FRAMES // clips.shape[1])
+        with settle(device, threads, "float32") as compute, torch.inference_mode():
+            seen = network.to(compute.device)
+            parts = [
+                seen(_prepared(clips[start : start + batch]).to(compute.device), layer)
+                for start in range(0, len(clips), batch)
+            ]
+            return np.concatenate([part.double().cpu().numpy() for part in parts])
+
+    return features
+
+
+def _prepared(clips: np.ndarray) -> torch.Tensor:
+    """Clips in [0, 1] to (N, 3, T, H, W) in [-1, 1]; what lies outside is clipped."""
+    frames = torch.from_numpy(np.ascontiguousarray(clips, dtype=np.float32)).clamp(0, 1) * 2 - 1
+    return frames.transpose(1, 2).expand(-1, 3, -1, -1, -1)

@@ -1,0 +1,77 @@
+"""SqueezeNet 1.1 on each frame alone, what it sees averaged over the clip.
+
+The baseline of Unterthiner et al. (2018, section 4.1) is such an average of what Inception sees;
+SqueezeNet takes its place here, because its weights are small. Frames keep their size and are
+normalised as those of ImageNet; the last 512 maps are averaged over space.
+
+- ``means``: the mean over frames. It is exactly the same whatever the order of the frames.
+- ``differences``: the mean size of the differences of consecutive frames, by feature.
+- ``signed_differences``: the mean of these differences, (last - first) / (T - 1): all frames but
+  the ends cancel out, so it is exactly blind to what happens between them. The paper does not say
+  which of the two it means.
+"""
+
+import numpy as np
+import torch
+
+from stp.metrics.networks.random_weights import draw
+from stp.metrics.networks.state import read_verified
+from stp.metrics.networks.trunks import Trunk, read_trunk
+from stp.metrics.perceptual import Embed, Weights
+from stp.models.compute import settle
+
+LAYERS = ("means", "differences", "signed_differences")
+SHORTEST = 2
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of the channels of ImageNet, as torchvision states them."""
+
+
+def embed(weights: Weights, layer: str) -> Embed:
+    """Make what computes features, see `embed_with`.
+
+    Raises:
+        StpError: the bytes are not the declared ones, or the weights not those of SqueezeNet.
+    """
+    state, _ = read_verified(weights.path, weights.declared)
+    return embed_with(read_trunk("squeezenet", state), layer, weights.device, weights.threads)
+
+
+def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
+    """The same with random weights, for tests and demonstrations."""
+    network = draw(Trunk("squeezenet"), seed)
+    assert isinstance(network, Trunk)
+    return embed_with(network, layer, device, threads)
+
+
+def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
+    """Put a network to work.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 512).
+    """
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        with settle(device, threads, "float32") as compute, torch.inference_mode():
+            seen = network.to(compute.device)
+            parts = [_of_frames(seen, clip, compute.device) for clip in clips]
+        return np.stack([over_time(part, layer) for part in parts])
+
+    return features
+
+
+def over_time(frames: np.ndarray, layer: str) -> np.ndarray:
+    """What is seen in the frames of a clip, (T, D), as one vector (D,)."""
+    if layer == "signed_differences":
+        return np.asarray((frames[-1] - frames[0]) / (len(frames) - 1))
+    if layer == "differences":
+        frames = np.abs(np.diff(frames, axis=0))
+    # Sums of sorted numbers depend on no order, not even in their last bits.
+    return np.asarray(np.sort(frames, axis=0).mean(axis=0))
+
+
+def _of_frames(network: Trunk, clip: np.ndarray, device: torch.device) -> np.ndarray:
+    """float64 (T, 512)."""
+    frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
+    mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
+    seen = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]
+    return np.asarray(seen.double().mean(dim=(2, 3)).cpu().numpy())

@@ -1,0 +1,52 @@
+"""Features of forecasts that are read from somewhere else, or made of real clips."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from stp.core.job import Job
+from stp.data.prepared import Prepared
+from stp.features.look import BLOCK, look
+from stp.features.table import Features, write
+from stp.options.features import FeatureOptions
+from stp.predict.source import Source, given_for, open_source
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Write what `stp.features.run` writes, of forecasts that are read while they are looked at.
+
+    Args:
+        job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with
+            ``source``; inputs are those of `stp.score.read.run`. Runtime: ``weights``, ``device``,
+            ``raw_roots`` of an archive.
+
+    Returns:
+        What `stp.features.run` returns.
+
+    Raises:
+        StpError: whatever `stp.score.read.run` and `stp.features.run` refuse.
+    """
+    recipe = dict(job.recipe)
+    rollout = recipe.pop("rollout")
+    options = FeatureOptions.from_recipe(recipe)
+    data = Prepared(job.inputs["data"])
+    given = given_for(job, rollout, data)
+    source = open_source(rollout, given)
+    whole = len(given.clips), data.shape[0]
+    there = len(source.rows), len(source.channels)
+    if there != whole:
+        reason = (
+            f"the forecasts have {there[0]} of {whole[0]} clips, {there[1]} of {whole[1]} variables"
+        )
+        write(job.out, [], Features(np.empty((0, 1)), reason))
+        return {"clips": 0, "features": 0, "reason": reason}
+    return look(job, options, given.clips, _blocks(source, options))
+
+
+def _blocks(source: Source, options: FeatureOptions) -> Iterator[np.ndarray]:
+    """Forecasts in the order of the clips, float32 (n, M, T, C, H, W)."""
+    leads, count = np.arange(options.lead_times), len(source.rows)
+    for start in range(0, count, BLOCK):
+        rows = range(start, min(start + BLOCK, count))
+        yield np.stack([source.read(row, leads) for row in rows])

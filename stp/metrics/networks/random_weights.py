@@ -1,0 +1,34 @@
+"""Random weights of a network, for tests and demonstrations: drawn with a seed.
+
+What such a network sees depends on its input as that of a trained one does, but it has learnt
+nothing: distances through it say nothing about the quality of videos.
+"""
+
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+
+def draw(network: nn.Module, seed: int) -> nn.Module:
+    """Set all weights of convolutions: Gaussian with variance 2 / fan-in (He et al. 2015), so that
+    what comes out does not vanish; biases are 0, and normalisations change nothing.
+
+    The numbers are NumPy's, one tensor after the other in the order of their names.
+
+    Returns:
+        the network, ready to look.
+    """
+    random = np.random.default_rng(seed)
+    state = network.state_dict()
+    for name in sorted(state):
+        tensor = state[name]
+        if tensor.ndim > 1:
+            scale = math.sqrt(2 / tensor[0].numel())
+            drawn = random.standard_normal(tuple(tensor.shape), np.float32) * np.float32(scale)
+            state[name] = torch.from_numpy(drawn)
+        elif name.endswith("bias"):
+            state[name] = torch.zeros_like(tensor)
+    network.load_state_dict(state)
+    return network.eval().requires_grad_(False)

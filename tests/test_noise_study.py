@@ -1,0 +1,179 @@
+"""The study of distortions, from made-up films to its table, through random weights."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
+from stp.core.errors import StpError
+from stp.features import table
+from stp.plan.cells import Plan
+from stp.plan.manifest import load_manifest, manifest_text
+from stp.plan.manifests import manifest
+from stp.plan.strict import merge
+from stp.render.tables.noise_study import render_noise_study
+from stp.run import runner
+
+ROOT = Path(__file__).parent.parent
+DEMO = ROOT / "config" / "fvd-demo.yaml"
+MODELS = ["gaussian_noise", "local_swap", "switching"]
+CLIPS = 11
+
+
+def small(**more: object) -> dict[str, object]:
+    """Three distortions at three intensities, on eleven clips of 9 frames."""
+    synthetic = {
+        "options": {"train": 9, "test": CLIPS, "frames": 9},
+        "prepare": {"frames": 9, "trajectories": {"train": 9, "test": CLIPS}},
+    }
+    metrics = ["fvd.random_logits", "average_fid.random_means", "average_fid.random_differences"]
+    metrics += ["average_fid.random_signed_differences", "fvd.predicted_only", "psnr.pooled"]
+    scale = yaml.safe_load(DEMO.read_text())
+    scale["dimensions"]["video_distortions"] = {
+        "models": MODELS,
+        "cells": [{"trained_on": "bair", "setting": {"intensity": [1, 2, 5]}}],
+    }
+    scale["datasets"]["bair"] |= {"horizon": 9, "metrics": metrics}
+    given = {"datasets": {"bair": {"releases": {"synthetic": synthetic}}}}
+    given["models"] = {"local_swap": {"options": {"ends": "kept"}}}
+    return merge(merge(scale, given), more)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Path]]:
+    root = tmp_path_factory.mktemp("noise")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("store", "raw", "weights"):
+            patch.setenv(f"STP_{name.upper()}_DIR", str(root / name))
+        plan = Plan.load(small())
+        runner.fetch(plan, plan.raw("bair"))
+        for artefact in plan.artefacts.values():
+            runner.make(plan, artefact)
+        (root / "plan").mkdir()
+        path = root / "plan" / "video_distortions.json"
+        path.write_text(manifest_text(manifest(plan, "video_distortions")))
+        yield plan, path
+
+
+def test_the_intensities_are_those_of_the_paper() -> None:
+    with (ROOT / "config" / "published" / "fvd_study.csv").open(newline="") as file:
+        printed = [row for row in csv.DictReader(file) if row["dimension"] == "intensities"]
+    ours = {}
+    for path in (ROOT / "config" / "models").glob("*.yaml"):
+        model = yaml.safe_load(path.read_text())
+        if model.get("source") == "distorted_clips":
+            ours[model["published_name"]] = model["options"]["intensities"]
+    found = [(row["model"], int(row["intensity"]), float(row["value"])) for row in printed]
+    assert len(found) == 42
+    assert sorted(found) == sorted(
+        (name, number, value)
+        for name, values in ours.items()
+        for number, value in enumerate(values, 1)
+    )
+
+
+def test_both_scales_have_a_cell_for_each_intensity() -> None:
+    for name in ("fvd", "fvd-demo"):
+        plan = Plan.load(ROOT / "config" / f"{name}.yaml")
+        assert len(plan.cells) == 42 and all(made.predictions is None for made in plan.cells)
+
+
+def test_code_of_distortions_is_part_of_what_is_made_of_them(made) -> None:
+    plan, _ = made
+    for one in plan.cells:
+        seen = [artefact for artefact in one.features if "/predictions/" in artefact.folder]
+        for artefact in (one.scores, *seen):
+            assert "stp.data.distortions" in artefact.code.modules
+            assert "stp.predict.sources.centre_archive" not in artefact.code.modules
+        observed = [artefact for artefact in one.features if artefact not in seen]
+        assert "stp.data.distortions" not in observed[0].code.modules
+
+
+def test_rank_correlations_are_those_computed_by_hand() -> None:
+    steps = np.array([1, 2, 3, 4])
+    values = np.array([[1, 2, 3, 9], [4, 3, 2, 1], [1, 1, 1, 1], [2, 1, 3, 4.0], [1, 1, 2, 2]])
+    # Fourth: 1 - 6 * (1 + 1) / (4 * 15); last: ties, ranks 1.5 1.5 3.5 3.5, 4 / sqrt(4 * 5)
+    assert rank_correlation(values, steps) == pytest.approx(
+        [1, -1, np.nan, 0.8, 2 / np.sqrt(5)], nan_ok=True
+    )
+
+
+def test_means_over_frames_are_exactly_blind_to_swaps(made) -> None:
+    plan, path = made
+    found = {(c.distortion, c.convention): c for c in curves(load_manifest(path))}
+    for blind in ("random_means", "random_signed_differences"):  # ends are kept in place here
+        curve = found["local_swap", f"average_fid.{blind}"]
+        # Of equal features the distance is rounding: the same at each intensity.
+        assert max(curve.values) < 1e-12 and len(set(curve.values)) == 1
+        assert curve.why == CONSTANT
+        assert curve.correlation is None and curve.low is None
+        assert found["gaussian_noise", f"average_fid.{blind}"].correlation == 1.0
+    assert found["local_swap", "average_fid.random_differences"].values[0] > 0
+    assert found["local_swap", "fvd.random_logits"].values[0] > 0
+    for made_cell in plan.cells:
+        if made_cell.cell.model == "local_swap":
+            seen = {
+                one.folder: table.read(plan.store / one.folder).values for one in made_cell.features
+            }
+            (real, swapped) = (v for f, v in seen.items() if "squeezenet_random.means" in f)
+            assert np.array_equal(real, swapped)
+
+
+def test_noise_is_seen_by_all_and_its_interval_comes_from_clips(made) -> None:
+    _, path = made
+    for curve in curves(load_manifest(path)):
+        if curve.convention == "fvd.predicted_only":
+            assert curve.correlation is None and "weights of i3d are not there" in curve.why
+        elif curve.distortion == "gaussian_noise":
+            assert (curve.correlation, curve.low, curve.high, curve.why) == (1.0, 1.0, 1.0, "")
+            assert curve.n == CLIPS and len(curve.values) == 3
+
+
+def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
+    _, path = made
+    out = tmp_path / "noise_study.csv"
+    render_noise_study(path, out)
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 3 * 6 and {row["source"] for row in rows} == {"synthetic"}
+    blind = [row for row in rows if row["why"] == CONSTANT]
+    assert {row["metric"] for row in blind} == {
+        "average_fid.random_means",
+        "average_fid.random_signed_differences",
+    }
+    assert all(row["correlation"] == "" for row in blind)
+    page = out.with_suffix(".md").read_text()
+    assert "random weights have learnt nothing" in page and "synthetic" in page
+    for ending in (".tex", ".html", ".png", ".svg"):
+        assert out.with_suffix(ending).stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"datasets": {"bair": {"context": 2, "horizon": 7}}}, "2 context frames"),
+        (
+            {
+                "dimensions": {
+                    "video_distortions": {
+                        "cells": [{"trained_on": "bair", "setting": {"intensity": 7}}]
+                    }
+                }
+            },
+            "intensity 7",
+        ),
+        (
+            {"dimensions": {"video_distortions": {"cells": [{"trained_on": "bair"}]}}},
+            "intensity None",
+        ),
+        ({"dimensions": {"video_distortions": {"models": ["persistence"]}}}, "0 context frames"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_the_plan(change, message: str) -> None:
+    with pytest.raises(StpError, match=message):
+        Plan.load(small(**json.loads(json.dumps(change))))
