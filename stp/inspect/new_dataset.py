@@ -105,8 +105,8 @@ def inspect(path: Path, name: str | None = None) -> Draft:
         StpError: there is nothing that can be read, files are damaged, or they are too few frames.
     """
     path = path.resolve()
-    kind, members = _members(path)
-    root = _root(path)
+    kind, members = members_of(path)
+    root = root_of(path)
     names = [member.relative_to(root).as_posix() for member in members]
     raw = Files(root, names)
     draft = Draft(
@@ -132,8 +132,12 @@ def _named(path: Path, name: str | None) -> str:
     return name
 
 
-def _members(path: Path) -> tuple[str, list[Path]]:
-    """The kind of input, and its files."""
+def members_of(path: Path) -> tuple[str, list[Path]]:
+    """The kind of input that a file or folder holds, and its files.
+
+    Raises:
+        StpError: there is none, or there are several kinds.
+    """
     if not path.exists():
         raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
     inside = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -163,7 +167,7 @@ def _members(path: Path) -> tuple[str, list[Path]]:
     return next(iter(found.items()))
 
 
-def _root(path: Path) -> Path:
+def root_of(path: Path) -> Path:
     """The folder of raw files that has it, or else the folder around it."""
     for folder in _raw_folders():
         if path.is_relative_to(folder) and path != folder:
@@ -532,7 +536,7 @@ def _is_tracks(path: Path) -> bool:
 
 def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -> Iterator[str]:
     """Write the draft of a dataset of tracks, and of a scale file."""
-    root = _root(path)
+    root = root_of(path)
     names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
     name = _named(path, name)
     found = inspect_tracks.guess(root, names, fps)
