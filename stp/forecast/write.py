@@ -34,7 +34,7 @@ def frames(folder: Path, given: Recordings, found: np.ndarray, model: str) -> li
     _cleared(folder)
     leads, context = found.shape[2], given.frames.shape[1]
     recipe = {"model": model, "split": "own", "context": context, "lead_times": leads}
-    units = given.units[0] if len(set(given.units)) == 1 else "various"
+    units = given.units[0] if len(set(given.units)) == 1 else "physical"
     attrs: dict[str, Any] = {"source": "own", "units": units, "variables": given.variables}
     numbers = np.arange(len(found))
     stored = create_predictions(folder, recipe, attrs, found.shape[1:], numbers, clips=given.names)
