@@ -29,6 +29,7 @@ from stp.verbs import (  # noqa: F401
     report,
     figures,
     pictures,
+    forecast,
     preferences,
     datasets,
     models,

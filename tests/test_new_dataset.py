@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
+from stp.data.prepared import Prepared
 from stp.inspect.new_dataset import guess_axes, inspect, new_dataset
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
 from stp.plan.strict import CONFIG_FOLDER
+from stp.render.pictures.prepared import units_of
 from stp.run import runner
 
 
@@ -140,13 +142,44 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
         scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
         overall = {r["convention"]: r["value"] for r in scores
                    if r["lead"] is None and r["statistic"] == "mean"}  # fmt: skip
-        assert set(overall) == set(written["metrics"])
+        assert set(overall) == {name.rpartition(" ")[2] for name in written["metrics"]}
         assert all(np.isfinite(value) for value in overall.values()), overall
     described = manifest(plan, "short_term")
     assert {cell.source for cell in described.cells} == {"own"}
     assert not any(cell.follows_paper for cell in described.cells)
     assert "mine" not in described.published_names.datasets
-    assert described.tables["short_term"].columns["mine"] == {m: m for m in written["metrics"]}
+    assert described.tables["short_term"].columns["mine"] == {
+        name: name.rpartition(" ")[2] for name in written["metrics"]
+    }
+    if kind == "netcdf":  # z500, z850 in m2 s-2, t2m in K: each is scored for itself
+        assert written["metrics"][0].endswith(" wrmse.per_frame")
+        rows = [r for r in scores if r["lead"] is None and r["statistic"] == "mean"]
+        assert {r["variable"] for r in rows} == {m.split()[0] for m in written["metrics"]}
+        prepared = Prepared(plan.store / plan.data("mine").folder)
+        assert sorted(units_of(prepared)) == ["K", "m2 s-2", "m2 s-2"]
+
+
+@pytest.mark.parametrize(
+    ("count", "test", "clusters"), [(40, 0.25, 10), (30, 0.33, 10), (12, 0.15, 2)]
+)
+def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count, test, clusters):
+    (tmp_path / "many").mkdir()
+    for i in range(count):
+        np.save(tmp_path / "many" / f"{i:02d}.npy", np.full((8, 8, 8), i, np.uint8))
+    draft = inspect(tmp_path / "many")
+    assert draft.options["splits"]["test"] == test
+    assert draft.clusters["test"] == clusters
+    assert draft.clusters["train"] >= count // 2
+
+
+@pytest.mark.parametrize(
+    ("step", "count", "cycle"),
+    [("6h", 3000, "day_of_year"), ("6h", 80, "day"), ("3h", 16, None), ("48h", 400, None)],
+)
+def test_the_climatology_of_a_draft_repeats_what_training_holds(tmp_path, step, count, cycle):
+    when = made.times("2000-01-01", count, step)
+    made.grid(when, 2, 2)[["t2m"]].to_netcdf(tmp_path / "f.nc")
+    assert inspect(tmp_path / "f.nc").options.get("cycle") == cycle
 
 
 def test_the_verb(facts, tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ stp pictures results/demo/plan/short_term.json --case kth --models persistence,c
     --out docs/images/demo_kth.png
 rm docs/images/demo_kth.svg
 stp report --database results/demo/results.duckdb --out results/demo/report/index.html
-chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,700 --virtual-time-budget=8000 \
+chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,1000 --virtual-time-budget=8000 \
     --screenshot="$PWD/docs/images/report.png" \
-    "file://$PWD/results/demo/report/index.html#leaderboards?tested=short_term:kth" 2> /dev/null
+    "file://$PWD/results/demo/report/index.html#overview" 2> /dev/null
 # 64 colours are enough for a page, and make the file a quarter as large.
 python -c 'import sys; from PIL import Image
 Image.open(sys.argv[1]).convert("RGB").quantize(64).save(sys.argv[1], optimize=True)' docs/images/report.png

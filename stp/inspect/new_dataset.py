@@ -8,7 +8,9 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,6 +26,7 @@ from stp.inspect import new_tracks as inspect_tracks
 from stp.plan.scale import Paths, folders
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
+from stp.prepare.own.calendar import DAY
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, build_options
 from stp.prepare.own.splits import cut, deal, require_windows
@@ -39,6 +42,9 @@ WORDS = {"train": ("train", "training"), "val": ("val", "valid", "validation"), 
 LONGEST_SIDE = 128
 PIXEL_METRICS = ["mse.pixel_sum", "mae.pixel_sum", "ssim.range1", "psnr.per_frame"]
 FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
+GLOBE_METRIC = "wrmse.per_frame"
+MOST_COLUMNS = 6
+"""Variables in the table of a draft; all are scored."""
 MODELS = ["persistence", "climatology", "context_mean", "convlstm", "simvpv2"]
 
 
@@ -105,8 +111,8 @@ def inspect(path: Path, name: str | None = None) -> Draft:
         StpError: there is nothing that can be read, files are damaged, or they are too few frames.
     """
     path = path.resolve()
-    kind, members = _members(path)
-    root = _root(path)
+    kind, members = members_of(path)
+    root = root_of(path)
     names = [member.relative_to(root).as_posix() for member in members]
     raw = Files(root, names)
     draft = Draft(
@@ -132,8 +138,12 @@ def _named(path: Path, name: str | None) -> str:
     return name
 
 
-def _members(path: Path) -> tuple[str, list[Path]]:
-    """The kind of input, and its files."""
+def members_of(path: Path) -> tuple[str, list[Path]]:
+    """The kind of input that a file or folder holds, and its files.
+
+    Raises:
+        StpError: there is none, or there are several kinds.
+    """
     if not path.exists():
         raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
     inside = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
@@ -163,7 +173,7 @@ def _members(path: Path) -> tuple[str, list[Path]]:
     return next(iter(found.items()))
 
 
-def _root(path: Path) -> Path:
+def root_of(path: Path) -> Path:
     """The folder of raw files that has it, or else the folder around it."""
     for folder in _raw_folders():
         if path.is_relative_to(folder) and path != folder:
@@ -277,6 +287,7 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         size: list[int] = []
         select: dict[str, Any] = {}
         left_out = []
+        units: dict[str, str] = {}
         for label, column in dataset.data_vars.items():
             known = {
                 axis: str(dim)
@@ -292,6 +303,7 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
             select |= {str(dim): column[dim].values.reshape(-1)[0].item() for dim in others}
             size = [column.sizes[known["y"]], column.sizes[known["x"]]]
             levels = known.get("level")
+            units[str(label)] = str(column.attrs.get("units", "no unit"))
             variables[str(label)] = (
                 [int(v) if v == int(v) else v for v in dataset[levels].values.tolist()]
                 if levels
@@ -311,7 +323,14 @@ def _look_at_grids(raw: RawFiles) -> tuple[list[int], dict[str, Any], list[str],
         notes["select"] = "one value of each further dimension"
     if left_out:
         notes["variables"] += f"; left out: {', '.join(left_out)}"
-    return [channels, *size], options, FIELD_METRICS, notes
+    metrics = FIELD_METRICS
+    if fnmatchcase(dims["y"], "*lat*"):
+        named = grids.GridOptions(kind="grids", splits={}, variables=variables).channels()
+        metrics = [f"{name} {GLOBE_METRIC}" for name in named[:MOST_COLUMNS]]
+        notes["metrics"] = "weighted by the cosine of latitude; each in units of its own: " + (
+            ", ".join(f"{name} {unit}" for name, unit in units.items())
+        )
+    return [channels, *size], options, metrics, notes
 
 
 LOOKS = {
@@ -332,8 +351,43 @@ def _try(draft: Draft, raw: Files) -> None:
         found = KINDS[draft.kind].look(
             raw, build_options(options), (channels, height, width), Path(folder)
         )
-    draft.options = {"splits": _splits(found, by_time), **draft.options}
     lengths = sorted(one.frames for one in found.recordings)
+    guessed = draft.options
+
+    def shared(test: float) -> list[Clip]:
+        draft.options = {"splits": _splits(found, by_time, test), **guessed}
+        return _windows(draft, found, lengths)
+
+    clips = shared(TEST_SHARES[0])
+    if not _are_enough(clips):
+        for share in TEST_SHARES[1:]:
+            with suppress(StpError):  # too little would be left for training
+                clips = shared(share)
+                if _are_enough(clips):
+                    break
+        else:
+            clips = shared(TEST_SHARES[0])
+    if draft.kind == "grids" and (cycle := _cycle(found, draft.options["splits"])):
+        draft.options["cycle"] = cycle
+        draft.notes["cycle"] = "what the climatology repeats: year, day or day_of_year"
+    draft.frames = sum(lengths)
+    draft.units = str(found.attrs.get("units", draft.units))
+    draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
+    _count(draft, clips)
+
+
+FRACTIONS = {"train": 0.7, "val": 0.15, "test": 0.15}
+TEST_SHARES = (0.15, 0.2, 0.25, 0.3, 0.33)
+"""Of a draft: the first that leaves enough clusters in the test for a confidence interval."""
+
+
+def _are_enough(clips: Sequence[Clip]) -> bool:
+    """Whether a confidence interval can be made of the test."""
+    return len({clip.cluster for clip in clips if clip.split == "test"}) >= FEWEST_CLUSTERS
+
+
+def _windows(draft: Draft, found: RawContents, lengths: list[int]) -> list[Clip]:
+    """Choose the lengths of windows for some splits, and cut them."""
     built = build_options({"kind": draft.kind, **draft.options})
     parts = deal(found, built, lambda name: [])
     longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
@@ -348,13 +402,7 @@ def _try(draft: Draft, raw: Files) -> None:
     built = build_options({"kind": draft.kind, **draft.options})
     clips = cut(found, parts, built, span)
     require_windows(found, parts, clips, built, span)
-    draft.frames = sum(lengths)
-    draft.units = str(found.attrs.get("units", draft.units))
-    draft.notes["splits"] = f"{len(found.recordings)} sequences, {sum(lengths)} frames"
-    _count(draft, clips)
-
-
-FRACTIONS = {"train": 0.7, "val": 0.15, "test": 0.15}
+    return list(clips)
 
 
 def _count(draft: Draft, clips: Sequence[Clip]) -> None:
@@ -364,18 +412,40 @@ def _count(draft: Draft, clips: Sequence[Clip]) -> None:
         draft.clusters[split] = len({clip.cluster for clip in own})
 
 
-def _splits(found: RawContents, by_time: bool) -> dict[str, Any]:
+def _splits(found: RawContents, by_time: bool, test: float) -> dict[str, Any]:
     """Folders or names that say train, val, test; else fractions of files; else of time."""
+    shares = {**FRACTIONS, "train": round(1 - FRACTIONS["val"] - test, 2), "test": test}
     named = _named_splits([one.name for one in found.recordings])
     if named and not by_time:
         return {"by": "list", **named}
     if by_time:
-        return {"by": "time", **(_dates(found.recordings[0].times) or FRACTIONS)}
+        return {"by": "time", **(_dates(found.recordings[0].times, shares) or shares)}
     if len({one.file for one in found.recordings}) >= 3:
-        return {"by": "file", **FRACTIONS, "seed": 0}
+        return {"by": "file", **shares, "seed": 0}
     if len(found.recordings) >= 3:
-        return {"by": "sequence", **FRACTIONS, "seed": 0}
-    return {"by": "time", **FRACTIONS}
+        return {"by": "sequence", **shares, "seed": 0}
+    return {"by": "time", **shares}
+
+
+def _cycle(found: RawContents, splits: dict[str, Any]) -> str | None:
+    """What a climatology may repeat: all of it has to be in the training."""
+    one = found.recordings[0]
+    step = re.fullmatch(r"(\d+)(mon|d|h|min|s)", found.attrs.get("time_step") or "")
+    if step is None:
+        return None
+    size, unit = int(step[1]), step[2]
+    given = splits["train"]
+    if isinstance(given, list):
+        frames = sum(given[0] <= time[:10] <= given[1] for time in one.times)
+    else:
+        frames = int(given * one.frames)
+    if unit == "mon":
+        return "year" if 12 % size == 0 and frames * size >= 12 else None
+    seconds = size * {"d": DAY, "h": 3600, "min": 60, "s": 1}[unit]
+    if DAY % seconds:
+        return None
+    days = frames * seconds / DAY
+    return "day_of_year" if days >= 366 else "day" if seconds < DAY and days >= 2 else None
 
 
 def _named_splits(names: Sequence[str]) -> dict[str, list[str]]:
@@ -399,13 +469,13 @@ def _named_splits(names: Sequence[str]) -> dict[str, list[str]]:
     return found if all(found.values()) else {}
 
 
-def _dates(times: Sequence[str]) -> dict[str, list[str]]:
+def _dates(times: Sequence[str], shares: dict[str, float]) -> dict[str, list[str]]:
     """Days that divide the times as the fractions would; nothing where there are too few."""
     days = list(dict.fromkeys(time[:10] for time in times))
     if len(days) < 10:
         return {}
-    a = round(FRACTIONS["train"] * len(days))
-    b = round((FRACTIONS["train"] + FRACTIONS["val"]) * len(days))
+    a = round(shares["train"] * len(days))
+    b = round((shares["train"] + shares["val"]) * len(days))
     return {
         split: [days[first], days[stop - 1]]
         for split, first, stop in (("train", 0, a), ("val", a, b), ("test", b, len(days)))
@@ -426,7 +496,8 @@ def dataset_text(draft: Draft) -> str:
         f"context: {draft.context} # frames that a model sees",
         f"horizon: {draft.horizon} # frames that it predicts",
         *([f"units: {_flow(draft.units)}"] if draft.units != "1" else []),
-        f"metrics: {_flow(draft.metrics)} # columns of the table; all are in config/conventions/",
+        f"metrics: {_flow(draft.metrics)} # columns of the table; all are in config/conventions/"
+        + (f"; {draft.notes['metrics']}" if "metrics" in draft.notes else ""),
         "reader: own.reader",
         "prepare:",
         f"  kind: {draft.kind}",
@@ -532,7 +603,7 @@ def _is_tracks(path: Path) -> bool:
 
 def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -> Iterator[str]:
     """Write the draft of a dataset of tracks, and of a scale file."""
-    root = _root(path)
+    root = root_of(path)
     names = [one.relative_to(root).as_posix() for one in inspect_tracks.members(path)]
     name = _named(path, name)
     found = inspect_tracks.guess(root, names, fps)

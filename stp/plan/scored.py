@@ -63,11 +63,12 @@ class ScoredConventions:
     def columns(self, dataset: str) -> dict[str, str]:
         """Column of a dataset's table -> what it shows, see `stp.plan.setting.read_shown`.
 
-        On your own data they are called alike.
+        On your own data they are called alike; ``t2m wrmse.per_frame`` shows that of a variable.
         """
         row = self.config.suite.datasets.get(dataset)
         if row is None:
-            return {name: name for name in self.config.datasets[dataset].metrics}
+            metrics = self.config.datasets[dataset].metrics
+            return {name: name.rpartition(" ")[2] for name in metrics}
         return self.config.suite.columns[row]
 
     def sampled_columns(self, dataset: str) -> dict[str, str]:

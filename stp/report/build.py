@@ -54,6 +54,7 @@ DATA: tuple[ModuleType, ...] = (
 
 SCRIPTS = (
     "base.js",
+    "sheets.js",
     "provenance.js",
     "overview.js",
     "ask.js",
@@ -67,6 +68,7 @@ SCRIPTS = (
     "spectra.js",
     "significance.js",
     "forecasts.js",
+    "strips.js",
     "trajectories.js",
     "cost.js",
     "sql.js",

@@ -1,5 +1,7 @@
 """Own grids: variables and levels by name, time, coordinates; and files that contradict."""
 
+from pathlib import Path
+
 import cftime
 import netCDF4
 import numpy as np
@@ -12,6 +14,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.prepare.own import grids, reader
+from stp.prepare.own.calendar import read_times
 from stp.prepare.own.reader import run
 
 SHAPE = [3, 4, 6]
@@ -70,7 +73,7 @@ def test_variables_levels_and_dates(make_job, raw):
     data = check(job)
     assert data.attrs["variables"] == ["z850", "z500", "t2m"]
     assert data.attrs["variable_units"] == ["m2 s-2", "m2 s-2", "K"]
-    assert (data.attrs["units"], data.attrs["time_step"]) == ("various", "6h")
+    assert (data.attrs["units"], data.attrs["time_step"]) == ("physical", "6h")
     tests = data.clips("test").index
     assert list(tests["clip"][:2]) == [
         "mine/g.nc/2000-01-08T00:00:00",
@@ -175,6 +178,28 @@ def test_the_cycle_of_a_day(make_job, raw):
     for wrong in ({"cycle": "year"}, {"cycle": "day", "frame_step": 3}):
         with pytest.raises(StpError, match="cycle with steps of 6h"):
             run(make_job("own.reader", SHAPE, options(**wrong)))
+
+
+@pytest.mark.parametrize(
+    ("calendar", "date", "days", "day"),
+    [
+        # 31 + 28 days before 1 March, whatever the year; 29 February is a second 28th.
+        ("standard", "2003-03-01", 365, 59),
+        ("standard", "2004-03-01", 365, 59),
+        ("standard", "2004-02-29", 365, 58),
+        ("noleap", "2004-12-31", 365, 364),
+        ("360_day", "2004-02-30", 360, 59),
+    ],
+)
+def test_the_cycle_of_the_days_of_a_year(calendar, date, days, day):
+    when = xr.date_range(date, periods=9, freq="6h", calendar=calendar, use_cftime=True)
+    clock = read_times(xr.DataArray(when, dims="time"), Path("f.nc"))
+    assert clock.phases("day_of_year", 1) == days * 4
+    assert [clock.phase(i, "day_of_year", 1) for i in range(3)] == [4 * day + i for i in range(3)]
+    assert clock.phases("day_of_year", 4) == days
+    assert clock.phase(0, "day_of_year", 4) == day
+    with pytest.raises(StpError, match="hours that divide a day"):
+        clock.phases("day_of_year", 8)
 
 
 def test_a_gap_in_time_is_an_error_or_a_cut(make_job, tmp_path):

@@ -281,6 +281,14 @@ def test_markdown_of_a_small_table(store: SmallStore) -> None:
     assert "- RMSE ↓: `rmse.per_frame`" in lines
 
 
+def test_nothing_of_a_paper_stands_in_a_table_of_ones_own_data(store: SmallStore) -> None:
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})["source"] = "own"
+    text = (render(store) / "short_term.md").read_text()
+    assert "All rows: own data, demo protocol: nothing is published to compare it with" in text
+    assert text.count("publish") == 1
+    assert not [word for word in ("paper", "COMPARABLE", "comparable") if word in text]
+
+
 def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
     rmse = {"rmse.per_frame": {"mean": 1.0}}
     store.add("convlstm", "enso", rmse, seed=0, official=True)

@@ -132,6 +132,29 @@ def test_all_panels_show_the_same_frame_of_the_store(
     assert text(browser, ".player output") == "lead 3 of 3 (+0.12 s)"
 
 
+def test_the_report_opens_on_the_best_forecast_below_the_truth(
+    browser: Browser, store: ForecastStore
+) -> None:
+    browser.run("location.hash = '#overview'")
+    canvases = "document.querySelectorAll('.strips canvas')"
+    browser.wait_for(
+        f"{canvases}.length && [...{canvases}].every((canvas) => canvas.dataset.drawn)"
+    )
+    named = browser.run(
+        "return [...document.querySelectorAll('.strips')].map((strip) =>"
+        "[strip.querySelector('a').textContent, strip.querySelector('.strip-name').textContent,"
+        "[...strip.querySelectorAll('canvas')].map((canvas) => [...canvas.getContext('2d')"
+        ".getImageData(0, 0, canvas.width, canvas.height).data])])"
+    )
+    _, best, pixels = named[0]
+    assert [name for name, *_ in named] == ["Moving-MNIST", "BridgeData", "ICAR-ENSO"]
+    # Of the models whose forecasts are kept the first in rank; all of this store share rank 1.
+    assert best == "ConvLSTM, best in SSIM (0.5000)"
+    truth, predicted = store.truth(tested_on := "moving_mnist", 0), store.predicted
+    expected = [*truth[CONTEXT - 1 :], *predicted["convlstm", tested_on][0]]
+    assert [grey(one).reshape(-1).tolist() for one in expected] == pixels
+
+
 def test_a_field_has_the_colours_of_its_scale_with_north_at_the_top(
     browser: Browser, store: ForecastStore
 ) -> None:

@@ -167,6 +167,40 @@ def test_the_heading_says_whose_bytes_and_for_which_share_of_the_cells(browser: 
     assert not any("synthetic" in kind and "paper" in kind for kind in kinds)
 
 
+def test_the_page_opens_on_the_table_that_was_made(browser: Browser) -> None:
+    read = (
+        "return [...document.querySelector('table.grouped').rows].map((row) =>"
+        "[...row.cells].map((cell) => cell.textContent))"
+    )
+    groups, heads, *rows = browser.run(read)
+    assert groups == ["", "Moving-MNIST", "ICAR-ENSO"]
+    assert heads == ["Model", "SSIM\u00a0↑", "RMSE\u00a0↓"]
+    mean = sum(run.mean() for run in SSIM["convlstm"]) / 2
+    best = next(row for row in rows if row[0].startswith("ConvLSTM"))
+    assert best == [
+        "ConvLSTM", f"★ {mean:.4f} (best)printed 0.929", "★ 0.2500 (best)printed 0.4158"
+    ]  # fmt: skip
+
+
+def test_nothing_of_a_paper_stands_beside_data_of_ones_own(
+    window: Browser, database: Path, page: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "results.duckdb"
+    shutil.copyfile(database, other)
+    with duckdb.connect(str(other)) as store:
+        store.execute("UPDATE cells SET source = 'own', comparable = false")
+        store.execute("UPDATE cells SET official_paper_protocol = false")
+        store.execute("DELETE FROM published")
+    write_report(other, tmp_path / "index.html")
+    window.open(tmp_path / "index.html")
+    window.wait_for("document.documentElement.dataset.ready")
+    assert "deltas" not in sections(window)
+    assert "data of your own" in text(window, "#origin")
+    assert "published" not in text(window, "#origin") + text(window, "main")
+    window.open(page)
+    window.wait_for("document.documentElement.dataset.ready")
+
+
 def test_coverage_tells_what_ran_on_whose_bytes_and_what_did_not(browser: Browser) -> None:
     said = browser.run(
         "return [...document.querySelectorAll('.grid tbody tr:not(.group)')].map((row) =>"

@@ -13,6 +13,7 @@ from stp.core.errors import StpError
 from stp.core.options import require
 
 DAY = 86400
+DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 UNITS = ((DAY, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -111,17 +112,31 @@ class Clock:
         """
         if cycle is None:
             return 1
-        whole = 12 if cycle == "year" else DAY
+        whole = {"year": 12, "day": DAY, "day_of_year": DAY}[cycle]
         step = self.step * frame_step
         ok = step > 0 and self.is_monthly == (cycle == "year") and whole % step == 0
         fits = "months that divide a year" if cycle == "year" else "hours that divide a day"
         require(ok, f"cycle with steps of {self.step_name} x {frame_step}", cycle, fits)
-        return whole // step
+        return whole // step * (self.days_of_a_year if cycle == "day_of_year" else 1)
 
     def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
-        """Where in the cycle a frame is."""
-        whole, value = (12, self.months) if cycle == "year" else (DAY, self.seconds)
-        return int(value[frame] % whole // (self.step * frame_step))
+        """Where in the cycle a frame is; 29 February counts as the day before it."""
+        step = self.step * frame_step
+        if cycle == "year":
+            return int(self.months[frame] % 12 // step)
+        seconds = int(self.seconds[frame] % DAY)
+        if cycle == "day_of_year":
+            month, day = int(self.names[frame][5:7]), int(self.names[frame][8:10])
+            if self.days_of_a_year == 360:
+                seconds += (30 * (month - 1) + day - 1) * DAY
+            else:
+                seconds += (sum(DAYS[: month - 1]) + min(day, DAYS[month - 1]) - 1) * DAY
+        return seconds // step
+
+    @property
+    def days_of_a_year(self) -> int:
+        """Of its calendar, without leap days."""
+        return 360 if self.calendar == "360_day" else sum(DAYS)
 
 
 def read_times(time: xr.DataArray, path: Path) -> Clock:

@@ -52,7 +52,9 @@ class GridOptions(Common):
         select: values of further dimensions, such as {number: 0}.
         fill: stands for missing values (NaN), which are an error unless it is set.
         gaps: what a missing time means: error, or cut (no window reaches across).
-        cycle: what the climatology repeats: year (of monthly data) or day; nothing unless set.
+        cycle: what the climatology repeats: year (of monthly data), day, or day_of_year (of steps
+            that divide a day; a window across 29 February is a day off after it); nothing unless
+            set.
     """
 
     variables: dict[str, Any]
@@ -79,7 +81,8 @@ class GridOptions(Common):
         ok = self.fill is None or (isinstance(self.fill, int | float) and np.isfinite(self.fill))
         require(bool(ok), "fill", self.fill, "a number")
         require(self.gaps in ("error", "cut"), "gaps", self.gaps, "error or cut")
-        require(self.cycle in (None, "year", "day"), "cycle", self.cycle, "year or day")
+        known = (None, "year", "day", "day_of_year")
+        require(self.cycle in known, "cycle", self.cycle, "year, day or day_of_year")
 
     def channels(self) -> list[str]:
         """Names of the channels: t2m, z500, z850."""

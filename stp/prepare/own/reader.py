@@ -102,7 +102,8 @@ def _about(found: RawContents, units: str) -> dict[str, Any]:
     """Attributes of the frames; what the kind of input knows better wins."""
     named = set(found.attrs.get("variable_units", ()))
     if units == "1" and named:  # not stated in the configuration
-        units = named.pop() if len(named) == 1 else "various"
+        # Of several, no mean over variables says anything: metrics keep such variables apart.
+        units = named.pop() if len(named) == 1 else "physical"
     return {
         "units": units,
         "stored_scale": 1.0,

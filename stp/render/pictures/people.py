@@ -237,10 +237,10 @@ def legend_of(
     scene: Scene, shown: Mapping[str, Style], *, with_errors: bool = True
 ) -> list[Line2D]:
     """What stands for what, with the mean error (ADE) of each model where there is one scenario."""
-    lines = [
-        Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed"),
-        Line2D([], [], color=TRUTH, lw=1.8, label="true"),
-    ]
+    lines = [Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed")]
+    if scene.is_future_known:
+        lines.append(Line2D([], [], color=TRUTH, lw=1.8, label="true"))
+    with_errors = with_errors and scene.is_future_known
     for one in scene.predicted:
         if one.label in shown:
             style = shown[one.label]

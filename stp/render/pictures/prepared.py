@@ -193,7 +193,9 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
 
 
 def units_of(prepared: Prepared) -> list[str]:
-    """Units of each channel: of the coordinate ``channel_units``, or one text for all."""
+    """Units of each channel: as the data say of their variables, or one text for all."""
+    if named := prepared.attrs.get("variable_units"):
+        return [str(text) for text in named]
     group = zarr.open_group(str(prepared.folder / "frames.zarr"), mode="r", zarr_format=3)
     if "channel_units" in group:
         return [str(text) for text in np.asarray(group["channel_units"])]

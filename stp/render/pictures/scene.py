@@ -65,7 +65,7 @@ class Scene:
         title: what it is.
         person: numbers of people, (N,).
         observed: (N, O, 2), metres: what predictors are given.
-        future: (N, T, 2), metres: what happened.
+        future: (N, T, 2), metres: what happened; NaN where nobody knows yet.
         dt: seconds between two positions.
         predicted: by model.
         obstacles: of the place, or None.
@@ -84,6 +84,11 @@ class Scene:
     goals: np.ndarray | None = None
     notes: Sequence[str] = field(default_factory=tuple)
     neighbours: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 2)))
+
+    @property
+    def is_future_known(self) -> bool:
+        """Whether somebody saw what happened."""
+        return bool(np.isfinite(self.future).all())
 
     @property
     def extent(self) -> tuple[float, float, float, float]:

@@ -46,29 +46,47 @@ def grid(
     return Grid(
         name=table,
         title=f"{'Partial table' if partial else 'Table'} {table}, scale {manifest.scale}",
-        intro=[_PEOPLE if any(row.counted for row in rows) else _FRAMES],
+        intro=[_intro(rows)],
         sections=[*sections, *people_sections(manifest)],
         warnings=list(_warnings(rows, partial)),
         legend=[*_columns(manifest, rows), *_signs(table, leads is not None)],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
-        f"`{table}.json`, scale {manifest.scale}, code {manifest.code}, and "
-        "from published values.",
+        f"`{table}.json`, scale {manifest.scale}, code {manifest.code}"
+        f"{'' if _is_own(rows) else ', and from published values'}.",
     )
 
 
-_FRAMES = (
-    "Means over test samples and lead times, then over seeds; in parentheses the value that the "
-    "paper prints. A difference (ours - published) is given only for official bytes under the "
-    "paper's protocol; `by counts` says that counts and sizes show it, and no checksums."
+def _is_own(rows: list[Row]) -> bool:
+    """Whether all is data of somebody's own, of which no paper prints anything."""
+    return all(row.source == "own" for row in rows)
+
+
+_FRAMES = "Means over test samples and lead times, then over seeds"
+_PRINTED_FRAMES = (
+    "; in parentheses the value that the paper prints. A difference (ours - published) is given "
+    "only for official bytes under the paper's protocol; `by counts` says that counts and sizes "
+    "show it, and no checksums"
 )
-_PEOPLE = (
-    "Mean ± standard deviation over scenarios (ddof 0), as the paper prints it; in parentheses "
-    "what it prints. Scenarios of an episode overlap, so the standard deviation says how "
-    "scenarios differ, not how sure a mean is: that is the 95 % interval over "
-    "episodes. A difference (ours - published) is given only for the paper's protocol on official "
-    "bytes, or on the very files behind its numbers; the paper truncates or rounds its last digit, "
-    "so a smaller difference is none."
+_PEOPLE = "Mean ± standard deviation over scenarios (ddof 0)"
+_PRINTED_PEOPLE = ", as the paper prints it; in parentheses what it prints"
+_SPREAD = (
+    ". Scenarios of an episode overlap, so the standard deviation says how scenarios differ, not "
+    "how sure a mean is: that is the 95 % interval over episodes"
 )
+_DIFFERENCE_PEOPLE = (
+    ". A difference (ours - published) is given only for the paper's protocol on official bytes, "
+    "or on the very files behind its numbers; the paper truncates or rounds its last digit, so a "
+    "smaller difference is none"
+)
+
+
+def _intro(rows: list[Row]) -> str:
+    """What the numbers are; data of one's own get nothing about what a paper says."""
+    own = _is_own(rows)
+    if any(row.counted for row in rows):
+        told = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
+        return told + ("" if own else _DIFFERENCE_PEOPLE) + "."
+    return _FRAMES + ("" if own else _PRINTED_FRAMES) + "."
 
 
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
@@ -92,7 +110,7 @@ def _section(
         "source": [row.source for row in rows],
         "scale": [row.scale for row in rows],
         "protocol": [row.protocol for row in rows],
-        "comparable": [row.comparability for row in rows],
+        **({} if _is_own(rows) else {"comparable": [row.comparability for row in rows]}),
         "seeds": [_count(row.seeds) for row in rows],
         "n": [_count(row.samples) for row in rows],
     }

@@ -96,6 +96,9 @@ const stp = (() => {
     return Math.abs(value) >= 1 && Math.abs(value) < 1e6 ? String(Number(text)) : value.toExponential(digits - 1);
   }
 
+  /** The command that makes the table of a dimension, and all that it needs. */
+  const command = (dimension) => `snakemake --profile local results/tables/${dimension}.csv`;
+
   /** How many of what: "1 model", "2 models". */
   const count = (many, one, several = `${one}s`) => `${many} ${many === 1 ? one : several}`;
 
@@ -133,7 +136,7 @@ const stp = (() => {
   function origin(cells) {
     const kinds = new Map();
     for (const cell of cells) {
-      const kind = (cell.official_paper_protocol ? `${bytes(cell)}, paper's protocol`
+      const kind = (cell.source === "own" ? `data of your own, ${cell.protocol} protocol` : cell.official_paper_protocol ? `${bytes(cell)}, paper's protocol`
         : `${bytes(cell)}, ${cell.protocol} protocol: ${cell.comparable ? papersFiles
           : "not comparable with published values"}`)
         + (cell.leaky ? " (leaky: test samples overlap with training data)" : "")
@@ -245,15 +248,16 @@ const stp = (() => {
 
   /** Filters: a labelled choice for each; returns what is chosen, {key: value}.
    *
-   * wanted: [{key, label, options: [[value, text], ...] or a function of what is chosen so far}]. A
-   * choice that is not among its options falls back to the first.
+   * wanted: [{key, label, options: [[value, text], ...] or a function of what is chosen so far,
+   * preferred: a function of the same, which gives a value}]. A choice that is not among its options
+   * falls back to the preferred one, or to the first.
    */
   function filters(root, wanted) {
     const chosen = {};
-    const controls = wanted.map(({key, label, options}) => {
+    const controls = wanted.map(({key, label, options, preferred}) => {
       const listed = typeof options === "function" ? options(chosen) : options;
       const values = listed.map(([value]) => String(value));
-      chosen[key] = values.includes(get(key)) ? get(key) : values[0];
+      chosen[key] = [get(key), preferred?.(chosen)].find((value) => values.includes(value)) ?? values[0];
       const select = h("select", {"data-key": key, name: key, onchange: () => set({[key]: select.value || null})},
         listed.map(([value, text]) => h("option", {value, selected: String(value) === chosen[key]}, text)));
       return h("label", {}, label, select);
@@ -265,7 +269,8 @@ const stp = (() => {
   /** A table whose columns sort.
    *
    * columns: [{key, title, numeric, value: row => sortable, cell: row => node or text, about: what
-   *   the column means, head: true for the one that names the row}]
+   *   the column means, head: true for the one that names the row, group: a heading above all
+   *   neighbours that have the same}]
    * name: of the table; its order is kept in the address as <name>-sort.
    * rowClass: row => a class of its element, or null.
    */
@@ -308,9 +313,21 @@ const stp = (() => {
     };
     more.addEventListener("click", () => show(body.rows.length, body.rows.length + first * 5));
     show(0, first);
-    const made = h("table", {}, h("caption", {}, h("span", {}, caption)), h("thead", {}, h("tr", {}, heads)), body);
+    const made = h("table", {class: columns.some((c) => c.group) ? "grouped" : null},
+      h("caption", {}, h("span", {}, caption)), h("thead", {}, groups(columns), h("tr", {}, heads)), body);
     root.append(h("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption}, made), more);
     return made;
+  }
+
+  /** The row of headings above those of columns, or null where no column has one. */
+  function groups(columns) {
+    if (!columns.some((c) => c.group)) return null;
+    const runs = [];
+    for (const {group = ""} of columns) {
+      if (runs.at(-1)?.group === group) runs.at(-1).span += 1; else runs.push({group, span: 1});
+    }
+    return h("tr", {}, runs.map(({group, span}) => (group ? h("th", {scope: "colgroup", colspan: span}, group)
+      : h("td", {colspan: span}))));
   }
 
   /** A chart with a text that says what it shows, and the same numbers as a table below it.
@@ -449,7 +466,7 @@ const stp = (() => {
     document.documentElement.dataset.ready = "yes";
   }
 
-  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, count, signed, duration,
+  return {data, rows, core, modelTitle, datasetTitle, isBaseline, direction, h, number, command, count, signed, duration,
     badge, origin, papersFiles, get, set,
     remember, link, section, hasSection, afterDraw, filters, fold, table, plot, style, dialog, code, say,
     start};

@@ -219,7 +219,7 @@
       + "of them, and counts once in the totals.",
     draw(root) {
       const chosen = stp.filters(root, [
-        ...evaluations.choices(),
+        ...evaluations.choices(undefined, (one) => evaluations.valuesOf(one).some((row) => row.value !== null)),
         {key: "metric", label: "Metric", options: (so) => {
           const one = evaluations.chosenOf(so);
           return evaluations.parts(one, evaluations.valuesOf(one), (row) => row.value !== null);

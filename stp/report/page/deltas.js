@@ -3,6 +3,8 @@
 (() => {
   const {h, number} = stp;
   const named = (word) => word.replace(/_/g, " ");
+  const rows = stp.rows(stp.data("deltas").deltas);
+  if (!rows.length) return; // no paper prints a value for anything here, such as for data of one's own
 
   stp.section({
     id: "deltas",
@@ -10,11 +12,6 @@
     about: "Our values beside those that the paper prints. A difference stands only where bytes and protocol "
       + "are the paper's; elsewhere it says why not.",
     draw(root) {
-      const rows = stp.rows(stp.data("deltas").deltas);
-      if (!rows.length) {
-        root.append(h("p", {}, "The papers print no value for anything that was evaluated here."));
-        return;
-      }
       const all = (values, text = named) => [["", "All"], ...[...new Set(values)].map((v) => [v, text(v)])];
       const fits = (chosen) => (row) => ["dimension", "tested", "model", "metric"].every(
         (key) => !chosen[key] || row[key] === chosen[key]);

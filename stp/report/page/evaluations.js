@@ -42,15 +42,17 @@ const evaluations = (() => {
   const of = (row) => all().get(keyOf(row));
   const cellsOf = (one) => [...one.models.values()].flatMap((line) => line.cells);
 
-  /** Filters for the dimension and what was tested, of those that have something to show. */
-  function choices(wanted = list()) {
+  /** Filters for the dimension and what was tested. A section opens on the first evaluation that
+   * shows something: shows(one). */
+  function choices(wanted = list(), shows = () => true) {
     const order = [...stp.core().dimensions.keys()];
-    const dimensions = [...new Set(wanted.map((one) => one.dimension))]
-      .sort((a, b) => order.indexOf(a) - order.indexOf(b));
+    const ordered = [...wanted].sort((a, b) => order.indexOf(a.dimension) - order.indexOf(b.dimension));
+    const of = (chosen) => ordered.filter((one) => one.dimension === chosen.dimension);
     return [
-      {key: "dimension", label: "Dimension", options: dimensions.map((d) => [d, words(d)])},
-      {key: "tested", label: "Tested on", options: (chosen) =>
-        wanted.filter((one) => one.dimension === chosen.dimension).map((one) => [one.id, one.label])},
+      {key: "dimension", label: "Dimension", preferred: () => ordered.find(shows)?.dimension,
+        options: [...new Set(ordered.map((one) => one.dimension))].map((d) => [d, words(d)])},
+      {key: "tested", label: "Tested on", preferred: (chosen) => of(chosen).find(shows)?.id,
+        options: (chosen) => of(chosen).map((one) => [one.id, one.label])},
     ];
   }
 

@@ -1,9 +1,8 @@
 "use strict";
-// Forecasts: context, truth and all models of one sample, in step on one clock. The sheets of a
-// sample are read from the page when it is shown, and forgotten with it (stp/report/forecasts.py).
+// Forecasts: context, truth and all models of one sample, in step on one clock
+// (stp/report/forecasts.py).
 stp.section((() => {
-  const SIZES = {small: "7rem", medium: "11rem", large: "19rem", huge: "32rem"};
-  const PIXELATED = 160; // pixels: smaller frames are enlarged to blocks, larger ones smoothed
+  const SIZES = {small: "9rem", medium: "15rem", large: "22rem", huge: "34rem"};
   const STAYS = 4; // frames that the last one stays, so that the end can be seen
   const SPEEDS = [1, 2, 5, 10, 20];
   const VIEWS = [["values", "Forecasts"], ["errors", "Errors"], ["truth", "Wipe: truth and forecasts"],
@@ -15,46 +14,7 @@ stp.section((() => {
 
   // What outlives a change of filters: where the clock stands.
   const player = {playing: !still, frame: null, speed: 5, wipe: 50, swapped: false};
-  let sheets = {piece: "", made: new Map()};
   let shown = 0; // counts what was drawn: pictures that arrive too late are not for this one
-
-  // Sheets
-
-  /** A sheet as a canvas: levels become colours, 0 stays clear. */
-  async function decoded(uri, colours) {
-    const image = new Image();
-    image.src = uri;
-    await image.decode();
-    const canvas = h("canvas", {width: image.naturalWidth, height: image.naturalHeight});
-    const context = canvas.getContext("2d", {willReadFrequently: colours !== null});
-    context.drawImage(image, 0, 0);
-    if (colours) {
-      const pixels = context.getImageData(0, 0, canvas.width, canvas.height);
-      for (let i = 0; i < pixels.data.length; i += 4) {
-        const level = pixels.data[i];
-        pixels.data.set(level ? colours.subarray(4 * level - 4, 4 * level) : [0, 0, 0, 0], i);
-      }
-      context.putImageData(pixels, 0, 0);
-    }
-    return canvas;
-  }
-
-  /** The colours of levels 1..255 as bytes of red, green, blue and opacity. */
-  function bytesOf(name) {
-    const hex = stp.data("forecasts").colours[name];
-    const bytes = new Uint8ClampedArray(4 * 255).fill(255);
-    for (let i = 0; i < 255; i++) {
-      for (let j = 0; j < 3; j++) bytes[4 * i + j] = parseInt(hex.substr(6 * i + 2 * j, 2), 16);
-    }
-    return bytes;
-  }
-
-  function sheet(piece, uri, map) {
-    if (sheets.piece !== piece) sheets = {piece, made: new Map()};
-    const key = `${map}:${uri}`;
-    if (!sheets.made.has(key)) sheets.made.set(key, decoded(uri, map && bytesOf(map)));
-    return sheets.made.get(key);
-  }
 
   // What there is to choose
 
@@ -67,9 +27,9 @@ stp.section((() => {
     const named = (chosen) => (one(chosen).models ?? []).map((m, i) => [i, m.label]);
     const isPair = (chosen) => chosen.view === "pair";
     return [
-      {key: "dimension", label: "Dimension",
+      {key: "dimension", label: "Dimension", preferred: () => evaluations().find((e) => !e.gap)?.dimension,
         options: unique(evaluations().map((e) => e.dimension)).map((d) => [d, d.replace(/_/g, " ")])},
-      {key: "case", label: "Tested on", options: (chosen) => of(chosen).map((e) => [e.case, e.tested])},
+      {key: "case", label: "Tested on", preferred: (chosen) => of(chosen).find((e) => !e.gap)?.case, options: (chosen) => of(chosen).map((e) => [e.case, e.tested])},
       {key: "sample", label: "Sample",
         options: (chosen) => listed(one(chosen).samples.map((s) => [s.rule, ruleOf(s)]))},
       {key: "variable", label: "Variable",
@@ -189,27 +149,10 @@ stp.section((() => {
 
   /** A place for pictures; the canvas is as large as a frame. */
   function picture(view, alt, caption) {
-    const {evaluation} = view;
-    const [width, height] = evaluation.size;
-    const canvas = h("canvas", {width, height, role: "img", "aria-label": alt,
-      class: Math.max(width, height) <= PIXELATED ? "blocks" : null});
-    const place = h("div", {class: "picture", style: `aspect-ratio: ${evaluation.aspect}`}, canvas);
-    const coast = stp.data("forecasts").coasts[evaluation.coast];
-    if (coast) place.append(outline(coast));
+    const {place, canvas} = sheets.frame(view.evaluation, alt);
     const line = h("div", {class: "wipe", hidden: true});
     place.append(line);
     return {figure: h("figure", {class: "panel"}, place, caption), canvas, line};
-  }
-
-  function outline({path, box}) {
-    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    svg.setAttribute("viewBox", `0 0 ${box.join(" ")}`);
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    line.setAttribute("d", path);
-    svg.append(line);
-    return svg;
   }
 
   const clipOf = ({evaluation, sample}) => `${evaluation.tested}, sample ${sample.number}`;
@@ -394,7 +337,7 @@ stp.section((() => {
     };
     document.addEventListener("keydown", listener);
     output.textContent = "Loading …";
-    const load = (layer) => layer && sheet(sample.piece, layer.uri, layer.map);
+    const load = (layer) => layer && sheets.of(sample.piece, layer.uri, layer.map);
     const values = evaluation.is_picture ? null : view.scales[0][2];
     let context;
     try {
@@ -445,12 +388,7 @@ stp.section((() => {
     const [width, height] = evaluation.size;
     const pen = canvas.getContext("2d");
     const lead = frame - evaluation.context;
-    const put = (sheetOf, columns, i, from, to) => {
-      const [across, down] = evaluation.pitch;
-      if (to <= from) return;
-      pen.drawImage(sheetOf, (i % columns) * across + from, Math.floor(i / columns) * down, to - from, height,
-        from, 0, to - from, height);
-    };
+    const put = (sheet, columns, i, from, to) => sheets.put(pen, evaluation, sheet, columns, i, from, to);
     pen.clearRect(0, 0, width, height);
     canvas.classList.toggle("ahead", lead >= 0 && !panel.held);
     line.hidden = !layers.left || lead < 0;

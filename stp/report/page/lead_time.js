@@ -136,7 +136,7 @@
     draw(root) {
       const valued = (row) => row.values !== null;
       const chosen = stp.filters(root, [
-        ...evaluations.choices(),
+        ...evaluations.choices(undefined, (one) => rowsOf(one).some(valued)),
         {key: "metric", label: "Metric", options: (so) => {
           const one = evaluations.chosenOf(so);
           return evaluations.parts(one, rowsOf(one), valued);
@@ -151,12 +151,13 @@
       }
       const all = [...one.models.values()];
       const lines = all.map((line) => lineOf(line, rows)).filter((line) => line);
-      if (!rows.length) return evaluations.absent(root, "No convention has a value here.");
+      if (!rows.length) return evaluations.absent(root, `Nothing is scored on ${
+        one.label} yet; ${stp.command(one.dimension)} does it.`);
       const name = evaluations.partText(one, rows[0]);
       const lacking = all.filter((line) => !lines.some((found) => found.label === line.label));
       if (!lines.length) {
         return evaluations.absent(root, `${name} has no values over lead time on ${one.label}: `
-          + `${evaluations.reasons(rows, "it is one value of all lead times together")}.`);
+          + `${evaluations.reasons(rows, "it is one value of all lead times together")}. Another metric may have some.`);
       }
       if (lacking.length) {
         root.append(h("p", {class: "note"},

@@ -1,5 +1,5 @@
 "use strict";
-// Leaderboards: all models on one measure, or on all columns of the paper's table.
+// Leaderboards: all models on one measure, on all columns of a table, and on all that a table tests.
 (() => {
   const {h, number} = stp;
   let shared = null;
@@ -64,7 +64,7 @@
         && (!chosen.dimension || one.dimension === chosen.dimension));
       const at = (chosen) => evaluations.find((one) => one.key === chosen.tested);
       const partsOf = (chosen) => ordered(at(chosen), [...rows.get(evaluations.indexOf(at(chosen))).keys()]);
-      const metricOf = (part) => parts[part].convention.split(".")[0];
+      const metric = (part) => metricOf(parts[part]);
       const valued = (chosen, part) => rows.get(evaluations.indexOf(at(chosen))).get(part)
         .some((row) => row.value !== null);
       const wanted = [
@@ -73,21 +73,23 @@
           .filter((one) => !chosen.domain || one.domain === chosen.domain).map((one) => one.dimension))},
         {key: "tested", label: "Tested on", options: (chosen) => of(chosen).map((one) =>
           [one.key, chosen.dimension ? one.tested : `${one.tested} – ${named(one.dimension)}`])},
-        {key: "layout", label: "Layout", options: [["one", "One measure, ranked"], ["paper", "The paper's table"]]},
+        {key: "layout", label: "Layout", options: [["one", "One measure, ranked"], ["paper", "The columns of the table"]]},
         {key: "models", label: "Models", options: [["", "All"], ["trained", "Without baselines"]]},
       ];
       const oneMeasure = [
         {key: "metric", label: "Metric", options: (chosen) => {
           // Those that have values come first: the first is chosen where nothing is said.
-          const found = [...new Set(partsOf(chosen).map(metricOf))];
-          const has = new Set(partsOf(chosen).filter((part) => valued(chosen, part)).map(metricOf));
+          const found = [...new Set(partsOf(chosen).map(metric))];
+          const has = new Set(partsOf(chosen).filter((part) => valued(chosen, part)).map(metric));
           return [...found.filter((m) => has.has(m)), ...found.filter((m) => !has.has(m))]
             .map((m) => [m, has.has(m) ? titleOf(m) : `${titleOf(m)} (no values)`]);
         }},
         {key: "convention", label: "Convention", options: (chosen) => partsOf(chosen)
-          .filter((part) => metricOf(part) === chosen.metric)
+          .filter((part) => metric(part) === chosen.metric)
           .map((part) => [stp.part(parts[part]), stp.partTitle(parts[part])])},
       ];
+      wanted[2].preferred = (chosen) => of(chosen).find((one) => partsOf({tested: one.key})
+        .some((part) => valued({tested: one.key}, part)))?.key;
       const chosen = stp.filters(root, stp.get("layout") === "paper" ? wanted : [...wanted, ...oneMeasure]);
       const evaluation = at(chosen);
       const here = rows.get(evaluations.indexOf(evaluation));
@@ -101,13 +103,20 @@
   /** Parts, those of the paper's table first. */
   function ordered(evaluation, found) {
     const {parts} = boards();
-    const place = new Map(columnsOf(evaluation).map((column, i) => [stp.part(column), i]));
-    const of = (part) => place.get(stp.part(parts[part])) ?? Infinity;
+    const columns = columnsOf(evaluation);
+    const of = (part) => {
+      const at = columns.findIndex((column) => column === columnOf(columns, parts[part]));
+      return at < 0 ? Infinity : at;
+    };
     return found.sort((a, b) => of(a) === of(b) ? a - b : of(a) - of(b));
   }
 
   const columnsOf = (evaluation) => stp.core().paperColumns
     .filter((c) => c.dimension === evaluation.dimension && c.dataset === evaluation.tested_on);
+
+  /** The column of a table that shows a part; one without a variable shows the only one there is. */
+  const columnOf = (columns, part) => columns.find((c) => stp.part(c) === stp.part(part))
+    ?? columns.find((c) => c.variable === null && stp.part({...c, variable: part.variable}) === stp.part(part));
 
   const pick = ({model, variant}) => ({model, variant});
   function titleOf(metric) {
@@ -179,7 +188,7 @@
       const {dimension, case_name: tested} = evaluation;
       links.push(h("a", {href: stp.link("significance", {dimension, tested})}, "All pairs of models"));
     }
-    links.push(h("a", {href: stp.link("conventions", {metric: about?.metric ?? part.convention.split(".")[0]})},
+    links.push(h("a", {href: stp.link("conventions", {metric: about?.metric ?? metricOf(part)})},
       "What other conventions say"));
     root.append(h("p", {class: "note links"}, links));
   }
@@ -209,12 +218,12 @@
   /** Models x columns of the paper's table of a dataset. */
   function paper(root, evaluation, here, shown) {
     const {parts} = boards();
-    const byWord = new Map([...here.keys()].map((part) => [stp.part(parts[part]), part]));
-    let columns = columnsOf(evaluation)
-      .map((c) => ({title: [c.variable, c.metric].filter(Boolean).join(" "), part: byWord.get(stp.part(c))}))
-      .filter((c) => c.part !== undefined);
+    const ofTable = columnsOf(evaluation);
+    let columns = ordered(evaluation, [...here.keys()])
+      .map((part) => ({part, column: columnOf(ofTable, parts[part])})).filter(({column}) => column)
+      .map(({part, column}) => ({title: [column.variable, column.metric].filter(Boolean).join(" "), part}));
     if (!columns.length) {
-      root.append(h("p", {class: "note"}, "The paper has no table for this; all measures are shown."));
+      root.append(h("p", {class: "note"}, "No table has columns for this; all measures are shown."));
       columns = [...here.keys()].map((part) => ({title: stp.partTitle(parts[part]), part}));
     }
     const models = new Map();
@@ -232,7 +241,7 @@
     const cells = rows.flatMap((row) => stp.cellsOf({...evaluation, ...pick(row)}));
     stp.table(root, {
       name: "paper",
-      caption: `${evaluation.tested}: the paper's columns, the best of each marked ★; ${stp.origin(cells)}`,
+      caption: `${evaluation.tested}: the columns of its table, the best of each marked ★; ${stp.origin(cells)}`,
       rows,
       rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
       columns: [
@@ -249,6 +258,84 @@
       root.append(h("p", {class: "note"}, "Small, in a second line: the value that the paper prints."));
     }
   }
+
+  /** The table of a dimension: models x the first columns of all that was tested; the best model first. */
+  stp.board = (root, dimension) => {
+    const {evaluations, parts, rows} = boards();
+    const tested = evaluations.filter((one) => one.dimension === dimension);
+    const most = tested.length > 4 ? 1 : tested.length > 1 ? 2 : 4;
+    const columns = tested.flatMap((evaluation) => {
+      const here = rows.get(evaluations.indexOf(evaluation));
+      const valued = ordered(evaluation, [...here.keys()]).filter((part) => here.get(part).some((r) => r.rank !== null));
+      // One column of each metric: its other conventions stand in the section of leaderboards.
+      const measured = (part) => [metricOf(parts[part]), parts[part].variable, parts[part].threshold].join();
+      const first = new Map([...valued].reverse().map((part) => [measured(part), part]));
+      return valued.filter((part) => first.get(measured(part)) === part)
+        .slice(0, most).map((part) => ({evaluation, part, of: new Map(here.get(part)
+        .map((row) => [modelOf(row), row]))}));
+    });
+    if (!columns.length) {
+      root.append(h("p", {class: "absent", role: "note"}, "Nothing is scored yet. This scores and tabulates it: "
+        + `${stp.command(dimension)}.`));
+      return;
+    }
+    const models = new Map(columns.flatMap(({of}) => [...of].map(([word, row]) => [word, pick(row)])));
+    // A mean over columns in which some model has no rank would compare models by different tests.
+    const complete = columns.filter(({of}) => [...models.keys()].every((word) => (of.get(word)?.rank ?? null) !== null));
+    const ranked = [...models].map(([word, model]) => ({...model, word, mean: complete.length
+      ? complete.reduce((sum, {of}) => sum + of.get(word).rank, 0) / complete.length : null}))
+      .sort((a, b) => (a.mean ?? Infinity) - (b.mean ?? Infinity));
+    const reasons = [];
+    const title = stp.core().dimensions.get(dimension)?.title ?? named(dimension);
+    root.append(h("h3", {}, `Leaderboard: ${title}`));
+    stp.table(root, {
+      name: "opening",
+      caption: `${stp.count(models.size, "model")}, the best of each column marked ★; ${stp.origin(stp.core().cells
+        .filter((cell) => cell.dimension === dimension))}`,
+      rows: ranked, first: 30,
+      rowClass: (row) => stp.isBaseline(row.model) ? "baseline" : null,
+      columns: [
+        {key: "model", title: "Model", head: true, value: (row) => stp.modelTitle(row.model), cell: modelCell},
+        complete.length > 1 ? {key: "mean", title: "Mean rank", numeric: true, about: "Mean over the "
+          + `${complete.length} of ${columns.length} columns in which every model has a rank`,
+        cell: (row) => number(row.mean, 2)} : null,
+        ...columns.map(({evaluation, part, of}) => ({
+          key: `${evaluation.key}:${stp.part(parts[part])}`, group: evaluation.tested, numeric: true,
+          title: `${headingOf(evaluation, parts[part])}\u00a0${stp.direction(parts[part].convention)}`.trim(),
+          about: stp.partTitle(parts[part]), value: (row) => of.get(row.word)?.value,
+          cell: (row) => paperCell(evaluation, parts[part], of.get(row.word), reasons),
+        })),
+      ].filter((column) => column !== null),
+    });
+    root.append(h("ol", {class: "note"}, reasons.map((reason) => h("li", {}, `None: ${reason}`))),
+      h("p", {class: "note links"}, h("a", {href: stp.link("leaderboards", {dimension})},
+        "All measures, intervals and tests"), complete.length > 1 && complete.length < columns.length ? `Mean rank: over ${complete.length} of `
+        + `${columns.length} columns, those in which every model has a rank. ` : null,
+      columns.some(({of}) => [...of.values()].some((row) => row.published !== null))
+        ? "Small, in a second line: the value that the paper prints." : null));
+  };
+
+  const metricOf = ({convention}) => convention.split(".")[0];
+  const modelOf = ({model, variant}) => `${model}|${variant}`;
+
+  /** The heading of a part: that of the table's column, or the metric's title. */
+  function headingOf(evaluation, part) {
+    const column = columnOf(columnsOf(evaluation), part);
+    const heading = column ? [column.variable, column.metric] : [part.variable, titleOf(metricOf(part))];
+    return heading.filter(Boolean).join(" ");
+  }
+
+  /** The best of what was tested in a case: [{model, variant}] by rank in its first column, and that column. */
+  stp.bestOf = (dimension, name) => {
+    const {evaluations, parts, rows} = boards();
+    const evaluation = evaluations.find((one) => one.dimension === dimension && one.case_name === name);
+    if (!evaluation) return {ranked: [], heading: ""};
+    const here = rows.get(evaluations.indexOf(evaluation));
+    const part = ordered(evaluation, [...here.keys()]).find((p) => here.get(p).some((row) => row.rank !== null));
+    if (part === undefined) return {ranked: [], heading: ""};
+    const ranked = here.get(part).filter((row) => row.rank !== null).sort((a, b) => a.rank - b.rank);
+    return {ranked, heading: headingOf(evaluation, parts[part])};
+  };
 
   function paperCell(evaluation, part, row, reasons) {
     if (!row) return null;

@@ -1,5 +1,6 @@
 "use strict";
-// Overview: what this is, when, where and by which code it was made; and the coverage grid.
+// Overview: the table that was made and its best forecasts; the coverage grid; when, where and by which
+// code all was made.
 (() => {
   const {h, number} = stp;
   const named = (word) => word.replace(/_/g, " ");
@@ -43,19 +44,33 @@
   stp.section({
     id: "overview",
     title: "Overview",
-    about: "What was evaluated, on whose bytes, when and by which code; what failed, and what is not run yet.",
+    about: "The table that was made, its best forecasts, and what was evaluated, failed or is not run yet.",
     draw(root) {
       const data = stp.data("overview");
       const {cells} = stp.core();
       const missing = stp.rows(data.missing);
-      facts(root, data, cells, missing);
+      const dimension = chosenTable(root, cells);
+      stp.board(root, dimension);
+      root.append(h("h3", {}, "Best forecasts beside the truth"));
+      stp.strips(root, dimension);
       root.append(h("h3", {}, "Coverage"));
+      facts(root, data, cells, missing);
       grid(root, cells, missing);
       if (missing.length) absent(root, missing);
       root.append(h("h3", {}, "Made by"));
       made(root, data);
     },
   });
+
+  /** The dimension whose table the page opens on: that of most cells, unless somebody chooses. */
+  function chosenTable(root, cells) {
+    const made = Map.groupBy(cells, (cell) => cell.dimension);
+    const order = [...stp.core().dimensions.keys()].filter((name) => made.has(name));
+    const most = order.reduce((a, b) => (made.get(b).length > made.get(a).length ? b : a));
+    if (order.length === 1) return most;
+    return stp.filters(root, [{key: "table", label: "Table", preferred: () => most,
+      options: order.map((name) => [name, stp.core().dimensions.get(name)?.title ?? named(name)])}]).table;
+  }
 
   function facts(root, data, cells, missing) {
     const {facts: about} = data;
@@ -75,9 +90,9 @@
       [stp.duration(about.seconds), "of work", `${stp.count(about.artefacts, "artefact")}, ${stp.bytes(about.bytes ?? 0)}`],
     ];
     root.append(
-      h("p", {}, `Results of scale ${scales}: models for spatio-temporal prediction, evaluated alike. `
-        + `The work began on ${about.started ?? "–"} and ended on ${about.finished ?? "–"} (UTC). `,
-        h("a", {href: stp.link("ask")}, "Five questions, and where their answers are")),
+      h("p", {}, `Results of scale ${scales}. The work began on ${about.started ?? "–"} and ended on ${
+        about.finished ?? "–"} (UTC). `,
+      h("a", {href: stp.link("ask")}, "Five questions, and where their answers are")),
       h("ul", {class: "tiles"}, tiles.map(([big, what, more]) =>
         h("li", {}, h("b", {}, big), h("span", {}, what), h("small", {}, more)))));
   }
@@ -173,7 +188,7 @@
       h("p", {}, `${named(row.dimension)}, scale ${row.scale}`),
       h("dl", {}, lines.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       h("p", {}, "What makes it, and all else of its table that is missing:"),
-      stp.code(command(row.dimension), "the command"));
+      stp.code(stp.command(row.dimension), "the command"));
   }
 
   /** What is planned and has no scores, by how it is missing; what was only not asked for is folded. */
@@ -205,10 +220,8 @@
     const dimensions = [...new Set(rows.map((row) => row.dimension))];
     return h("ul", {class: "commands"}, dimensions.map((dimension) => h("li", {},
       `${named(dimension)}: ${stp.count(rows.filter((row) => row.dimension === dimension).length, "cell")}`,
-      stp.code(command(dimension), `the command for ${named(dimension)}`))));
+      stp.code(stp.command(dimension), `the command for ${named(dimension)}`))));
   }
-
-  const command = (dimension) => `snakemake --profile local results/tables/${dimension}.csv`;
 
   function absentTable(root, name, caption, rows) {
     stp.table(root, {

@@ -284,10 +284,11 @@
     draw(root) {
       const wanted = evaluations.list().filter((one) => ranksOf(one).length || comparisonsOf(one).length);
       if (!wanted.length) {
-        return evaluations.absent(root, "Nothing was compared: this store holds no evaluation of two models.");
+        return evaluations.absent(root, "Nothing was compared: this store holds no evaluation of two models. "
+          + "A second model among the models of the scale file fills this.");
       }
       const chosen = stp.filters(root, [
-        ...evaluations.choices(wanted),
+        ...evaluations.choices(wanted, (one) => comparisonsOf(one).some((row) => row.difference !== null)),
         {key: "metric", label: "Metric", options: (so) => {
           const one = evaluations.chosenOf(so);
           const rows = [...ranksOf(one), ...comparisonsOf(one)];

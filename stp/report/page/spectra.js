@@ -81,7 +81,7 @@
       + "wavenumbers is blurred.",
     draw(root) {
       const chosen = stp.filters(root, [
-        ...evaluations.choices(),
+        ...evaluations.choices(undefined, (one) => linesOf(one).length > 0),
         {key: "lead", label: "Lead time", options: (so) => {
           const leads = linesOf(evaluations.chosenOf(so))[0]?.leads ?? [1];
           return leads.map((lead, i) => [i === leads.length - 1 ? "last" : "first", `lead time ${lead}`]).reverse();
@@ -97,7 +97,8 @@
       if (why.length) root.append(h("p", {class: "note"}, `Some spectra cannot be read: ${why.join("; ")}.`));
       if (!lines.length) {
         return evaluations.absent(root, `There are no spectra of ${one.label}: it is not scored with `
-          + "spectral_divergence.mean_spectra (config/suites).");
+          + "spectral_divergence.mean_spectra. Name that among the metrics of its dataset, or the conventions of its "
+          + `suite, and run ${stp.command(one.dimension)} again.`);
       }
       const lacking = [...one.models.keys()].filter((label) => !lines.some((line) => line.label === label));
       if (lacking.length) root.append(h("p", {class: "note"}, `Without spectra: ${evaluations.joined(lacking)}.`));

@@ -36,9 +36,9 @@
     const one = (chosen) => of(chosen).find((t) => t.protocol === chosen.protocol);
     const scenarios = (chosen) => one(chosen).scenarios ?? [];
     return [
-      {key: "dataset", label: "Dataset", options: unique(report().tests.map((t) => t.dataset))
+      {key: "dataset", label: "Dataset", preferred: () => report().tests.find((t) => !t.gap)?.dataset, options: unique(report().tests.map((t) => t.dataset))
         .map((dataset) => [dataset, stp.datasetTitle(dataset)])},
-      {key: "protocol", label: "Protocol", options: (chosen) => of(chosen).map((t) => [t.protocol, t.protocol])},
+      {key: "protocol", label: "Protocol", preferred: (chosen) => of(chosen).find((t) => !t.gap)?.protocol, options: (chosen) => of(chosen).map((t) => [t.protocol, t.protocol])},
       {key: "scenario", label: "Scenario", options: (chosen) => {
         const listed = scenarios(chosen).map((one) => [one.number, `${one.number}: ${stp.count(one.people, "person",
           "people")}, ${one.measure}`]);

@@ -1,0 +1,68 @@
+"""Prepared clips as xarray, for programs and notebooks."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from stp.core import store
+from stp.core.errors import StpError
+from stp.data.prepared import Prepared
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.strict import CONFIG_FOLDER, check_known
+
+KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
+"""Attributes that an array gets."""
+
+
+def clips(
+    dataset: str | Path, split: str, most: int | None, configfile: str | Path | None
+) -> xr.DataArray:
+    """Read clips of a split; see `stp.load_data`."""
+    folder = Path(dataset)
+    if not (folder / "frames.zarr").is_dir():
+        folder = _planned(str(dataset), Path(configfile or CONFIG_FOLDER / "demo.yaml"))
+    data = Prepared(folder)
+    found = data.clips(split)
+    rows = np.arange(len(found) if most is None else min(most, len(found)))
+    values = found.read(rows)
+    coordinates: dict[str, Any] = {"step": np.arange(values.shape[1]) - data.context + 1}
+    if not found.virtual:
+        coordinates["clip"] = ("sample", found.index["clip"].iloc[rows].astype(str).to_numpy())
+    if names := data.attrs.get("variables"):
+        coordinates["channel"] = list(names)
+    arrays = xr.open_zarr(folder / "frames.zarr", consolidated=False, zarr_format=3)
+    coordinates |= {
+        axis: (axis, arrays[place].to_numpy())
+        for axis, place in (("y", "lat"), ("x", "lon"))
+        if place in arrays and arrays[place].ndim == 1
+    }
+    attrs = {key: data.attrs[key] for key in KEPT if data.attrs.get(key) is not None}
+    dims = ("sample", "step", "channel", "y", "x")
+    return xr.DataArray(values, coordinates, dims, name=str(Path(dataset).name), attrs=attrs)
+
+
+def _planned(name: str, configfile: Path) -> Path:
+    """The folder of a dataset of frames that is prepared.
+
+    Raises:
+        StpError: there is none.
+    """
+    plan = Plan(config.load(configfile))
+    check_known(name, plan.config.datasets, "dataset", "stp.load_data")
+    folder = plan.store / plan.data(name).folder
+    if plan.recipes.samples(name).pictures != "strips":
+        raise StpError(
+            f"{name} has {plan.config.datasets[name].kind}",
+            expected="a dataset of frames",
+            remedy=f"its tables are Parquet files: pandas.read_parquet on those of {folder}",
+        )
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{name} is not prepared at scale {plan.config.scale.scale}",
+            expected=f"a finished folder {folder}",
+            remedy=f"run `stp fetch {name}` and `stp prepare {name}`",
+        )
+    return folder

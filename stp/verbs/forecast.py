@@ -1,0 +1,109 @@
+"""The verb that predicts the future of somebody's own data."""
+
+import functools
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, say
+
+command = functools.partial(app.command, rich_help_panel="Results")
+
+
+@command(
+    epilog=examples(
+        "stp forecast convlstm/kth clip.mp4",
+        "stp forecast results/store/models/kth/convlstm/default/seed-0/f1316359dfd73744 clips/",
+        "stp forecast persistence field.nc --leads 4 --out results/forecast/field",
+        "stp forecast constant_velocity hall.csv --fps 25 --leads 12",
+        "stp forecast simvpv2/billiard new.npy --configfile config/billiard.yaml --like billiard",
+    )
+)
+def forecast(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of a trained model, its model.pt, words of a training of the plan "
+            "(convlstm/kth), or a model with nothing to fit."
+        ),
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="Videos, pictures, arrays, grids or detections of people: a file or a folder. "
+            "The last frames of each recording are shown to the model."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder to write; results/forecast/<DATA> if none."),
+    ] = None,
+    leads: Annotated[
+        int | None, typer.Option(help="Lead times; those of its training unless given.", min=1)
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(help="Read the files as this dataset is read; guessed unless given."),
+    ] = None,
+    observe: Annotated[
+        int | None,
+        typer.Option(help="Of people: positions that it is shown; those of its training.", min=2),
+    ] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Of people: frames a second, where files have frames.")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(help="Forecasts of each, of a model that draws them.", min=1)
+    ] = 1,
+    phase: Annotated[
+        int | None,
+        typer.Option(help="Of the first frame that is shown, for a climatology; from 0.", min=0),
+    ] = None,
+    configfile: ConfigFile = DEMO,
+    log: Log = None,
+) -> None:
+    """Predict the future of your own frames or tracks, of which no truth is known yet.
+
+    Writes predictions.zarr, forecast.png and forecast.mp4. Frames are taken as they are: at the
+    time step of the training, videos and pictures brought to its size.
+    """
+    from stp.forecast import frames, tracks, trained, write
+
+    found = trained.load(model, configfile)
+    folder = out or Path("results/forecast") / data.resolve().stem
+    options = None if like is None else _options(like, configfile)
+    if isinstance(found, tracks.TrackModel):
+        crowd = tracks.read(data, observe or found.context, options, fps)
+        paths = found.forecast(crowd.positions, leads, dt=crowd.dt, person=crowd.person)
+        written = write.tracks(folder, crowd, paths, found.name)
+        if crowd.left_out:
+            say(log, f"{crowd.left_out} people at the end were not seen long enough")
+    else:
+        given = frames.read(data, found, options)
+        made = found.forecast(given.frames, leads, samples=samples, phase=phase)
+        written = write.frames(folder, given, made, found.name)
+    for path in written:
+        say(log, f"wrote {path}")
+
+
+def _options(name: str, configfile: Path) -> dict[str, Any]:
+    """The options by which a dataset is read.
+
+    Raises:
+        StpError: there is no such dataset, or it is not one of somebody's own.
+    """
+    from stp.core.errors import StpError
+    from stp.plan import config
+    from stp.plan.strict import check_known
+
+    datasets = config.load(configfile).datasets
+    check_known(name, datasets, "dataset", "stp forecast --like")
+    dataset = datasets[name]
+    if dataset.reader not in ("own.reader", "tracks"):
+        raise StpError(
+            f"{name} is read by {dataset.reader}",
+            expected="a dataset of your own (reader: own.reader or tracks)",
+            remedy="leave out --like: what the files are is guessed",
+        )
+    return dict(dataset.prepare)
