@@ -42,7 +42,7 @@ def prepared_data(plan: Plan, dataset: str) -> Prepared:
             f"{dataset} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
             remedy=f"run `stp fetch {dataset}` and `stp prepare {dataset}` with the same "
-            "--configfile, or snakemake -- results/data/all",
+            f"--configfile, or snakemake -- results/{plan.config.scale.scale}/data/all",
         )
     return Prepared(folder)
 

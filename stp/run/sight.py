@@ -134,7 +134,7 @@ class Sight:
             StpError: it reads what nobody knows about. It is raised where that is read, and once
                 more at the end if the core took no notice.
         """
-        before = set(map(id, sys.modules.values()))
+        before = set(map(id, list(sys.modules.values())))  # other threads may import meanwhile
         try:
             with _watching(self):
                 done = work()

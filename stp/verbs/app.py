@@ -20,10 +20,10 @@ ConfigFile = Annotated[
     typer.Option(
         "--configfile",
         envvar="STP_CONFIGFILE",
-        help="The scale file: which cells, how much of everything.",
+        help="The scale file. It says which cells are computed, and how much of everything.",
     ),
 ]
-Log = Annotated[Path | None, typer.Option("--log", help="A file that gets every line as well.")]
+Log = Annotated[Path | None, typer.Option("--log", help="Also write every line to this file.")]
 AT_HAND: dict[Path, Any] = {}
 """Plans that the job server has made before a verb asks (stp/job_server.py)."""
 DEMO = Path("config/demo.yaml")

@@ -26,34 +26,41 @@ command = functools.partial(app.command, rich_help_panel="Data")
     )
 )
 def data(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Datasets; all of them unless given.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Datasets (default: all).")] = None,
     configfile: ConfigFile = PAPER,
     leakage: Annotated[
-        bool, typer.Option("--leakage", help="What splits share; shown for one dataset anyway.")
+        bool,
+        typer.Option(
+            "--leakage",
+            help="Show what splits have in common. For a single dataset, this is always shown.",
+        ),
     ] = False,
     prepared: Annotated[
-        bool, typer.Option("--prepared", help="Describe what the scale prepares, all of it.")
+        bool, typer.Option("--prepared", help="Describe everything that the scale prepares.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="For --prepared: the file to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="With --prepared: the file to write.")] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Write the page of all datasets (Markdown) instead.")
+        Path | None,
+        typer.Option(help="Write the page of all datasets (Markdown) to this file instead."),
     ] = None,
     licences: Annotated[
-        Path | None, typer.Option(help="Write the page of licences (Markdown) instead.")
+        Path | None,
+        typer.Option(help="Write the page of licences (Markdown) to this file instead."),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option(help="Write the paper's Table 1 (.csv, and .md, .tex, .html) instead."),
+        typer.Option(
+            help="Write the paper's Table 1 to this .csv file instead, with .md, .tex and "
+            ".html beside it."
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     log: Log = None,
 ) -> None:
-    """Count the clips of each split beside the paper's Table 1, and find what splits share.
+    """Count the clips of each split beside the paper's Table 1, and show what splits share.
 
-    Counts come from split lists and rules, where they are at hand, and from the store, where the
-    dataset is prepared. A difference without an explanation is marked.
+    Counts come from split lists and rules, where these are available, and from the store, where
+    the dataset is prepared. A difference without an explanation is marked.
     """
     from stp.core.disk import write_text, writing
     from stp.inspect import report
@@ -109,18 +116,21 @@ def leak(
     dataset: Annotated[str, typer.Argument(help="A prepared dataset of tracks of people.")],
     configfile: ConfigFile = Path("config/atlas-sample.yaml"),
     observe: Annotated[
-        int | None, typer.Option(help="Observed positions; the dataset's unless given.", min=2)
+        int | None,
+        typer.Option(help="Number of observed positions (default: that of the dataset).", min=2),
     ] = None,
     predict: Annotated[
-        int | None, typer.Option(help="Future positions; the dataset's unless given.", min=1)
+        int | None,
+        typer.Option(help="Number of future positions (default: that of the dataset).", min=1),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Measure how much of the future each protocol shows to predictors of people, and what of it.
+    """Measure how much of the future each protocol reveals to predictors of people.
 
-    Everybody's future is moved by one metre, and nothing that a predictor is given, or says, should
-    move. The errors under each protocol are beside it, on all scenarios and on those in common.
-    Predictors have the parameters that were released for the dataset, or else their defaults.
+    The future of everybody is moved by one metre. Nothing that a predictor is given, or predicts,
+    should then move. The errors under each protocol stand beside it, on all scenarios and on those
+    in common. Predictors have the parameters that were released for the dataset, or else their
+    defaults.
     """
     from stp.inspect import future
 
@@ -143,23 +153,24 @@ def new_dataset(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A folder of videos, pictures, arrays, grids or detections of people; or a file."
+            help="A file, or a folder of videos, pictures, arrays, grids or detections of people."
         ),
     ],
     name: Annotated[
-        str | None, typer.Option(help="Of the dataset; made from the path unless given.")
+        str | None, typer.Option(help="Name of the dataset (default: made from the path).")
     ] = None,
     fps: Annotated[
         float | None,
         typer.Option(
-            help="Frames per second of detections of people; guessed from how fast they walk."
+            help="Frames per second of detections of people (default: inferred from their "
+            "walking speed)."
         ),
     ] = None,
 ) -> None:
-    """Draft the YAML that makes a dataset out of your own files, and a scale file for it.
+    """Draft a dataset entry (YAML) for your own files, and a scale file for it.
 
-    The files are looked at and stay where they are. The draft is a guess with comments; the clips
-    that it gives are counted at once.
+    The files are read and stay where they are. The draft is a guess with comments, and its clips
+    are counted at once.
     """
     from stp.inspect.new_dataset import new_dataset as draft
 

@@ -25,48 +25,53 @@ def export(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[OUT]", help="Artefacts: a new folder, or a new file that ends with .tar."
+            metavar="[OUT]",
+            help="Where to write artefacts: a new folder, or a new file that ends with .tar.",
         ),
     ] = None,
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+        typer.Argument(
+            help="Select artefacts by words of their paths, or by receipts (default: all)."
+        ),
     ] = None,
     configfile: ConfigFile = DEMO,
     scores_only: Annotated[
         bool,
         typer.Option(
-            "--scores-only", help="Scores, and only the receipts of what they are made from."
+            "--scores-only",
+            help="Pack the scores, and only the receipts of what they are made from.",
         ),
     ] = False,
     model: Annotated[
-        str | None, typer.Option(help="Instead: a submission bundle of this model.")
+        str | None, typer.Option(help="Make a submission bundle of this model instead.")
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The bundle: a new folder, or a new file that ends with .zip; "
-            "results/submissions/MODEL.zip unless given."
+            help="Where to write the bundle: a new folder, or a new file that ends with .zip "
+            "(default: results/submissions/MODEL.zip)."
         ),
     ] = None,
     samples: Annotated[
-        bool, typer.Option("--samples", help="The bundle has the scores of every test sample.")
+        bool,
+        typer.Option("--samples", help="Include the scores of every test sample in the bundle."),
     ] = False,
     with_checkpoints: Annotated[
-        bool, typer.Option("--with-checkpoints", help="The bundle has the trained models.")
+        bool, typer.Option("--with-checkpoints", help="Include the trained models in the bundle.")
     ] = False,
     database: Annotated[
-        Path, typer.Option(help="The DuckDB file behind a bundle.")
+        Path, typer.Option(help="The DuckDB file from which to make a bundle.")
     ] = output.DATABASE,
     check: Annotated[
-        Path | None, typer.Option(help="Instead: verify this bundle and say what it holds.")
+        Path | None, typer.Option(help="Verify this bundle and print its contents instead.")
     ] = None,
 ) -> None:
     """Pack artefacts for another store, or all scores of a model for other people.
 
-    OUT packs artefacts with all that they are made from, for `stp import`. `--model` makes a bundle
-    that explains itself: scores, receipts, checksums of raw files, versions, a model card,
-    citations. The same store gives the same bytes. `--check` refuses what is damaged.
+    OUT packs artefacts with everything they are made from, for `stp import`. `--model` makes a
+    self-contained bundle: scores, receipts, checksums of raw files, versions, a model card,
+    citations. The same store gives the same bytes. `--check` refuses a damaged bundle.
     """
     from stp.core.errors import StpError
 
@@ -149,23 +154,25 @@ def cite(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Datasets, models, metrics; all that the results rest on unless given."
+            help="Datasets, models and metrics (default: everything that the results rest on)."
         ),
     ] = None,
     database: Annotated[Path, typer.Option(help="The DuckDB file.")] = output.DATABASE,
     model: Annotated[
-        str | None, typer.Option(help="Only what the results of this model rest on.")
+        str | None, typer.Option(help="Only the works that the results of this model rest on.")
     ] = None,
     format: Annotated[
-        Literal["bibtex", "markdown"], typer.Option("--format", "-f", help="How to print it.")
+        Literal["bibtex", "markdown"], typer.Option("--format", "-f", help="Output format.")
     ] = "bibtex",
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="Files to write instead, which end with .bib or .md; may be repeated."),
+        typer.Option(help="Write to this .bib or .md file instead; can be given several times."),
     ] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="A file that gets every line.")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Also write every line to this file.")
+    ] = None,
 ) -> None:
-    """Say what to cite: works of the benchmark, datasets, models and metrics of the results."""
+    """List the works to cite: for the benchmark, datasets, models and metrics of the results."""
     from stp.core.errors import StpError
     from stp.export import cite as citing
     from stp.page.files import write_all

@@ -21,40 +21,41 @@ command = functools.partial(app.command, rich_help_panel="Predictions made elsew
 )
 def windows(
     dataset: Annotated[str, typer.Argument(help="The dataset whose frames are predicted.")],
-    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    out: Annotated[Path, typer.Option(help="The folder to create.")],
     configfile: ConfigFile = DEMO,
     dimension: Annotated[
-        str | None, typer.Option(help="Of the evaluation, where several test on the dataset.")
+        str | None,
+        typer.Option(help="Dimension of the evaluation, if several test on the dataset."),
     ] = None,
     trained_on: Annotated[
-        str | None, typer.Option(help="The dataset of training, where it is another one.")
+        str | None, typer.Option(help="The training dataset, if it differs from the tested one.")
     ] = None,
-    train_subset: Annotated[str | None, typer.Option(help="Part of the training data.")] = None,
+    train_subset: Annotated[str | None, typer.Option(help="Subset of the training data.")] = None,
     subset: Annotated[
         str | None,
         typer.Option(
             "--subset",
             "--split",
-            help="test, or another subset that is tested; train or val for training elsewhere.",
+            help="test or another test subset; or train or val, to train elsewhere.",
         ),
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Frames to predict.", min=1)] = None,
+    horizon: Annotated[int | None, typer.Option(help="Number of frames to predict.", min=1)] = None,
     interval: Annotated[
-        int | None, typer.Option(help="Every which frame of the clips counts.", min=1)
+        int | None, typer.Option(help="Use every n-th frame of the clips.", min=1)
     ] = None,
     kind: Annotated[
-        str, typer.Option("--format", help="zarr, npz, or mp4 (video only, and lossy).")
+        str, typer.Option("--format", help="zarr, npz, or mp4 (lossy, for video only).")
     ] = "zarr",
     with_truth: Annotated[
-        bool, typer.Option("--with-truth", help="Write the frames to predict as well.")
+        bool, typer.Option("--with-truth", help="Also write the frames to predict.")
     ] = False,
     log: Log = None,
 ) -> None:
-    """Export the exact windows of a test, for a model that lives elsewhere.
+    """Export the exact windows of a test, for a model that runs elsewhere.
 
-    The scale file says which tests there are; options choose one of them. Beside the windows lie
-    windows.json (all that is known about them), index.csv (a row for each) and a README that tells
-    what to return.
+    The scale file defines the tests, and options select one of them. Beside the windows are
+    written windows.json (all that is known about them), index.csv (a row for each) and a README
+    that says what to return.
     """
     from stp.external.evaluation import choose
     from stp.external.importing import without_external
@@ -92,35 +93,41 @@ def windows(
 )
 def import_predictions(
     folder: Annotated[
-        Path, typer.Argument(help="Holds windows.json, index.csv and the predictions.")
+        Path, typer.Argument(help="A folder with windows.json, index.csv and the predictions.")
     ],
-    model: Annotated[str, typer.Option(help="Its name: small letters, digits and _.")],
+    model: Annotated[
+        str, typer.Option(help="Name of the model: lower-case letters, digits and _.")
+    ],
     configfile: ConfigFile = DEMO,
-    title: Annotated[str | None, typer.Option(help="What tables call it.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the model in tables.")] = None,
     reference: Annotated[
-        str | None, typer.Option(help="Where the predictions come from: a paper, a URL.")
+        str | None, typer.Option(help="Source of the predictions: a paper or a URL.")
     ] = None,
     training: Annotated[
-        str | None, typer.Option(help="What it was trained on, in the submitter's words.")
+        str | None, typer.Option(help="What the model was trained on, as stated by the submitter.")
     ] = None,
     statistic: Annotated[
         str | None,
-        typer.Option(help="Of several members: mean_of_members, ensemble_mean or best_of_members."),
+        typer.Option(
+            help="How several members are scored: mean_of_members, ensemble_mean or "
+            "best_of_members."
+        ),
     ] = None,
     accept_values: Annotated[
-        bool, typer.Option("--accept-values", help="Accept values that look wrong.")
+        bool, typer.Option("--accept-values", help="Import even if values look wrong.")
     ] = False,
     accept_order: Annotated[
-        bool, typer.Option("--accept-order", help="Accept an order of samples that looks wrong.")
+        bool,
+        typer.Option("--accept-order", help="Import even if the order of samples looks wrong."),
     ] = False,
     log: Log = None,
 ) -> None:
-    """Check predictions that were made elsewhere; make them a model of the plan.
+    """Check predictions that were made elsewhere, and add them as a model.
 
-    Checked are completeness, shape, type, units, order, and that the windows are those of the
-    prepared data; whatever is wrong is refused, with the first sample that shows it. Then
-    config/models/MODEL.yaml lists the submission, known by its checksum, and a scale file may name
-    the model like any other. A newer submission for the same test takes the place of the older.
+    The check covers completeness, shape, type, units, order, and that the windows are those of the
+    prepared data. Anything wrong is refused, with the first sample that shows it. Then
+    config/models/MODEL.yaml lists the submission with its checksum, and a scale file can name the
+    model like any other. A newer submission for the same test replaces the older one.
     """
     from stp.external import importing
     from stp.plan import config

@@ -22,14 +22,14 @@ _KINDS = "; ".join(f"[cyan]{name}[/cyan]: {kind.about}" for name, kind in KINDS.
 def figure(
     kind: Annotated[str, typer.Argument(help=_KINDS)],
     manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
-    out: Annotated[Path, typer.Option(help="The PNG file to write; an SVG goes beside it.")],
+    out: Annotated[Path, typer.Option(help="The PNG file to write; an SVG is written beside it.")],
     case: Annotated[
         str | None,
-        typer.Option(help="What was tested, such as kitti-caltech, where a figure is one of it."),
+        typer.Option(help="The test to draw, such as kitti-caltech, for figures of one test."),
     ] = None,
     log: Log = None,
 ) -> None:
-    """Draw a figure from collected scores; docs/figures.md tells how to read each."""
+    """Draw a figure from collected scores. docs/figures.md explains how to read each figure."""
     from stp.render.figures.kinds import render
 
     render(kind, manifest, manifest.parent.parent, out, case)

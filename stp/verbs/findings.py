@@ -22,7 +22,9 @@ command = functools.partial(app.command, rich_help_panel="Results")
     )
 )
 def findings(
-    number: Annotated[int | None, typer.Argument(help="One of them, with its evidence.")] = None,
+    number: Annotated[
+        int | None, typer.Argument(help="The number of one finding, to show it with its evidence.")
+    ] = None,
     of: Annotated[
         str | None, typer.Option(help="Those of another suite: the name of their table.")
     ] = None,
@@ -33,17 +35,20 @@ def findings(
         typer.Option(
             "--out",
             "-o",
-            help="Write them to this file instead. Of all, .csv without --format is the table with "
-            "every comparison, and beside it .md, .tex and .html.",
+            help="Write to this file instead. For all findings, .csv without --format is the "
+            "table with every comparison, with .md, .tex and .html beside it.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(help="Write the page of all on published numbers (Markdown) instead."),
+        typer.Option(
+            help="Write the page with the verdicts on published numbers (Markdown) to this "
+            "file instead."
+        ),
     ] = None,
     log: Log = None,
 ) -> None:
-    """Judge the paper's findings by the results at hand and by its published numbers."""
+    """Judge the paper's findings by your results and by the paper's published numbers."""
     from stp.collect.everything import build_database
     from stp.collect.query import written
     from stp.core.errors import StpError, nearest

@@ -26,28 +26,36 @@ command = functools.partial(app.command, rich_help_panel="Models")
     )
 )
 def models(
-    name: Annotated[str | None, typer.Argument(help="A model; all of them unless given.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A model (default: all).")] = None,
     configfile: ConfigFile = PAPER,
     page: Annotated[
-        Path | None, typer.Option(help="Write the page of all models (Markdown) instead.")
+        Path | None,
+        typer.Option(help="Write the page of all models (Markdown) to this file instead."),
     ] = None,
     sizes: Annotated[
         Path | None,
-        typer.Option(help="Count what the paper's Table 19 counts (.csv, .md, .tex, .html)."),
+        typer.Option(
+            help="Write the counted part of the paper's Table 19 to this .csv file, with .md, "
+            ".tex and .html beside it."
+        ),
     ] = None,
     table: Annotated[
-        Path | None, typer.Option(help="Write all of Table 19, with what was measured, instead.")
+        Path | None,
+        typer.Option(help="Write all of Table 19, including measurements, to this file instead."),
     ] = None,
     measurements: Annotated[
-        Path, typer.Option(help="For --table: the folder of what was measured.")
+        Path, typer.Option(help="With --table: the folder of measurements.")
     ] = Path("results/profile"),
     protocol: Annotated[
         Path | None,
-        typer.Option(help="Instead: write all trainings, compared with the paper's appendix D."),
+        typer.Option(
+            help="Write the settings of all trainings to this file instead, compared with the "
+            "paper's appendix D."
+        ),
     ] = None,
     log: Log = None,
 ) -> None:
-    """List the models; of one, parameters and multiply-adds on every dataset."""
+    """List the models; for one model, show parameters and multiply-adds on every dataset."""
     from stp.core.disk import write_text, writing
     from stp.plan import config
 
@@ -113,22 +121,27 @@ def profile(
         str, typer.Option(help="auto (a GPU if there is one), cpu or cuda.")
     ] = "auto",
     threads: Annotated[
-        int | None, typer.Option(help="CPU threads; all of the machine unless given.", min=1)
+        int | None, typer.Option(help="Number of CPU threads (default: all of the machine).", min=1)
     ] = None,
-    batch: Annotated[int, typer.Option(help="Clips at once.", min=1)] = 1,
+    batch: Annotated[int, typer.Option(help="Number of clips in a batch.", min=1)] = 1,
     seconds: Annotated[
-        float, typer.Option(help="To spend on each duration; three repetitions at least.")
+        float,
+        typer.Option(
+            help="Seconds to spend on each measurement; there are at least three repetitions."
+        ),
     ] = 10.0,
     forward_only: Annotated[
-        bool, typer.Option("--forward-only", help="Leave out the training step.")
+        bool, typer.Option("--forward-only", help="Do not measure the training step.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
-    out: Annotated[Path | None, typer.Option(help="A file that gets all of it, as JSON.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write everything to this file, as JSON.")
+    ] = None,
     log: Log = None,
 ) -> None:
     """Count parameters and multiply-adds of a network, and measure its memory and speed.
 
-    Weights are fresh and frames random: neither changes what a network costs.
+    Weights are newly initialised and frames are random: neither affects the cost of a network.
     """
     from stp.core.disk import write_text, writing
     from stp.plan import config

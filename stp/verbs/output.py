@@ -22,8 +22,8 @@ Format = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="Output format: a table is readable text; csv, json and parquet (which needs --out) "
-        "keep all digits.",
+        help="Output format. A table is readable text; csv, json and parquet keep all "
+        "digits, and parquet needs --out.",
     ),
 ]
 Out = Annotated[
@@ -31,7 +31,7 @@ Out = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="Write to this file instead; .csv, .json, .md or .parquet tells the format.",
+        help="Write to this file instead. Its ending (.csv, .json, .md, .parquet) sets the format.",
     ),
 ]
 FailIfEmpty = Annotated[

@@ -21,7 +21,7 @@ Folder = Annotated[
     typer.Option(
         "--folder",
         envvar="STP_WEIGHTS_DIR",
-        help="The folder of weights; results/weights unless given.",
+        help="The folder of weights (default: results/weights).",
     ),
 ]
 
@@ -48,25 +48,24 @@ def _over() -> None:
     ),
 )
 def weights(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Networks; all of them unless given.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Networks (default: all).")] = None,
     folder: Folder = None,
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Read all bytes, and compute the published values of known frames."
+            "--check",
+            help="Verify all bytes, and compare values of known frames with the published ones.",
         ),
     ] = False,
     fetch: Annotated[
-        bool, typer.Option("--fetch", help="Download those that are absent and may be.")
+        bool, typer.Option("--fetch", help="Download missing weights, where this is allowed.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Tell which weights of LPIPS, FVD and KVD are there, and how to get the others.
+    """List the weights of LPIPS, FVD and KVD, and say how to get missing ones.
 
-    --check exits with 1 unless all are there, their bytes are the declared ones, and networks give
-    the values that are published for black and white frames.
+    --check exits with 1 unless all weights exist, their bytes are the declared ones, and the
+    networks give the published values for black and white frames.
     """
     from stp.core.errors import nearest
     from stp.plan import weights as files
@@ -121,36 +120,39 @@ def fvd(
     real: Annotated[Path, typer.Argument(help="A folder of real videos.")],
     generated: Annotated[Path, typer.Argument(help="A folder of generated videos.")],
     frames: Annotated[
-        int | None, typer.Option(help="Of each clip, context included; all unless given.", min=1)
+        int | None,
+        typer.Option(
+            help="Number of frames of each clip, including the context (default: all).", min=1
+        ),
     ] = None,
-    interval: Annotated[int, typer.Option(help="Every which frame counts.", min=1)] = 1,
-    context: Annotated[
-        int, typer.Option(help="The first of these frames that are context.", min=0)
-    ] = 0,
+    interval: Annotated[int, typer.Option(help="Use every n-th frame.", min=1)] = 1,
+    context: Annotated[int, typer.Option(help="Number of context frames among these.", min=0)] = 0,
     convention: Annotated[
         str, typer.Option(help="predicted_only, with_context or zero_padded.")
     ] = "predicted_only",
     n: Annotated[
         int | None,
-        typer.Option("--n", help="Clips of each; as many as the smaller folder has unless given."),
+        typer.Option(
+            "--n", help="Number of clips from each folder (default: that of the smaller folder)."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.", min=0)] = 0,
-    layer: Annotated[str, typer.Option(help="Of I3D: logits or pooled.")] = "logits",
+    seed: Annotated[int, typer.Option(help="Seed of the selection of clips.", min=0)] = 0,
+    layer: Annotated[str, typer.Option(help="Layer of I3D: logits or pooled.")] = "logits",
     extrapolate: Annotated[
         bool,
         typer.Option("--extrapolate", help="Estimate FVD at infinite N as well, with its error."),
     ] = False,
     folder: Folder = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[int, typer.Option(help="Of the CPU.", min=1)] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    threads: Annotated[int, typer.Option(help="Number of CPU threads.", min=1)] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Compare two sets of videos: Frechet and kernel video distance (FVD, KVD).
 
-    A clip is a film (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. Both sets
-    have to have clips of one length and size. FVD depends on the number of clips: of the larger
-    set as many are drawn as the smaller one has, and N is printed. Halves of the real clips are
-    compared with each other, too: a distance that is no larger than theirs is hidden by N.
+    A clip is a film (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. The clips of
+    both sets must have the same length and size. FVD depends on the number of clips: from the
+    larger set, as many clips are drawn as the smaller one has, and N is printed. Halves of the
+    real clips are compared with each other as well: a distance no larger than theirs is hidden by N.
     """
     from stp.core.file_identity import require
     from stp.features.networks import i3d

@@ -24,29 +24,31 @@ command = functools.partial(app.command, rich_help_panel="Results")
 )
 def pictures(
     manifest: Annotated[Path, typer.Argument(help="A manifest, from results/SCALE/plan.")],
-    case: Annotated[
-        str | None, typer.Option(help="What was tested; all names are listed unless given.")
-    ] = None,
+    case: Annotated[str | None, typer.Option(help="The test to draw (default: list all).")] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option(help="A strip (.png, with .svg beside it) or a movie (.gif, .mp4); again."),
+        typer.Option(
+            help="A strip (.png, with .svg beside it) or a movie (.gif, .mp4); can be given "
+            "several times."
+        ),
     ] = None,
     samples: Annotated[
         str,
-        typer.Option(help="median, hardest, easiest or numbers, with commas; one file for each."),
+        typer.Option(
+            help="median, hardest, easiest or numbers, separated by commas; writes one file "
+            "for each."
+        ),
     ] = "median",
     models: Annotated[
-        str | None, typer.Option(help="Names of models, with commas; all unless given.")
+        str | None, typer.Option(help="Names of models, separated by commas (default: all).")
     ] = None,
-    variable: Annotated[
-        str | None, typer.Option(help="The only one to draw, where there are several.")
-    ] = None,
+    variable: Annotated[str | None, typer.Option(help="Draw only this variable.")] = None,
     errors: Annotated[
-        bool, typer.Option("--errors", help="Errors in movies too; strips always have them.")
+        bool, typer.Option("--errors", help="Draw errors in movies too; strips always have them.")
     ] = False,
     log: Log = None,
 ) -> None:
-    """Draw what models predict for a test sample, beside the truth: strips and movies."""
+    """Draw predictions for a test sample beside the truth: strips and movies."""
     from stp.plan.manifest import load_manifest
     from stp.render.pictures.cases import cases
     from stp.render.pictures.files import draw
@@ -83,19 +85,21 @@ def trajectories(
     ],
     test: Annotated[
         str | None,
-        typer.Option(help="What was tested, dataset-protocol; the first one unless given."),
+        typer.Option(help="The test to draw, as DATASET-PROTOCOL (default: the first)."),
     ] = None,
     scenario: Annotated[
         int | None,
-        typer.Option(help="Its number, from 0; those in which models differ most unless given."),
+        typer.Option(
+            help="Number of the scenario, from 0 (default: those in which models differ most)."
+        ),
     ] = None,
     layout: Annotated[
         Literal["overlay", "side"],
-        typer.Option(help="Models over one another or side by side, of one scenario."),
+        typer.Option(help="For one scenario: draw models over one another or side by side."),
     ] = "overlay",
     log: Log = None,
 ) -> None:
-    """Draw where models think that people go, over the map and beside where they went."""
+    """Draw predicted paths of people over the map, beside the true paths."""
     from stp.plan.manifest import load_manifest
     from stp.render.pictures import people as drawing
     from stp.render.pictures import trajectories

@@ -27,15 +27,15 @@ def questionnaire(
     out: Annotated[Path, typer.Option(help="The page to write (.html).")] = HERE
     / "human_study"
     / "questionnaire.html",
-    study: Annotated[Path, typer.Option(help="What to ask about.")] = Path(
+    study: Annotated[Path, typer.Option(help="The configuration of the study.")] = Path(
         "config/human_study.yaml"
     ),
     log: Log = None,
 ) -> None:
     """Write the blinded questionnaire of the human preference study, and its key.
 
-    The page is one file for raters, without any name of a model; the key (key.json beside it) says
-    which model is behind which choice and stays with you.
+    The page is one file for raters, without any name of a model. The key (key.json beside it) says
+    which model each choice stands for; keep it to yourself.
     """
     from stp.human_study.questionnaire import write_questionnaire
     from stp.run.meter import CountMeter
@@ -67,14 +67,16 @@ def preferences(
     / "key.json",
     manifest: Annotated[
         Path | None,
-        typer.Option(help="The short-term manifest: compares answers with metrics as well."),
+        typer.Option(
+            help="The short-term manifest; with it, answers are also compared with metrics."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The table to write (.csv).")] = HERE
     / "tables"
     / "human_preferences.csv",
     log: Log = None,
 ) -> None:
-    """Read the answers of raters: how often each model was found best, with intervals."""
+    """Read the answers of raters: how often each model was chosen as best, with intervals."""
     from stp.human_study.table import render_preferences
 
     read = render_preferences(answers, key, out, manifest=manifest)

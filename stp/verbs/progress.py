@@ -22,20 +22,22 @@ command = functools.partial(app.command, rich_help_panel="Plan and progress")
 def plan(
     table: Annotated[
         str | None,
-        typer.Argument(help="In five lines: what this table takes, e.g. [cyan]short_term[/cyan]."),
+        typer.Argument(
+            help="Summarise the costs of this table in five lines, e.g. [cyan]short_term[/cyan]."
+        ),
     ] = None,
     configfile: ConfigFile = DEMO,
     listed: Annotated[
-        bool, typer.Option("--list", help="List every artefact and whether it is there.")
+        bool, typer.Option("--list", help="List every artefact, and whether it exists.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Costs of all jobs, of finished ones as well.")
+        bool, typer.Option("--all", help="Show the costs of all jobs, including finished ones.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Show what the plan costs: jobs, GPU and CPU hours, storage, with the assumptions.
+    """Estimate the costs of the plan: jobs, GPU and CPU hours, storage, with the assumptions.
 
-    With the name of a table: what is left to do for that one, in five lines.
+    With the name of a table: the remaining work for this table, in five lines.
     """
     from rich.console import Console
 
@@ -66,15 +68,16 @@ def plan(
 @command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --json"))
 def status(
     configfile: ConfigFile = DEMO,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it, for machines.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     start: Annotated[
-        bool, typer.Option("--start", hidden=True, help="Note that a run begins.")
+        bool, typer.Option("--start", hidden=True, help="Record that a run begins.")
     ] = False,
     success: Annotated[
-        bool, typer.Option("--success", hidden=True, help="Note that it made what it was asked.")
+        bool,
+        typer.Option("--success", hidden=True, help="Record that the run has made its targets."),
     ] = False,
 ) -> None:
-    """Show how each cell of the plan stands: done, running, failed, partly done or missing."""
+    """Show the state of each cell of the plan: done, running, failed, partly done or missing."""
     from stp.core.disk import is_read_only
     from stp.run import progress
     from stp.run import status as standing
@@ -112,22 +115,24 @@ def status(
 def why(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Words that the path holds, or receipts; everything unless given."),
+        typer.Argument(
+            help="Select artefacts by words of their paths, or by receipts (default: all)."
+        ),
     ] = None,
     configfile: ConfigFile = DEMO,
     prove: Annotated[
         bool,
         typer.Option(
-            "--prove", help="Compute a sample again and compare it with the older artefact."
+            "--prove", help="Compute a sample again, and compare it with the older artefact."
         ),
     ] = False,
-    device: Annotated[str | None, typer.Option(help="For --prove: auto, cpu or cuda.")] = None,
+    device: Annotated[str | None, typer.Option(help="With --prove: auto, cpu or cuda.")] = None,
 ) -> None:
     """Explain why artefacts would be made: which code, setting or input changed.
 
-    Each is compared with the most similar one that is there. Where only code changed, and it
-    computes the same as before, an entry in config/equivalent.yaml saves making it again: --prove
-    makes one artefact of each kind again, in a temporary folder, and writes the entry.
+    Each is compared with the most similar existing artefact. If only code changed, and it computes
+    the same as before, an entry in config/equivalent.yaml avoids making it again: --prove makes
+    one artefact of each kind again, in a temporary folder, and writes the entry.
     """
     from stp.upkeep.why_text import tell
 
@@ -146,20 +151,23 @@ def why(
 )
 def resume(
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Snakemake's, instead of those of the crashed run.")
+        list[str] | None,
+        typer.Argument(help="Arguments for Snakemake, instead of those of the crashed run."),
     ] = None,
     owner_is_dead: Annotated[
         bool,
         typer.Option(
-            "--owner-is-dead", help="I know that the Snakemake on another machine has ended."
+            "--owner-is-dead",
+            help="Continue although the Snakemake ran on another machine, because you know "
+            "that it has ended.",
         ),
     ] = False,
 ) -> None:
-    """Go on after Snakemake was killed: unlock, and run the same command again.
+    """Continue after Snakemake was killed: unlock, and run the same command again.
 
-    Arguments are handed to Snakemake; without any, those of the run that crashed are used. A
-    Snakemake that lives is left alone. Its jobs on a cluster are not cancelled: new jobs wait for
-    them and take over what they made.
+    Arguments are passed to Snakemake; without any, those of the crashed run are used. A living
+    Snakemake is left alone. Its jobs on a cluster are not cancelled: new jobs wait for them and
+    take over their results.
     """
     from stp.run.cluster.resume import resume as go_on
 
@@ -170,7 +178,7 @@ def resume(
 
 @command()
 def site(configfile: ConfigFile = Path("config/paper.yaml")) -> None:
-    """Show this site's settings (config/site.yaml), and what the jobs of a plan ask for.
+    """Show this site's settings (config/site.yaml), and the resources that jobs request.
 
     Settings come from config/site.yaml, or from the file that STP_SITE names; start with
     config/site.example.yaml. Nothing is submitted.

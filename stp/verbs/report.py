@@ -31,16 +31,17 @@ def report(
         typer.Option(
             min=0,
             max=3,
-            help="Samples of each evaluation that are shown: those of median, largest and smallest "
-            "error; 0 for none.",
+            help="Number of samples to show for each evaluation: those with the median, "
+            "largest and smallest error; 0 for none.",
         ),
     ] = 3,
     pictures_mb: Annotated[
-        float, typer.Option("--pictures-mb", min=0, help="MB that all pictures may take.")
+        float,
+        typer.Option("--pictures-mb", min=0, help="Largest total size of all pictures, in MB."),
     ] = 25,
     log: Log = None,
 ) -> None:
-    """Write the report: one page to look at, which needs no network and no server."""
+    """Write the report: one HTML page that needs no network and no server."""
     from stp.collect.everything import build_database
     from stp.report.build import write_report
     from stp.report.forecasts import Pictures
@@ -66,11 +67,13 @@ def report_sql(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = FOLDER / "sql",
     packages: Annotated[
         Path | None,
-        typer.Option(help="Folder of npm's packages.", show_default="npm, beside the database"),
+        typer.Option(help="The folder of npm's packages.", show_default="npm, beside the database"),
     ] = None,
     log: Log = None,
 ) -> None:
-    """Write the report's SQL console: ask the store in a browser. Needs npm, and its registry once.
+    """Write the report's SQL console, to query the store in a browser. Needs npm.
+
+    npm gets its packages from its registry once.
 
     The console loads nothing from elsewhere, but needs a web server, such as Python's own.
     """

@@ -22,7 +22,9 @@ command = functools.partial(app.command, rich_help_panel="Results")
     ),
 )
 def query(
-    sql: Annotated[str, typer.Argument(help="SQL; tables: scores, sample_scores, cells, ...")],
+    sql: Annotated[
+        str, typer.Argument(help="An SQL statement; tables are scores, sample_scores, cells, ...")
+    ],
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
@@ -30,14 +32,15 @@ def query(
     allow_files: Annotated[
         bool,
         typer.Option(
-            "--allow-files", help="The statement may read and write files and use the network."
+            "--allow-files",
+            help="Allow the statement to read and write files and to use the network.",
         ),
     ] = False,
 ) -> None:
-    """Ask the results store a question in SQL.
+    """Query the results store in SQL.
 
-    The statement sees the store alone, unless --allow-files says otherwise. In
-    CSV, text that a spreadsheet would run begins with an apostrophe.
+    The statement can read the store only, unless --allow-files is given. In
+    CSV, text that a spreadsheet would execute begins with an apostrophe.
 
     Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
     without rows.
@@ -50,7 +53,8 @@ def query(
 @command(epilog=examples("stp metrics", "stp metrics --page docs/metrics.md"))
 def metrics(
     page: Annotated[
-        Path | None, typer.Option(help="Write the page of all metrics (Markdown) instead.")
+        Path | None,
+        typer.Option(help="Write the page of all metrics (Markdown) to this file instead."),
     ] = None,
 ) -> None:
     """List all metrics and their conventions, as scores and tables name them."""
@@ -88,13 +92,13 @@ def conventions(
         typer.Option(
             "--out",
             "-o",
-            help="Write them to this file instead; .csv without --format is the whole table, and "
-            "beside it .md, .tex and .html.",
+            help="Write to this file instead; .csv without --format is the whole table, with "
+            ".md, .tex and .html beside it.",
         ),
     ] = None,
     log: Log = None,
 ) -> None:
-    """Show how far values and ranks move between the conventions of a metric."""
+    """Show how far values and ranks change between the conventions of a metric."""
     from stp.collect.everything import build_database
     from stp.render.tables import convention_effects as render
 
@@ -111,11 +115,16 @@ def conventions(
 
 @command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))
 def runtime(
-    out: Annotated[Path, typer.Option("--out", "-o", help="CSV file; .md, .tex, .html beside it.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="The CSV file to write, with .md, .tex and .html beside it."
+        ),
+    ],
     database: output.Database = output.DATABASE,
     log: Log = None,
 ) -> None:
-    """Write how long predictors of people take, by the number of people."""
+    """Write the time that predictors of people take, by the number of people."""
     from stp.collect.everything import build_database
     from stp.render.tables.runtime import render_runtime
 
@@ -127,15 +136,16 @@ def runtime(
 
 @command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
 def schema(
-    name: Annotated[str | None, typer.Argument(help="A table or view; all unless given.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A table or view (default: all).")] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
     page: Annotated[
-        Path | None, typer.Option(help="Write the page of the results store (Markdown) instead.")
+        Path | None,
+        typer.Option(help="Write the page of the results store (Markdown) to this file instead."),
     ] = None,
     checksum: Annotated[
-        bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each.")
+        bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each table.")
     ] = False,
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
@@ -188,24 +198,24 @@ def schema(
 )
 def table(
     name: Annotated[
-        str | None, typer.Argument(help="short_term, robustness, ...; a list unless given.")
+        str | None, typer.Argument(help="short_term, robustness, ... (default: list all tables).")
     ] = None,
     on: Annotated[
-        str | None, typer.Option(help="Only this dataset or case of the test, such as kth.")
+        str | None, typer.Option(help="Only this test dataset or case, such as kth.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Only this column, such as SSIM, or convention.")
+        str | None, typer.Option(help="Only this column, such as SSIM, or this convention.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Only this model; ranks stay.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only this model; ranks do not change.")] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
 ) -> None:
-    """Show a table of the paper: best in bold, second best underlined, whose bytes, tests.
+    """Show a table of the paper: best in bold, second best underlined, source of the bytes, tests.
 
     Tables of scores and findings come from the results store, others from the
-    files of a run. The formats csv, json and parquet give one row per value,
-    with all that is known of it.
+    files of a run. The formats csv, json and parquet give one row for each
+    value, with all that is known about it.
 
     Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing is left by --on,
     --metric or --model.
@@ -263,9 +273,11 @@ def _table_of_file(name: str, database: Path, format: output.FormatName, out: Pa
 )
 def compare(
     a: Annotated[str, typer.Argument(help="A model, as in config/models.")],
-    b: Annotated[str, typer.Argument(help="Another one.")],
-    on: Annotated[str | None, typer.Option(help="A case or dataset of the test.")] = None,
-    column: Annotated[str | None, typer.Option(help="A column of tables, such as SSIM.")] = None,
+    b: Annotated[str, typer.Argument(help="Another model.")],
+    on: Annotated[str | None, typer.Option(help="Only this test dataset or case.")] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Only this column of tables, such as SSIM.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="The folder of results.")] = Path("results"),
     format: output.Format = None,
     out: output.Out = None,
@@ -277,11 +289,11 @@ def compare(
     """Compare two models wherever both were evaluated: paired t tests over clusters of clips.
 
     As in the tables, Holm's correction covers all pairs of the models that are
-    ranked together; `detectable` is the smallest difference that four of five
+    ranked together. `detectable` is the smallest difference that four of five
     such tests would find.
 
     Exit codes: 0 compared, 1 an error, 2 wrong usage, 3 nothing to compare;
-    with --fail-if-alike, also 3 where no difference is significant.
+    with --fail-if-alike, also 3 if no difference is significant.
     """
     from stp.core import exits
     from stp.render.tables import pairwise
@@ -307,20 +319,20 @@ def compare(
     ),
 )
 def trace(
-    number: Annotated[str, typer.Argument(help="A value as a table prints it.")],
-    model: Annotated[str | None, typer.Option(help="Only of this model.")] = None,
-    on: Annotated[str | None, typer.Option(help="Only of this dataset of the test.")] = None,
+    number: Annotated[str, typer.Argument(help="A value, as printed in a table.")],
+    model: Annotated[str | None, typer.Option(help="Only values of this model.")] = None,
+    on: Annotated[str | None, typer.Option(help="Only values on this test dataset.")] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
 ) -> None:
-    """Follow a printed number back to its cell, artefacts, code and raw files.
+    """Trace a printed number back to its cell, artefacts, code and raw files.
 
-    Found are values of cells, over all lead times and at each, means over
-    seeds, differences to published values, and these. The format json has the
-    artefacts of each with it.
+    It finds values of cells (over all lead times and at each), means over
+    seeds, and differences from published values of both. The format json
+    includes the artefacts of each.
 
-    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 nothing is printed so.
+    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 no value is printed so.
     """
     from stp.collect import trace as following
 

@@ -17,22 +17,25 @@ from stp.verbs.app import DEMO, ConfigFile, Log, app, examples, load_plan, say
 )
 def search(
     model: Annotated[str, typer.Argument(help="A model of the scale file.")],
-    dataset: Annotated[str, typer.Argument(help="The dataset that it is trained on there.")],
+    dataset: Annotated[str, typer.Argument(help="The dataset on which the scale file trains it.")],
     configfile: ConfigFile = DEMO,
     trials: Annotated[
         int | None,
-        typer.Option(help="Trials in all, earlier ones included; the budget's unless given."),
+        typer.Option(
+            help="Total number of trials, including earlier ones (default: that of the budget)."
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File of the best parameters; below results/search.")
+        Path | None,
+        typer.Option(help="The file for the best parameters (default: below results/search)."),
     ] = None,
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Search hyper-parameters by the validation criterion; goes on where a search stopped.
+    """Search hyper-parameters by the validation criterion; continues an earlier search.
 
-    config/search/MODEL.yaml says what is searched. Test data are never looked at, and no training
-    uses the result by itself: put it under models: in a scale file.
+    config/search/MODEL.yaml states what is searched. Test data are never used, and no training
+    uses the result by itself: paste it under models: in a scale file.
     """
     from stp.search.run import check_trials
     from stp.search.run import search as run_search

@@ -37,13 +37,15 @@ def show(
     what: Annotated[
         str,
         typer.Argument(
-            help="A cell: words of its key with / between them; or the beginning of a fingerprint; "
-            "or a dataset that is prepared."
+            help="A cell, as words of its key separated by / or as the beginning of a "
+            "fingerprint; or a prepared dataset."
         ),
     ],
     kind: Annotated[
         Literal["cell", "dataset"] | None,
-        typer.Option("--as", help="What is meant, where a word could be both."),
+        typer.Option(
+            "--as", help="Whether a cell or a dataset is meant, if the word could be both."
+        ),
     ] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
@@ -52,38 +54,40 @@ def show(
         typer.Option(
             "--out",
             "-o",
-            help="Of a cell: .csv, .json, .md, .parquet. Of a dataset: .png (all frames), .gif or "
-            ".mp4, of people also .svg and .pdf; results/show/<name>.png unless given.",
+            help="The file to write. For a cell: .csv, .json, .md, .parquet. For a dataset: "
+            ".png (all frames), .gif or .mp4, and for people also .svg and .pdf (default:"
+            " results/show/<name>.png).",
         ),
     ] = None,
     configfile: ConfigFile = DEMO,
     split: Annotated[
-        str, typer.Option(help="Of a dataset: train, val, test or another of its splits.")
+        str, typer.Option(help="For a dataset: train, val, test or another of its splits.")
     ] = "test",
     clips: Annotated[
-        int, typer.Option(help="Of a dataset: how many, spread over the split.", min=1)
+        int, typer.Option(help="For a dataset: number of clips, spread over the split.", min=1)
     ] = 4,
     variable: Annotated[
         str | None,
-        typer.Option(help="Of a dataset: the only one to draw, where there are several."),
+        typer.Option(help="For a dataset: draw only this variable."),
     ] = None,
-    level: Annotated[str | None, typer.Option(help="Of the variable, such as 500.")] = None,
+    level: Annotated[str | None, typer.Option(help="Level of the variable, such as 500.")] = None,
     sample: Annotated[
         int | None,
-        typer.Option(help="Of a cell of people: draw this scenario, from 0, and its prediction."),
+        typer.Option(help="For a cell of people: draw this scenario, from 0, with its prediction."),
     ] = None,
 ) -> None:
-    """Show a cell of the results with all that is known of it, or a few clips of a dataset.
+    """Show everything known about a cell of the results, or a few clips of a dataset.
 
-    Of people: all tracks of a dataset over its map, or with --sample a scenario of a cell.
+    For people: all tracks of a dataset over its map, or with --sample a
+    scenario of a cell.
 
-    Of a cell: whose bytes, all overall scores with their intervals, what is
-    missing and why, what it cost, artefacts, logs, and the command that makes
-    it again. As csv and parquet: its scores; as json: everything. One
-    word that is the name of a dataset draws the dataset.
+    For a cell: the source of the bytes, all overall scores with their
+    intervals, what is missing and why, costs, artefacts, logs, and the command
+    that makes it again. csv and parquet have its scores, json has everything. A
+    single word that is the name of a dataset draws the dataset.
 
-    Exit codes: 0 shown, 1 an error (also: several cells are meant), 2 wrong
-    usage, 3 no such cell, or none of its scores.
+    Exit codes: 0 shown, 1 an error (also: several cells match), 2 wrong usage,
+    3 no such cell, or none of its scores.
     """
     if _is_dataset(what, kind, database, configfile):
         _only_for("a cell", OF_CELL, context)

@@ -13,8 +13,7 @@ command = functools.partial(app.command, rich_help_panel="Stages")
 Targets = Annotated[
     list[str],
     typer.Argument(
-        help="A receipt of the store, or words that the path holds, such as "
-        "[cyan]convlstm kth[/cyan]."
+        help="A receipt in the store, or words of the path, such as [cyan]convlstm kth[/cyan]."
     ),
 ]
 
@@ -57,7 +56,9 @@ def _make(stage: str, targets: list[str], configfile: Path, log: Path | None, **
 def fetch(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(help="Datasets, or lock files of the store; with --check, all if none."),
+        typer.Argument(
+            help="Datasets, or lock files of the store. With --check, the default is all."
+        ),
     ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
@@ -68,21 +69,22 @@ def fetch(
         bool,
         typer.Option(
             "--accept-incomplete",
-            help="Lock a release that lacks files, which every row of results then says.",
+            help="Lock a release with missing files; every row of results then says so.",
         ),
     ] = False,
     lock_out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the lock of one dataset for others: paths, sizes, SHA-256.", dir_okay=False
+            help="Also write the lock of one dataset to this file: paths, sizes, SHA-256.",
+            dir_okay=False,
         ),
     ] = None,
 ) -> None:
     """Find, download, unpack or generate the raw files of a dataset, and lock their bytes.
 
-    --check reads all bytes, whatever is known of them, and exits with 1 unless all are there and
-    undamaged. What --lock-out writes to config/locks/DATASET-RELEASE.json registers these bytes:
-    with that file, another lab knows that it has the same.
+    --check reads all bytes, without using cached checksums, and exits with 1 unless all files
+    exist and are undamaged. --lock-out config/locks/DATASET-RELEASE.json registers these bytes:
+    with that file, another lab can verify that it has the same.
     """
     from stp.run import runner
 
@@ -177,9 +179,10 @@ def features(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Let a network look at clips, observed or predicted: features.parquet.
+    """Compute a network's features of clips, observed or predicted: features.parquet.
 
-    Only what a distance between sets of clips (FVD, KVD) needs is there; see `stp weights`.
+    Only features that a distance between sets of clips (FVD, KVD) needs are made; see `stp
+    weights`.
     """
     _make("features", targets, configfile, log, **({"device": device} if device else {}))
 
@@ -193,7 +196,7 @@ def score(
 ) -> None:
     """Compare predictions with observations: scores.parquet and sample_scores.parquet.
 
-    Where the scale file says `keep`, the predictions are made here, and only as many are stored.
+    If the scale file says `keep`, the predictions are made here, and only that many are stored.
     """
     _make("score", targets, configfile, log, **({"device": device} if device else {}))
 
@@ -210,16 +213,18 @@ def collect(
     manifest: Annotated[
         Path | None, typer.Argument(help="A manifest, from results/SCALE/plan.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Parquet file of all rows to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The Parquet file to write, with all rows.")
+    ] = None,
     database: Annotated[
-        Path | None, typer.Option(help="DuckDB file to build from all that has been collected.")
+        Path | None, typer.Option(help="The DuckDB file to build from all collected rows.")
     ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
     """Collect the scores of all cells of a dimension, and build the DuckDB store.
 
-    With neither a manifest nor --database: all dimensions of the scale file, into
+    Without a manifest and --database: all dimensions of the scale file, into
     results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.
     """
     from stp.collect.everything import build_database, collect_dimension

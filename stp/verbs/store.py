@@ -18,26 +18,31 @@ command = functools.partial(app.command, rich_help_panel="Store")
 def gc(
     configfile: Annotated[
         list[Path] | None,
-        typer.Option("--configfile", help="Scale files to keep; all of config/ unless given."),
+        typer.Option(
+            "--configfile", help="Scale files whose artefacts are kept (default: all of config/)."
+        ),
     ] = None,
     predictions: Annotated[
         bool,
         typer.Option(
-            "--predictions", help="Instead: data of predictions whose scores are all there."
+            "--predictions", help="Select the data of predictions whose scores all exist instead."
         ),
     ] = False,
-    older_than: Annotated[float, typer.Option(help="Days; what is younger stays.", min=0)] = 7,
+    older_than: Annotated[
+        float, typer.Option(help="Keep what is younger than this number of days.", min=0)
+    ] = 7,
     forget_after: Annotated[
         float | None,
-        typer.Option(help="Days without a run after which a checkout's needs do not count."),
+        typer.Option(help="Ignore checkouts without a run in this number of days."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete what is listed.")] = False,
 ) -> None:
     """List what a store holds and no plan needs; with --yes, delete it.
 
     Needed is what the scale files ask for, and what any checkout asked for when it last started a
-    run on this store. What is being made stays in any case. Of predictions, the data go and the
-    receipts stay, so that tables can still be made; a score that needs them has them made again.
+    run on this store. What is being made always stays. For predictions, the data are deleted and
+    the receipts stay, so that tables can still be made; if a score needs the data, they are made
+    again.
     """
     from stp.upkeep import garbage
 
@@ -48,22 +53,29 @@ def gc(
 def verify(
     words: Annotated[
         list[str] | None,
-        typer.Argument(help="Words that the path holds, or receipts; the whole plan unless given."),
+        typer.Argument(
+            help="Select artefacts by words of their paths, or by receipts (default: the whole"
+            " plan)."
+        ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Everything in the store, whoever needs it.")
+        bool,
+        typer.Option(
+            "--all", help="Verify everything in the store, whether the plan needs it or not."
+        ),
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(help="Files that are read at once; all cores unless given.", min=1)
+        int | None,
+        typer.Option(help="Number of files to read at once (default: the number of cores).", min=1),
     ] = None,
     configfile: ConfigFile = DEMO,
 ) -> None:
-    """Read all bytes of finished artefacts, and name what is damaged and what to delete.
+    """Read all bytes of finished artefacts, and name damaged ones and the folders to delete.
 
     Receipts are compared with their sealed copies, and files with the SHA-256 in the receipts. Raw
     files are checked by stp fetch --check.
 
-    Exit codes: 0 all is well, 1 something is damaged, 2 wrong usage.
+    Exit codes: 0 no damage, 1 something is damaged, 2 wrong usage.
     """
     from stp.core.units import size_text
     from stp.run.meter import CountMeter
@@ -90,14 +102,14 @@ def verify(
 @command("import", epilog=examples("stp import ../simvpv2-kth", "stp import scores.tar"))
 def import_(
     source: Annotated[
-        Path, typer.Argument(help="What stp export wrote, or another store.", exists=True)
+        Path, typer.Argument(help="The output of stp export, or another store.", exists=True)
     ],
     configfile: ConfigFile = DEMO,
 ) -> None:
-    """Take artefacts that were made elsewhere into the store.
+    """Import artefacts that were made elsewhere into the store.
 
-    Every file is compared with its receipt, and every receipt with its path. What the store has
-    stays as it is; what is damaged is refused by name, and the rest is taken.
+    Every file is compared with its receipt, and every receipt with its path. Existing artefacts
+    stay as they are. Damaged ones are refused by name, and the others are taken.
     """
     from stp.run.meter import CountMeter
     from stp.upkeep.receiving import receive
