@@ -3,11 +3,11 @@
 import importlib
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.job import Report
+from stp.core.job import Recipe, Report
 from stp.core.options import check_keys
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
@@ -62,7 +62,7 @@ class Source(ABC):
         """
 
 
-def open_source(recipe: dict[str, Any], given: Given) -> Source:
+def open_source(recipe: Recipe, given: Given) -> Source:
     """Open the source that a recipe names.
 
     Args:
