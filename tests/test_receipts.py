@@ -10,6 +10,7 @@ from stp.core.errors import StpError
 from stp.core.receipts import (
     Provenance,
     Receipt,
+    RecordedAttempt,
     RecordedCode,
     RecordedFile,
     check_file,
@@ -29,7 +30,7 @@ WHOLE = Receipt(
     code=RecordedCode("c" * 16, {"stp.train.run": "d"}, {"stp.train.run": {"run": "e"}}),
     provenance=Provenance(host="node1", packages={"torch": "2.13.0"}, started=1.0, seconds=2.5),
     extras={"parameters": 12},
-    attempts=[{"attempt": 1, "how": "done"}],
+    attempts=[RecordedAttempt(attempt=1, how="done")],
     files={"model.pt": RecordedFile(3, "0" * 64)},
 )
 

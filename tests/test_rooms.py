@@ -24,7 +24,6 @@ LONG_FOR_A_REASON = {
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/layout.py": "one column after another",
     "stp/prepare/weatherbench.py": "one reader, from its files to the prepared arrays",
-    "stp/run/runner.py": "one job, from its lease to its receipt",
 }
 """docs/development.md gives the same reasons."""
 

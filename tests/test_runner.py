@@ -21,7 +21,7 @@ from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
-from stp.run import runner
+from stp.run import failures, runner
 
 ROOT = Path(__file__).parent.parent
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
@@ -135,13 +135,13 @@ def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path):
     log = tmp_path / "logs" / "prepare.log"
     with pytest.raises(StpError):
         runner.make(plan, plan.data("enso"), log)
-    record = runner.failures(plan)[plan.data("enso").folder]
-    assert record["error"].startswith(str(plan.store))
-    assert record["log"] == str(log)
+    record = failures.of_plan(plan)[plan.data("enso").folder]
+    assert record.error.startswith(str(plan.store))
+    assert record.log == str(log)
     assert "Traceback" in log.read_text()
     runner.fetch(plan, plan.raw("enso"))
     runner.make(plan, plan.data("enso"), log)
-    assert runner.failures(plan) == {}
+    assert failures.of_plan(plan) == {}
 
 
 def test_a_checkout_edited_during_a_job_is_refused(prepared, tmp_path):

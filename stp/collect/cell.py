@@ -6,16 +6,23 @@ the fingerprint of an artefact behind it, of which the first letters are enough.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from stp.collect.layout import ALIKE
-from stp.collect.query import answer
+from stp.collect.query import answer, ask
+from stp.collect.rows import (
+    ArtefactRow,
+    AttemptRow,
+    CellRow,
+    LineageRow,
+    MissingRow,
+    OverallRow,
+    RawFileRow,
+)
 from stp.core.errors import StpError, nearest
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS
-
-Json = dict[str, Any]
 
 FEWEST_LETTERS = 4
 """Of a fingerprint."""
@@ -23,6 +30,8 @@ MOST = 20
 """Candidates that are listed."""
 STAGES = ("scores", "perceptual", "predictions", "data")
 """The artefacts of which a cell has one at most: columns such as ``scores_fingerprint``."""
+LISTS = ("model", "feature")
+"""Those of which it may have several: columns such as ``model_fingerprints``."""
 
 SAME_CELL = " AND ".join(f"{{0}}.{key} IS NOT DISTINCT FROM {{1}}.{key}" for key in CELL_KEYS)
 """A condition that joins rows of one cell."""
@@ -44,24 +53,68 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 """All overall values of a cell, with the rank of its model (seeds together); values of its key."""
 
 
-class Artefact(NamedTuple):
-    """An artefact that several cells were made from: its row of ``artefacts``, and the cells."""
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow(OverallRow):
+    """A row of `OVERALL`: with the convention, and the rank of the model (seeds together)."""
 
-    row: Json
-    cells: list[Json]
-
-
-class Missing(NamedTuple):
-    """A planned cell without scores: its row of ``missing``, ``attempts`` at what it waits for."""
-
-    row: Json
-    attempts: list[Json]
+    title: str | None
+    unit: str | None
+    higher_is_better: bool | None
+    best_at: float | None
+    rank: int | None
+    ranked: int | None
 
 
-def rows(database: Path, sql: str, values: Sequence[Any] = ()) -> list[Json]:
-    """The rows of an answer, by the names of its columns."""
-    columns, found = answer(database, sql, values)
-    return [dict(zip(columns, row, strict=True)) for row in found]
+@dataclass(frozen=True)
+class Artefact:
+    """An artefact that several cells were made from, and these."""
+
+    row: ArtefactRow
+    cells: list[CellRow]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A planned cell without scores, and the attempts at the artefact that it waits for."""
+
+    row: MissingRow
+    attempts: list[AttemptRow]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(LineageRow):
+    """An artefact behind a cell.
+
+    Attributes:
+        attempts: at making it.
+        log: of the rule that made it; None where it is not at hand.
+    """
+
+    attempts: list[AttemptRow]
+    log: str | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that the store knows of a cell.
+
+    Attributes:
+        name: a short one.
+        scores: rows of `OVERALL`.
+        artefacts: behind it, from data to scores.
+        raw_files: that its data were prepared from.
+        command: makes its scores again.
+    """
+
+    name: str
+    cell: CellRow
+    scores: list[ScoreRow]
+    artefacts: list[Step]
+    raw_files: list[RawFileRow]
+    command: str
+
+
+Planned = CellRow | MissingRow
 
 
 def is_fingerprint(word: str) -> bool:
@@ -69,32 +122,39 @@ def is_fingerprint(word: str) -> bool:
     return bool(re.fullmatch(rf"[0-9a-f]{{{FEWEST_LETTERS},16}}", word))
 
 
-def every(database: Path) -> list[Json]:
-    """Rows of ``cells``, then those of ``missing``; only the latter have a column ``how``."""
-    return rows(database, "FROM cells ORDER BY rowid") + rows(
-        database, "FROM missing ORDER BY rowid"
+def every(database: Path) -> list[Planned]:
+    """Cells with scores, then those without."""
+    return [
+        *ask(database, CellRow, "FROM cells ORDER BY rowid"),
+        *ask(database, MissingRow, "FROM missing ORDER BY rowid"),
+    ]
+
+
+def has_fingerprint(cells: Iterable[Planned], start: str) -> bool:
+    """Whether the fingerprint of an artefact of one of these cells begins with a text."""
+    return any(
+        name.startswith(start)
+        for cell in cells
+        if isinstance(cell, CellRow)
+        for name in _fingerprints(cell)
     )
 
 
-def has_fingerprint(cells: Iterable[Json], start: str) -> bool:
-    """Whether the fingerprint of an artefact of one of these cells begins with a text."""
-    return any(name.startswith(start) for cell in cells for name in _fingerprints(cell))
+def _fingerprints(cell: CellRow) -> list[str]:
+    """The fingerprints of a cell's artefacts."""
+    one: list[str | None] = [getattr(cell, f"{stage}_fingerprint") for stage in STAGES]
+    several = [name for part in LISTS for name in getattr(cell, f"{part}_fingerprints")]
+    return [name for name in (*one, *several) if name]
 
 
-def _fingerprints(cell: Json) -> list[str]:
-    """The fingerprints of a cell's artefacts; none for a cell without scores."""
-    one = [cell.get(f"{stage}_fingerprint") for stage in STAGES]
-    return [name for name in (*one, *cell.get("model_fingerprints", ())) if name]
-
-
-def find(database: Path, what: str) -> Json | Artefact | Missing:
+def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     """Find one cell, or an artefact that several cells share.
 
     Args:
         what: words of its key with ``/`` between them, or the beginning of a fingerprint.
 
     Returns:
-        a row of ``cells``, the artefact, or what is known of a cell without scores.
+        the cell, the artefact, or what is known of a cell without scores.
 
     Raises:
         NothingFoundError: there is none.
@@ -108,9 +168,10 @@ def find(database: Path, what: str) -> Json | Artefact | Missing:
             return found
     chosen = matching(cells, words)
     if len(chosen) == 1:
-        return _missing(database, chosen[0]) if "how" in chosen[0] else chosen[0]
+        (one,) = chosen
+        return one if isinstance(one, CellRow) else _missing(database, one)
     if not chosen:
-        known = {str(cell[key]) for cell in cells for key in ("dimension", "model", "case_name")}
+        known = {word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)}
         true = {word.casefold() for cell in cells for word in _words(cell)}
         unknown = [word for word in words if word.casefold() not in true]
         raise NothingFoundError(
@@ -130,12 +191,15 @@ def find(database: Path, what: str) -> Json | Artefact | Missing:
     )
 
 
-def _missing(database: Path, row: Json) -> Missing:
-    tried = "FROM attempts WHERE path = ? ORDER BY attempt"
-    return Missing(row, rows(database, tried, [row["path"]]))
+def _missing(database: Path, row: MissingRow) -> Missing:
+    return Missing(row, _attempts(database, row.path))
 
 
-def matching(cells: Iterable[Json], words: Sequence[str]) -> list[Json]:
+def _attempts(database: Path, path: str) -> list[AttemptRow]:
+    return ask(database, AttemptRow, "FROM attempts WHERE path = ? ORDER BY attempt", [path])
+
+
+def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
     """The cells that all words are true of; that of a training counts where no other does."""
     asked = {word.casefold() for word in words}
     every = list(cells)
@@ -146,39 +210,41 @@ def matching(cells: Iterable[Json], words: Sequence[str]) -> list[Json]:
     return []
 
 
-def _tested_words(cell: Json) -> set[str]:
+def _tested_words(cell: Planned) -> set[str]:
     """What a cell is called by: all of its key but the dataset of its training."""
-    seed = "none" if cell["seed"] is None else cell["seed"]
-    model = cell["model"]
-    shown = model if cell["variant"] == "default" else f"{model}:{cell['variant']}"
-    told = {cell[key] for key in CELL_KEYS if key not in ("seed", "trained_on", "train_subset")}
-    return told | {shown, cell["case_name"], f"seed-{seed}", *cell["setting"].split(",")}
+    seed = "none" if cell.seed is None else cell.seed
+    shown = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
+    told = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
+    told |= {cell.setting, *cell.setting.split(",")}
+    return told | {shown, cell.case_name, f"seed-{seed}"}
 
 
-def _words(cell: Json) -> set[str]:
-    return _tested_words(cell) | {cell["trained_on"], cell["train_subset"]}
+def _words(cell: Planned) -> set[str]:
+    return _tested_words(cell) | {cell.trained_on, cell.train_subset}
 
 
-def name_of(cell: Json) -> str:
+def name_of(cell: Planned) -> str:
     """A short name: ``short_term/simvpv2/kth/seed-0``."""
-    seed = [] if cell["seed"] is None else [f"seed-{cell['seed']}"]
-    variant = "" if cell["variant"] == "default" else f":{cell['variant']}"
-    return "/".join([cell["dimension"], cell["model"] + variant, cell["case_name"], *seed])
+    seed = [] if cell.seed is None else [f"seed-{cell.seed}"]
+    variant = "" if cell.variant == "default" else f":{cell.variant}"
+    return "/".join([cell.dimension, cell.model + variant, cell.case_name, *seed])
 
 
-def names(cells: Sequence[Json]) -> list[str]:
+def names(cells: Sequence[Planned]) -> list[str]:
     """Short names of several cells, with suite and setting where they are needed."""
     short = [name_of(cell) for cell in cells]
     return [
-        name if short.count(name) == 1 else f"{cell['suite']}/{name}/{cell['setting']}"
+        name if short.count(name) == 1 else f"{cell.suite}/{name}/{cell.setting}"
         for name, cell in zip(short, cells, strict=True)
     ]
 
 
-def _of_fingerprint(database: Path, cells: list[Json], start: str) -> Json | Artefact | None:
+def _of_fingerprint(
+    database: Path, cells: Iterable[Planned], start: str
+) -> CellRow | Artefact | None:
     """The cell of an artefact, or the artefact where several cells share it."""
-    found: dict[str, list[Json]] = {}
-    for cell in cells:
+    found: dict[str, list[CellRow]] = {}
+    for cell in (cell for cell in cells if isinstance(cell, CellRow)):
         for fingerprint in _fingerprints(cell):
             if fingerprint.startswith(start):
                 found.setdefault(fingerprint, []).append(cell)
@@ -193,85 +259,78 @@ def _of_fingerprint(database: Path, cells: list[Json], start: str) -> Json | Art
     ((fingerprint, behind),) = found.items()
     if len(behind) == 1:
         return behind[0]
-    (row, *_) = rows(database, "FROM artefacts WHERE fingerprint = ?", [fingerprint]) or [
-        {"fingerprint": fingerprint}
-    ]
+    # Artefacts of every cell have a row.
+    (row, *_) = ask(database, ArtefactRow, "FROM artefacts WHERE fingerprint = ?", [fingerprint])
     return Artefact(row, behind)
 
 
-def key_of(cell: Json) -> list[Any]:
+def key_of(cell: CellRow) -> list[str | int | None]:
     """The values of ``CELL_KEYS``."""
-    return [cell[key] for key in CELL_KEYS]
+    return [getattr(cell, key) for key in CELL_KEYS]
 
 
-def about(database: Path, cell: Json) -> Json:
-    """All that the store knows of a cell.
-
-    Returns:
-        ``cell``, a row of ``cells``; ``name``; ``scores``, rows of `OVERALL`; ``artefacts``, see
-        `lineage`; ``raw_files``; ``command``, which makes its scores again.
-    """
+def about(database: Path, cell: CellRow) -> Known:
+    """Read all that the store knows of a cell."""
     steps = lineage(database, [cell])
-    locks = {step["raw_lock"] for step in steps if step["raw_lock"]}
-    return {
-        "name": name_of(cell),
-        "cell": cell,
-        "scores": rows(database, OVERALL, key_of(cell)),
-        "artefacts": steps,
-        "raw_files": [
+    locks = {step.raw_lock for step in steps if step.raw_lock}
+    return Known(
+        name=name_of(cell),
+        cell=cell,
+        scores=ask(database, ScoreRow, OVERALL, key_of(cell)),
+        artefacts=steps,
+        raw_files=[
             row
             for lock in sorted(locks)
-            for row in rows(database, "FROM raw_files WHERE lock = ? ORDER BY file", [lock])
+            for row in ask(
+                database, RawFileRow, "FROM raw_files WHERE lock = ? ORDER BY file", [lock]
+            )
         ],
-        "command": command(cell),
-    }
+        command=command(cell),
+    )
 
 
-def lineage(database: Path, cells: Sequence[Json]) -> list[Json]:
-    """The artefacts behind cells, from data to scores, each once: rows of ``lineage`` without the
-    key, with ``attempts`` (rows of the table) and ``log`` (None where it is not at hand)."""
+def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
+    """The artefacts behind cells, from data to scores, each once."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
     )
-    values = [value for cell in cells for value in key_of(cell)]
-    steps = rows(
+    found = ask(
         database,
+        LineageRow,
         f"SELECT DISTINCT * EXCLUDE ({', '.join(CELL_KEYS)}) FROM lineage WHERE {where} "
         "ORDER BY step, path",
-        values,
+        [value for cell in cells for value in key_of(cell)],
     )
-    for step in steps:
-        step["attempts"] = rows(
-            database, "FROM attempts WHERE path = ? ORDER BY attempt", [step["path"]]
-        )
-        step["log"] = _log(database, step)
-    return steps
+    return [
+        Step(**vars(row), attempts=_attempts(database, row.path), log=_log(database, row))
+        for row in found
+    ]
 
 
-def _log(database: Path, step: Json) -> str | None:
+def _log(database: Path, step: LineageRow) -> str | None:
     """Where the rule of an artefact writes its log."""
-    _, _, below = step["path"].partition("/")
-    path = database.parent / "logs" / step["stage"] / f"{below}.log"
+    _, _, below = step.path.partition("/")
+    path = database.parent / "logs" / step.stage / f"{below}.log"
     return str(path) if path.is_file() else None
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
     """How many raw files a lock names, their bytes, and one of them with its checksum."""
-    (row,) = rows(
+    _, ((files, size, first),) = answer(
         database,
-        "SELECT count(*) AS files, coalesce(sum(bytes), 0) AS bytes, "
-        "min(file || ', sha256 ' || sha256) AS first FROM raw_files WHERE lock = ?",
+        "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "
+        "FROM raw_files WHERE lock = ?",
         [lock],
     )
-    return int(row["files"]), int(row["bytes"]), str(row["first"])
+    return int(files), int(size), str(first)
 
 
-def command(cell: Json) -> str:
+def command(cell: CellRow) -> str:
     """What makes the scores of a cell again, with all that they need: Snakemake knows artefacts by
     the whole path."""
-    folder = Path(cell["perceptual_folder"] or cell["scores_folder"])
+    folder = Path(cell.perceptual_folder or cell.scores_folder)
     return (
-        f"snakemake --profile local --configfile config/{cell['scale']}.yaml -- "
+        f"snakemake --profile local --configfile config/{cell.scale}.yaml -- "
         f"{folder / 'artefact.json'}"
     )

@@ -5,11 +5,11 @@ The database is built beside and renamed, so that readers are never in the way o
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -27,6 +27,7 @@ from stp.collect.receipt_rows import (
     raw_file_rows,
     receipts_of,
 )
+from stp.collect.rows import CellRow, ConventionRow, MissingRow, ModelRow
 from stp.collect.sample_files import SampleFiles, quoted, sample_files, samples_query
 from stp.collect.settings import key_columns, rows, with_keys
 from stp.collect.standings import standings
@@ -37,11 +38,13 @@ from stp.core.disk import beside
 from stp.core.receipts import Receipt
 from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
 
-Rows = Iterable[dict[str, Any]]
-Described = dict[str, list[dict[str, Any]]]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Rows = Iterable["DataclassInstance | Mapping[str, Any]"]
+"""Dataclasses of `stp.collect.rows`; or mappings, where columns are not known beforehand."""
+Described = dict[str, Rows]
 """Rows of the tables that say what the scores are, by the table's name."""
-_ONE = ("data", "predictions", "scores", "perceptual")
-"""Those of which a cell has one at most."""
 
 
 class Gaps(NamedTuple):
@@ -53,7 +56,7 @@ class Gaps(NamedTuple):
         tried: artefacts that are not finished, and the attempts at them.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[MissingRow]
     finished: list[Receipt]
     tried: list[Tried]
 
@@ -126,8 +129,8 @@ def _described(plans: list[Manifest], gaps: Gaps) -> Described:
         ],
         layout.MISSING.name: gaps.rows,
         layout.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
-        layout.MODELS.name: list(_named(plans, layout.MODELS.name)),
-        layout.DATASETS.name: list(_named(plans, layout.DATASETS.name)),
+        layout.MODELS.name: _models(plans),
+        layout.DATASETS.name: _datasets(plans),
         layout.PUBLISHED.name: list(suite_rows.published(plans)),
         layout.SETTINGS.name: rows(suite_rows.settings(plans, gaps.rows)),
         layout.SUITES.name: list(suite_rows.suites(plans)),
@@ -233,7 +236,8 @@ def _insert(
         database.execute(f"INSERT INTO {name} BY NAME SELECT * FROM new_rows")
         database.unregister("new_rows")
         return
-    text = json.dumps(list(rows), allow_nan=False, default=datetime.isoformat)
+    plain = [row if isinstance(row, Mapping) else vars(row) for row in rows]
+    text = json.dumps(plain, allow_nan=False, default=datetime.isoformat)
     as_text = ("JSON", "TIMESTAMP")  # read by the column's own type
     kinds = {name: "VARCHAR" if kind in as_text else kind for name, kind, _ in table.columns}
     structure = {
@@ -250,45 +254,65 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _cells(plans: list[Manifest]) -> Iterable[dict[str, Any]]:
+def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
     number = 0
     for plan in plans:
         for cell in plan.cells:
             number += 1
-            row = dict(vars(cell.key))
-            row["number"] = number
-            for name in WHOSE:
-                row[name] = getattr(cell, name)
-            row["scale"] = plan.scale
-            row["tested"] = title_of(plan.names, cell.key)
-            row["case_name"] = cell.key.case_name
-            for name in ("subset_note", "external", "samples", "statistic", "kept"):
-                row[name] = getattr(cell, name)
-            for stage in _ONE:
-                folder = cell.folder(stage)
-                row[f"{stage}_folder"] = None if folder is None else str(folder)
-                row[f"{stage}_fingerprint"] = None if folder is None else folder.name
-            models = cell.folders(["models"])
-            row["model_folders"] = [str(folder) for folder in models]
-            row["model_fingerprints"] = [folder.name for folder in models]
-            yield row
+            models, features = cell.folders(["models"]), cell.folders(["features"])
+            data, scores = Path(cell.data), Path(cell.scores)
+            predictions, perceptual = cell.folder("predictions"), cell.folder("perceptual")
+            yield CellRow(
+                **vars(cell.key),
+                number=number,
+                tested=title_of(plan.names, cell.key),
+                case_name=cell.key.case_name,
+                **{name: getattr(cell, name) for name in WHOSE},
+                scale=plan.scale,
+                subset_note=cell.subset_note,
+                external=cell.external,
+                samples=cell.samples,
+                statistic=cell.statistic,
+                kept=cell.kept,
+                data_fingerprint=data.name,
+                model_fingerprints=[folder.name for folder in models],
+                predictions_fingerprint=predictions.name if predictions else None,
+                feature_fingerprints=[folder.name for folder in features],
+                scores_fingerprint=scores.name,
+                perceptual_fingerprint=perceptual.name if perceptual else None,
+                data_folder=str(data),
+                model_folders=list(map(str, models)),
+                predictions_folder=str(predictions) if predictions else None,
+                feature_folders=list(map(str, features)),
+                scores_folder=str(scores),
+                perceptual_folder=str(perceptual) if perceptual else None,
+            )
 
 
-def _named(plans: list[Manifest], kind: str) -> Iterable[dict[str, Any]]:
-    """All models or datasets, by name, with their titles and what else is known of them."""
-    titles: dict[str, str] = {}
-    facts: dict[str, dict[str, Any]] = {}
-    for plan in plans:
-        titles.update(getattr(plan.names, kind))
-        facts.update({name: vars(of) for name, of in getattr(plan, kind).items()})
-    for name in sorted(titles):
-        yield {kind.removesuffix("s"): name, "title": titles[name], **facts.get(name, {})}
+def _models(plans: list[Manifest]) -> list[ModelRow]:
+    """All models, by name, with their titles and what else is known of them."""
+    titles = {name: title for plan in plans for name, title in plan.names.models.items()}
+    facts = {name: vars(about) for plan in plans for name, about in plan.models.items()}
+    return [
+        ModelRow(model=name, title=title, **facts.get(name, {}))
+        for name, title in sorted(titles.items())
+    ]
 
 
-def _conventions(plans: list[Manifest]) -> list[dict[str, Any]]:
+def _datasets(plans: list[Manifest]) -> Rows:
+    """All datasets of trainings and tests, by name."""
+    titles = {name: title for plan in plans for name, title in plan.names.datasets.items()}
+    facts = {name: vars(about) for plan in plans for name, about in plan.datasets.items()}
+    return [
+        {"dataset": name, "title": title, **facts.get(name, {})}
+        for name, title in sorted(titles.items())
+    ]
+
+
+def _conventions(plans: list[Manifest]) -> list[ConventionRow]:
     known = {name: about for plan in plans for name, about in plan.conventions.items()}
     return [
-        {"metric": name.split(".")[0], "convention": name, **vars(about)}
+        ConventionRow(metric=name.split(".")[0], convention=name, **vars(about))
         for name, about in sorted(known.items())
     ]
 
@@ -305,11 +329,11 @@ def _create_errors_view(database: duckdb.DuckDBPyConnection, files: list[Path]) 
 def _create_sample_view(
     database: duckdb.DuckDBPyConnection,
     files: SampleFiles,
-    conventions: list[dict[str, Any]],
+    conventions: list[ConventionRow],
 ) -> None:
     """Create the view over the per-sample files, which stay where they were written."""
     database.execute(f"CREATE VIEW sample_scores AS {samples_query(files)}")
-    titles = {row["convention"]: row["title"] or row["description"] for row in conventions}
+    titles = {row.convention: row.title or row.description for row in conventions}
     comments = {}
     for column, *_ in database.execute("DESCRIBE sample_scores").fetchall():
         comment = layout.SAMPLE_COLUMNS.get(column)

@@ -155,6 +155,12 @@ CELLS = Table(
             "VARCHAR",
             "Fingerprint of the predictions; see artefacts. NULL if they are not stored.",
         ),
+        (
+            "feature_fingerprints",
+            "VARCHAR[]",
+            "Fingerprints of what networks saw of its observed and predicted clips; empty if "
+            "nothing is kept of it.",
+        ),
         ("scores_fingerprint", "VARCHAR", "Fingerprint of the scores; see artefacts."),
         (
             "perceptual_fingerprint",
@@ -164,6 +170,7 @@ CELLS = Table(
         ("data_folder", "VARCHAR", "Folder of the prepared data."),
         ("model_folders", "VARCHAR[]", "Folders of the trained models, in the same order."),
         ("predictions_folder", "VARCHAR", "Folder of the predictions; NULL if not stored."),
+        ("feature_folders", "VARCHAR[]", "Folders of network features, in the same order."),
         ("scores_folder", "VARCHAR", "Folder of the scores."),
         ("perceptual_folder", "VARCHAR", "Folder of the perceptual scores; NULL if none."),
     ),
@@ -174,7 +181,7 @@ ARTEFACTS = Table(
     "One row per artefact behind the cells, scored or missing, from its receipt: how it was made, "
     "where and when.",
     (
-        ("stage", "VARCHAR", "Stage that made it: prepare, train, predict or score."),
+        ("stage", "VARCHAR", "Stage that made it: prepare, train, predict, features or score."),
         ("path", "VARCHAR", "Folder, relative to the store."),
         ("fingerprint", "VARCHAR", "Hash of code, recipe, seed and inputs."),
         ("code_fingerprint", "VARCHAR", "Hash of the meaning of the stage's code."),

@@ -6,21 +6,22 @@ collected nothing of this is looked at, so that the database of a finished run d
 artefacts alone.
 """
 
-import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from stp.collect.database import Gaps
 from stp.collect.receipt_rows import Tried
+from stp.collect.rows import MissingRow
 from stp.core import store
 from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import WHOSE, Cell, Manifest, load_manifest, title_of
+from stp.run import failures
 from stp.run.cluster import attempts
+from stp.run.failures import Failure
 
 STAGES = {
     "data": "prepare",
@@ -33,8 +34,6 @@ STAGES = {
 """Part of a cell -> stage that makes it, in the order of the work."""
 
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,15 +125,15 @@ def gaps(
     return Gaps(rows, list(finished.values()), list(tried.values()))
 
 
-def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Json:
-    return {
+def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> MissingRow:
+    return MissingRow(
         **vars(cell.key),
-        "tested": title_of(plan.names, cell.key),
-        "case_name": cell.key.case_name,
+        tested=title_of(plan.names, cell.key),
+        case_name=cell.key.case_name,
         **{name: getattr(cell, name) for name in WHOSE},
-        "scale": plan.scale,
+        scale=plan.scale,
         **vars(_stopped(plan, cell, logs, unusable)),
-    }
+    )
 
 
 def _parts(cell: Cell) -> list[tuple[Path, str]]:
@@ -161,36 +160,32 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> St
 
 def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
     """The state of the work on a missing artefact."""
-    from stp.run.runner import FAILURE  # all stages; not for a store that has everything
-
     state, path = _state(plan, folder), _relative(plan, folder)
     told = Stopped(stage, NOT_RUN, "", path)
     before = attempts.read(state)
-    failure: Json = {}
-    with contextlib.suppress(OSError, ValueError):
-        failure = json.loads((state / FAILURE).read_bytes())
+    failure = failures.read(state)
     if before:
         last = before[-1]
         told = replace(
             told,
-            how=last["how"] or attempts.KILLED,
-            detail=last.get("detail") or ("" if last["how"] else "vanished without a word"),
+            how=last.how or attempts.KILLED,
+            detail=last.detail or ("" if last.how else "vanished without a word"),
             attempts=len(before),
-            ended=_time(last.get("ended")),
+            ended=_time(last.ended),
         )
     elif failure:
-        told = replace(told, how=attempts.FAILED, ended=_time(failure.get("time")))
-    if told.how == attempts.FAILED and failure.get("error"):
-        told = replace(told, detail=str(failure["error"]).partition("\n")[0])
+        told = replace(told, how=attempts.FAILED, ended=_time(failure.time))
+    if told.how == attempts.FAILED and failure and failure.error:
+        told = replace(told, detail=failure.error.partition("\n")[0])
     if store.is_held(state):
         told = replace(told, how=RUNNING, detail="", ended=None)
     return replace(told, log=next(_logs(failure, stage, path, logs), None))
 
 
-def _logs(failure: Json, stage: str, path: str, logs: Path) -> Iterator[str]:
+def _logs(failure: Failure | None, stage: str, path: str, logs: Path) -> Iterator[str]:
     """Logs that there are: the one that the failure names; the one of the workflow's rule."""
     rule = logs / stage / f"{path.partition('/')[2]}.log"
-    for named in (failure.get("log"), rule):
+    for named in (failure and failure.log, rule):
         if named and Path(named).is_file():
             yield str(named)
 

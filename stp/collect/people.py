@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect import layout
+from stp.collect.sample_files import schema_of
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
 from stp.plan.manifest import Cell, Manifest
@@ -38,16 +39,8 @@ def error_file(folder: Path) -> Path:
     Raises:
         StpError: it is missing or damaged.
     """
-    path = (folder / ERRORS).absolute()
-    try:
-        names = pq.read_schema(path).names
-    except (pa.ArrowException, OSError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="the errors of each person at each step",
-            remedy=again(folder),
-        ) from None
-    lacking = [name for name, _, _ in layout.PERSON_ERRORS.columns if name not in names]
+    path, schema = schema_of(folder, ERRORS, "the errors of each person at each step")
+    lacking = [name for name, _, _ in layout.PERSON_ERRORS.columns if name not in schema.names]
     if lacking:
         raise StpError(
             f"{path}: no column {', '.join(lacking)}",

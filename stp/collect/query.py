@@ -2,11 +2,12 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +20,7 @@ from stp.core.errors import StpError
 from stp.page.safe_text import csv_text
 from stp.page.text_table import Column, plain
 
+Row = TypeVar("Row")
 Format = Literal["table", "csv", "json", "markdown"]
 
 
@@ -60,6 +62,35 @@ def answer(
     if not columns:
         raise _no_rows(sql)
     return columns, rows
+
+
+def of_answer(
+    kind: type[Row], columns: Sequence[str], found: Iterable[Sequence[object]]
+) -> list[Row]:
+    """Rows of a statement, by the names of its columns."""
+    return [kind(**dict(zip(columns, row, strict=True))) for row in found]
+
+
+def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()) -> list[Row]:
+    """Ask a database for rows.
+
+    Args:
+        kind: the class of a row; its fields are the columns of the answer.
+        values: of the places marked with ``?``.
+
+    Raises:
+        StpError: there is no database, DuckDB refuses the statement, or the database is of another
+            version: its tables have other columns.
+    """
+    columns, found = answer(database, sql, values)
+    try:
+        return of_answer(kind, columns, found)
+    except TypeError as error:
+        raise StpError(
+            f"{database}: {error}",
+            expected="a results store that this version has made",
+            remedy="run the tables again: it is made anew",
+        ) from None
 
 
 def save(
@@ -234,13 +265,15 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 def for_json(value: Any) -> Any:
     """Turn what JSON cannot say into what it can: NaN, infinity and times become text; exact
-    decimals numbers, where no digit is lost. Inside lists and dictionaries, too."""
+    decimals numbers, where no digit is lost. Inside lists, dictionaries and dataclasses, too."""
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, list | tuple):
         return [for_json(item) for item in value]
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, dict):
         return {str(key): for_json(item) for key, item in value.items()}
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -5,14 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from stp.collect.rows import ArtefactRow, AttemptRow, RawFileRow
 from stp.core.disk import below
 from stp.core.errors import StpError
-from stp.core.receipts import Receipt, RecordedCode, require_receipt
+from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, require_receipt
 from stp.plan.manifest import Manifest
 
-Rows = Iterable[dict[str, Any]]
 STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 """The artefacts behind a cell, in the order in which they are made."""
 
@@ -23,7 +22,7 @@ class Tried:
 
     path: str
     stage: str
-    attempts: list[dict[str, Any]]
+    attempts: list[RecordedAttempt]
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
@@ -50,47 +49,54 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
     return found + [receipt for receipt in more if receipt.path not in paths]
 
 
-def artefact_row(receipt: Receipt) -> dict[str, Any]:
+def artefact_row(receipt: Receipt) -> ArtefactRow:
     """The row of an artefact."""
     made = receipt.provenance
-    return {
-        "stage": receipt.stage,
-        "path": receipt.path,
-        "fingerprint": receipt.fingerprint,
-        "code_fingerprint": receipt.code.fingerprint,
-        "commit": made.commit,
-        "recipe": _json(receipt.recipe),
-        "inputs": _json(receipt.inputs),
-        "host": made.host,
-        "device": made.device,
-        "person": made.user,
-        "slurm_job": made.slurm_job,
-        "started": _time(made.started),
-        "finished": _time(made.finished),
-        "seconds": made.seconds,
-        "python": made.python,
-        "packages": _json(made.packages),
-        "bytes": sum(file.bytes for file in receipt.files.values()),
-        "files": len(receipt.files),
-    }
+    return ArtefactRow(
+        stage=receipt.stage,
+        path=receipt.path,
+        fingerprint=receipt.fingerprint,
+        code_fingerprint=receipt.code.fingerprint,
+        commit=made.commit,
+        recipe=_json(receipt.recipe),
+        inputs=_json(receipt.inputs),
+        host=made.host,
+        device=made.device,
+        person=made.user,
+        slurm_job=made.slurm_job,
+        started=_time(made.started),
+        finished=_time(made.finished),
+        seconds=made.seconds,
+        python=made.python,
+        packages=_json(made.packages),
+        bytes=sum(file.bytes for file in receipt.files.values()),
+        files=len(receipt.files),
+    )
 
 
-def attempt_rows(tried: Iterable[Tried]) -> Rows:
+def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
     """The rows of attempts at artefacts."""
     for one in tried:
         for attempt in one.attempts:
-            began, ended = attempt.get("time"), attempt.get("ended")
-            yield {
-                **{"path": one.path, "stage": one.stage},
-                **{key: attempt.get(key) for key in ("attempt", "how", "detail", "host", "gpus")},
-                **{key: attempt.get(key) for key in ("slurm_job", "peak_mb", "memory_mb")},
-                "started": _time(began),
-                "ended": _time(ended),
-                "seconds": None if began is None or ended is None else ended - began,
-            }
+            began, ended = attempt.time, attempt.ended
+            yield AttemptRow(
+                path=one.path,
+                stage=one.stage,
+                attempt=attempt.attempt,
+                how=attempt.how,
+                detail=attempt.detail,
+                host=attempt.host,
+                slurm_job=attempt.slurm_job,
+                gpus=attempt.gpus,
+                started=_time(began),
+                ended=_time(ended),
+                seconds=None if began is None or ended is None else ended - began,
+                peak_mb=attempt.peak_mb,
+                memory_mb=attempt.memory_mb,
+            )
 
 
-def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Rows:
+def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[RawFileRow]:
     """Read the locks of the raw files that data were prepared from, where they are still there."""
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
@@ -108,17 +114,19 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Rows:
                     remedy="delete it and run again: the raw files are locked anew",
                 ) from None
             for name, file in files:
-                yield {
-                    "lock": lock,
-                    **{key: locked.get(key) for key in ("dataset", "release", "source")},
-                    "file": name,
-                    "bytes": file.get("bytes"),
-                    "sha256": file.get("sha256"),
-                }
+                yield RawFileRow(
+                    lock=lock,
+                    dataset=locked.get("dataset"),
+                    release=locked.get("release"),
+                    source=locked.get("source"),
+                    file=name,
+                    bytes=file.get("bytes"),
+                    sha256=file.get("sha256"),
+                )
             break
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 

@@ -72,17 +72,30 @@ _STATED = re.compile(rb"ARROW:schema\x18[\x80-\xff]*[\x00-\x7f]([A-Za-z0-9+/]+=*
 seven bits) and the text."""
 
 
-def sample_file(folder: Path) -> Path:
-    """Return the absolute path of the per-sample scores, found to be of the right schema."""
-    path = (folder / SAMPLE_SCORES).absolute()
+def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
+    """Read the schema of a Parquet file of a score artefact.
+
+    Args:
+        expected: what the file holds, for the message.
+
+    Returns:
+        the absolute path, and the schema.
+
+    Raises:
+        StpError: the file is missing or damaged.
+    """
+    path = (folder / name).absolute()
     try:
-        schema = pq.read_schema(path)
+        return path, pq.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="the scores of each test sample",
-            remedy=again(folder),
+            f"{path}: cannot be read ({error})", expected=expected, remedy=again(folder)
         ) from None
+
+
+def sample_file(folder: Path) -> Path:
+    """Return the absolute path of the per-sample scores, found to be of the right schema."""
+    path, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     problems = [f"no column {name}" for name in layout.SAMPLE_COLUMNS if name not in schema.names]
     problems += [
         f"{field.name} is {field.type}"

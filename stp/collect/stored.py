@@ -1,38 +1,43 @@
 """Cells and titles as the results store knows them."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import duckdb
 
-from stp.options.score import CELL_KEYS
-from stp.plan.cell_key import CellKey
+from stp.collect.query import of_answer
+from stp.collect.rows import CellRow
 from stp.plan.manifest import WHOSE
 from stp.plan.manifest_types import Names, StoredCell
-
-_FOLDERS = ("data", "predictions", "scores", "perceptual")
-
-
-STORED = "SELECT c.*, d.kind FROM cells c JOIN datasets d ON d.dataset = c.tested_on"
-"""Rows of cells with all that `stored_cell` needs."""
 
 
 def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
     """All cells, in the order of the store."""
-    found = database.execute(f"{STORED} ORDER BY c.rowid")
+    of = kinds(database)
+    found = database.execute("FROM cells ORDER BY rowid")
     columns = [column[0] for column in found.description]
-    return [stored_cell(dict(zip(columns, row, strict=True))) for row in found.fetchall()]
+    rows = of_answer(CellRow, columns, found.fetchall())
+    return [stored_cell(row, of[row.tested_on]) for row in rows]
 
 
-def stored_cell(row: Mapping[str, Any]) -> StoredCell:
-    """A cell from its row of `STORED`."""
+def stored_cell(row: CellRow, kind: str) -> StoredCell:
+    """A cell from its row.
+
+    Args:
+        kind: of the samples of the test.
+    """
     return StoredCell(
-        key=CellKey(**{name: row[name] for name in CELL_KEYS}),
-        kind=row["kind"],
-        **{name: row[name] for name in WHOSE},
-        **{stage: row[f"{stage}_folder"] for stage in _FOLDERS},
-        models=tuple(row["model_folders"]),
+        key=row.key,
+        kind=kind,
+        **{name: getattr(row, name) for name in WHOSE},
+        data=row.data_folder,
+        predictions=row.predictions_folder,
+        scores=row.scores_folder,
+        perceptual=row.perceptual_folder,
+        models=tuple(row.model_folders),
     )
+
+
+def kinds(database: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The kind of samples of each dataset."""
+    return dict(database.execute("SELECT dataset, kind FROM datasets").fetchall())
 
 
 def titles(database: duckdb.DuckDBPyConnection) -> Names:

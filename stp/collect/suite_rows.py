@@ -4,19 +4,20 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stp.collect.published import read_published
+from stp.collect.rows import MissingRow
 from stp.collect.settings import values_of
 from stp.plan.manifest import Manifest
 
 Rows = Iterable[dict[str, Any]]
 
 
-def settings(plans: Sequence[Manifest], missing: Rows) -> set[str]:
+def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[str]:
     """The settings of all cells, scored or missing."""
     scored = {cell.key.setting for plan in plans for cell in plan.cells}
-    return scored | {row["setting"] for row in missing}
+    return scored | {row.setting for row in missing}
 
 
-def keyed(plans: Sequence[Manifest], missing: Rows) -> Rows:
+def keyed(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> Rows:
     """All settings, of cells and of published values."""
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):

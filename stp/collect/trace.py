@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from stp.collect.cell import Json, lineage
-from stp.collect.cell import rows as ask
+from stp.collect.cell import Step, lineage
 from stp.collect.layout import ALIKE, SETTING_KEYS
+from stp.collect.query import ask
+from stp.collect.rows import CellRow
 from stp.core.errors import StpError
 from stp.core.exits import NothingFoundError
 from stp.options.score import CELL_KEYS
@@ -87,6 +88,52 @@ ORDER BY
     threshold, leads, lead"""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """A value that is printed like a number: a row of `SQL`. The first fields are the key of its
+    cell, as far as it has one.
+
+    Attributes:
+        kind: of `KINDS`.
+        metric: column heading of a published value, or of one beside it.
+        scores: fingerprints of the scores that it is made from.
+        remark: what it is of, in words.
+    """
+
+    kind: str
+    suite: str | None
+    dimension: str
+    model: str | None
+    variant: str | None
+    trained_on: str | None
+    train_subset: str | None
+    tested_on: str | None
+    subset: str | None
+    setting: str | None
+    seed: int | None
+    convention: str | None
+    metric: str | None
+    variable: str | None
+    level: float | None
+    threshold: float | None
+    lead: int | None
+    leads: str | None
+    value: float
+    source: str | None
+    scale: str | None
+    protocol: str | None
+    comparable: bool | None
+    scores: list[str]
+    remark: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced(Match):
+    """A match with the artefacts that it is made from: from data to scores, seed by seed."""
+
+    lineage: list[Step]
+
+
 def places(number: str) -> int:
     """Decimal places of a number as printed.
 
@@ -105,7 +152,7 @@ def places(number: str) -> int:
     return len(digits.partition(".")[2]) - int(power or 0)
 
 
-def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[Any]]:
+def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[str | float | None]]:
     """The question for all values that are printed like a number: a statement and its values.
 
     Args:
@@ -122,7 +169,7 @@ def asked(number: str, model: str | None, on: str | None) -> tuple[str, list[Any
     return SQL, [low, high, float(number), model, model, on, on]
 
 
-def matches(database: Path, number: str, model: str | None, on: str | None) -> list[Json]:
+def matches(database: Path, number: str, model: str | None, on: str | None) -> list[Match]:
     """All values of the store that are printed like this number, in the order of `KINDS`.
 
     Args: see `asked`.
@@ -131,24 +178,25 @@ def matches(database: Path, number: str, model: str | None, on: str | None) -> l
         NothingFoundError: nothing in the store is printed so.
         StpError: it is no number.
     """
-    found = ask(database, *asked(number, model, on))
+    found = ask(database, Match, *asked(number, model, on))
     if not found:
         raise nothing(database, number)
     return found
 
 
-def with_lineage(database: Path, found: Sequence[Json]) -> list[Json]:
-    """Each value with its artefacts under ``lineage``: from data to scores, seed by seed."""
-    known: dict[str, list[Json]] = {}
-    for scores in {scores for match in found for scores in match["scores"] or []}:
+def with_lineage(database: Path, found: Sequence[Match]) -> list[Traced]:
+    """Each value with its artefacts."""
+    known: dict[str, list[Step]] = {}
+    for scores in {scores for match in found for scores in match.scores}:
         cells = ask(
             database,
+            CellRow,
             "FROM cells WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?",
             [scores, scores],
         )
         known[scores] = lineage(database, cells)
     return [
-        {**match, "lineage": [step for scores in match["scores"] or [] for step in known[scores]]}
+        Traced(**vars(match), lineage=[step for scores in match.scores for step in known[scores]])
         for match in found
     ]
 

@@ -363,8 +363,9 @@ LEFT JOIN valued v USING ({_CASE}, model, variant)""",
 COST = View(
     "cost",
     "One row per cell: seconds of each stage, and where they were spent; those of the training are "
-    "of all its trained models together. Data and trained models serve several cells, so their "
-    "seconds must not be added up over cells: artefacts has each piece of work once.",
+    "of all its trained models together, those of network features of all its clips. Data, trained "
+    "models and features of observed clips serve several cells, so their seconds must not be added "
+    "up over cells: artefacts has each piece of work once.",
     f"""
 WITH trained AS (
     SELECT
@@ -375,11 +376,18 @@ WITH trained AS (
     JOIN artefacts a
         ON a.fingerprint = split_part(m.folder, '/', -1) AND ends_with(m.folder, '/' || a.path)
     GROUP BY m.number
+),
+seen AS (
+    SELECT f.number, sum(a.seconds ORDER BY a.path) AS seconds
+    FROM (SELECT number, unnest(feature_folders) AS folder FROM cells) f
+    JOIN artefacts a
+        ON a.fingerprint = split_part(f.folder, '/', -1) AND ends_with(f.folder, '/' || a.path)
+    GROUP BY f.number
 )
 SELECT
     {", ".join(f"c.{key}" for key in CELL_KEYS)},
     d.seconds AS prepare_seconds, t.seconds AS train_seconds, p.seconds AS predict_seconds,
-    s.seconds AS score_seconds, v.seconds AS perceptual_seconds,
+    f.seconds AS features_seconds, s.seconds AS score_seconds, v.seconds AS perceptual_seconds,
     t.device AS train_device, t.host AS train_host,
     p.device AS predict_device, p.host AS predict_host,
     coalesce(t.bytes, 0)::BIGINT AS model_bytes, coalesce(p.bytes, 0) AS predictions_bytes
@@ -387,6 +395,7 @@ FROM cells c
 LEFT JOIN artefacts d
     ON d.fingerprint = c.data_fingerprint AND ends_with(c.data_folder, '/' || d.path)
 LEFT JOIN trained t USING (number)
+LEFT JOIN seen f USING (number)
 LEFT JOIN artefacts p
     ON p.fingerprint = c.predictions_fingerprint AND ends_with(c.predictions_folder, '/' || p.path)
 LEFT JOIN artefacts s
@@ -398,6 +407,7 @@ LEFT JOIN artefacts v
         "prepare_seconds": "Preparation of the data of the test.",
         "train_seconds": "Training of all models of the cell; NULL where nothing is trained.",
         "predict_seconds": "Prediction; NULL where forecasts are scored while they are made.",
+        "features_seconds": "What networks see of its clips; NULL where nothing is kept of it.",
         "score_seconds": "Scores (and forecasts, where they are not stored).",
         "perceptual_seconds": "Scores that look through networks; NULL if there are none.",
         "train_device": "Processor or accelerator of the training; several with commas.",
@@ -416,11 +426,13 @@ LINEAGE = View(
     f"""
 WITH behind AS (
     SELECT
-        {_KEYS}, unnest([1, 3, 4, 5]) AS step,
+        {_KEYS}, unnest([1, 3, 5, 6]) AS step,
         unnest([data_folder, predictions_folder, scores_folder, perceptual_folder]) AS folder
     FROM cells
     UNION ALL
     SELECT {_KEYS}, 2, unnest(model_folders) FROM cells
+    UNION ALL
+    SELECT {_KEYS}, 4, unnest(feature_folders) FROM cells
 )
 SELECT
     b.* EXCLUDE (folder),
@@ -429,7 +441,8 @@ FROM behind b
 JOIN artefacts a
     ON a.fingerprint = split_part(b.folder, '/', -1) AND ends_with(b.folder, '/' || a.path)""",
     {
-        "step": "1 data, 2 trained models, 3 predictions, 4 scores, 5 perceptual scores.",
+        "step": "1 data, 2 trained models, 3 predictions, 4 network features, 5 scores, "
+        "6 perceptual scores.",
         "raw_lock": "Lock file of the raw files, relative to the store; NULL if made of artefacts.",
     },
 )
@@ -460,7 +473,7 @@ SELECT
     CASE WHEN t.how = 'done' THEN a.fingerprint END AS fingerprint
 FROM tried t LEFT JOIN artefacts a USING (path)""",
     {
-        "stage": "Stage: prepare, train, predict or score.",
+        "stage": "Stage: prepare, train, predict, features or score.",
         "path": "Folder of the artefact, relative to the store.",
         "attempt": "From 1; the last one made the artefact, if it was made.",
         "person": "Account; known of attempts that made an artefact.",

@@ -1,6 +1,6 @@
 """What the core of every stage is handed: plain data, folders and a way to report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,13 @@ def never() -> bool:
     return False
 
 
+Recipe = Mapping[str, Any]
+"""Everything that may influence a result, as JSON values. The keys are those of a stage, a reader
+or a model, which build their frozen options from it."""
+Extras = Mapping[str, object]
+"""What a core reports for the receipt of its artefact, as JSON values; each has keys of its own."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One piece of work of one stage.
@@ -37,10 +44,10 @@ class Job:
             and raises `Interrupted`.
     """
 
-    recipe: dict[str, Any]
+    recipe: Recipe
     inputs: dict[str, Path]
     out: Path
     state: Path
-    runtime: dict[str, Any] = field(default_factory=dict)
+    runtime: Mapping[str, Any] = field(default_factory=dict)
     report: Report = silent
     interrupted: Callable[[], bool] = never

@@ -6,7 +6,7 @@ Defaults live in the dataclass of the stage; a recipe holds only the keys that w
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from stp.core.errors import StpError, nearest
 
@@ -29,7 +29,7 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
             )
 
 
-def build(kind: type[T], given: Mapping[str, Any], where: str) -> T:
+def build(kind: type[T], given: Mapping[str, object], where: str) -> T:
     """Build an options dataclass from the keys that were set.
 
     A list becomes a tuple where the default is one. Ranges are checked by the dataclass itself,

@@ -68,6 +68,35 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedAttempt:
+    """An attempt at an artefact; see `stp.run.cluster.attempts`. None: it is not known.
+
+    Attributes:
+        attempt: its number, from 1.
+        time: of its start, Unix time.
+        gpus: that it had.
+        memory_mb: what it was allowed, in MB; None also where nothing limited it.
+        how: done, failed, killed, out of memory, time limit, requeued or saved; None without an
+            end.
+        detail: why it ended so.
+        peak_mb: the most memory that it held, in MB.
+        ended: Unix time.
+    """
+
+    attempt: int
+    time: float | None = None
+    host: str | None = None
+    pid: int | None = None
+    slurm_job: str | None = None
+    gpus: int | None = None
+    memory_mb: float | None = None
+    how: str | None = None
+    detail: str | None = None
+    peak_mb: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Receipt:
     """What is recorded of a finished artefact.
 
@@ -79,7 +108,7 @@ class Receipt:
         recipe: everything that was set for it.
         inputs: name -> folder or lock file, relative to the store.
         extras: results that its core reported; they differ from core to core.
-        attempts: at making it, the last one with success; see `stp.run.cluster.attempts`.
+        attempts: at making it, the last one with success.
         files: by their path in its folder.
     """
 
@@ -92,7 +121,7 @@ class Receipt:
     code: RecordedCode = field(default_factory=RecordedCode)
     provenance: Provenance = field(default_factory=Provenance)
     extras: Json = field(default_factory=dict)
-    attempts: list[Json] = field(default_factory=list)
+    attempts: list[RecordedAttempt] = field(default_factory=list)
     files: dict[str, RecordedFile] = field(default_factory=dict)
 
 
@@ -118,7 +147,9 @@ def parse_receipt(text: str | bytes) -> Receipt:
         extras=dict(told.get("extras") or {}),
         code=RecordedCode(**_known(RecordedCode, told.get("code"))),
         provenance=Provenance(**_known(Provenance, told.get("provenance"))),
-        attempts=list(told.get("attempts") or ()),
+        attempts=[
+            RecordedAttempt(**_known(RecordedAttempt, one)) for one in told.get("attempts") or ()
+        ],
         files={
             name: RecordedFile(entry["bytes"], entry["sha256"])
             for name, entry in (told.get("files") or {}).items()
@@ -126,7 +157,10 @@ def parse_receipt(text: str | bytes) -> Receipt:
     )
 
 
-def _known(kind: type[RecordedCode] | type[Provenance], told: Mapping[str, Any] | None) -> Json:
+def _known(
+    kind: type[RecordedCode] | type[Provenance] | type[RecordedAttempt],
+    told: Mapping[str, Any] | None,
+) -> Json:
     return {one.name: told[one.name] for one in fields(kind) if told and one.name in told}
 
 

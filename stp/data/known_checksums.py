@@ -62,7 +62,7 @@ class KnownChecksums:
                 lines.write(f"{_check(line)} {line}\n".encode("utf-8", "surrogateescape"))
 
     def forget(self) -> None:
-        """Forget all checksums: what was believed turned out to be wrong."""
+        """Delete all checksums, after one of them turned out to be wrong."""
         self._known = None
         with suppress(OSError):
             self.path.unlink()

@@ -77,7 +77,7 @@ class Prepared:
         return Clips(self, split, interval)
 
     def only(self, channels: np.ndarray) -> "Prepared":
-        """What is known of these data, for some of their channels.
+        """Shape, attributes and normalisation of these data, restricted to some channels.
 
         The frames on disk stay those of all channels.
 

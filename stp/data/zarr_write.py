@@ -9,6 +9,7 @@ times faster than going through the Zarr library.
 import math
 import os
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,23 +17,24 @@ from typing import Any
 import google_crc32c
 import numpy as np
 import zarr
+from numpy.typing import DTypeLike
 
 
-def create_group(path: Path | str, attrs: dict[str, Any]) -> zarr.Group:
+def create_group(path: Path | str, attrs: Mapping[str, Any]) -> zarr.Group:
     """Create a new Zarr v3 group.
 
     Args:
         path: folder to create, e.g. ``.../frames.zarr``; must not exist.
         attrs: group attributes; JSON values only.
     """
-    return zarr.create_group(str(path), attributes=attrs, zarr_format=3)
+    return zarr.create_group(str(path), attributes=dict(attrs), zarr_format=3)
 
 
 def create_array(
     group: zarr.Group,
     name: str,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DTypeLike,
     dims: tuple[str, ...],
     chunk: tuple[int, ...],
     *,

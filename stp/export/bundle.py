@@ -7,26 +7,30 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import yaml
 
+from stp.collect.rows import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.core.receipts import Receipt, check_file, checksum
+from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
-from stp.export.checking import FORMAT, MANIFEST, VERSION, Held, check
-from stp.export.contents import Contents
+from stp.export.checking import FORMAT, MANIFEST, VERSION, BundleManifest, Held, check
+from stp.export.contents import Checkpoint, Contents
 from stp.options.score import CELL_KEYS
 from stp.page.safe_text import csv_text
 from stp.plan.strict import CONFIG_FOLDER
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 CELL_COLUMNS = (
     *CELL_KEYS,
@@ -35,12 +39,27 @@ CELL_COLUMNS = (
     *("subset_note", "external", "samples", "statistic"),
     *("model_fingerprints", *(f"{part}_fingerprint" for part in lineage.PARTS)),
 )
-PROTOCOL_COLUMNS = ("trained_on", "train_subset", "path", "setting", "here", "published", "differs")
-RAW_COLUMNS = ("lock", "dataset", "release", "source", "file", "bytes", "sha256")
-CHECKPOINT_COLUMNS = ("trained_on", "train_subset", "fingerprint", "path", "bytes", "sha256")
 _STORED = (".parquet", ".pt", ".npy", ".gz")
 """Packed already: they go into a zip file as they are."""
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolRow:
+    """A setting of a training, beside what the paper prints: a line of training_protocol.csv.
+
+    Attributes:
+        path: of the trained model.
+        differs: yes or no; None where nothing is printed.
+    """
+
+    trained_on: str
+    train_subset: str
+    path: str
+    setting: str
+    here: str
+    published: str | None
+    differs: str | None
 
 
 @dataclass(frozen=True)
@@ -96,7 +115,7 @@ def export(
 
 def _fill(folder: Path, database: Path, found: Contents, options: Options, report: Report) -> None:
     """Write all files, and the list of them at last."""
-    model = str(found.model["model"])
+    model = found.model.model
     rows = _query_to_files(database, contents.SCORES, model, folder / "scores", csv=True)
     samples = None
     if options.samples:
@@ -114,13 +133,13 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
         ),
         "CITATION.md": cite.as_markdown(citations),
         "CITATION.bib": cite.as_bibtex(citations),
-        "cells.csv": _csv(CELL_COLUMNS, map(_cell, found.cells)),
-        "conventions.csv": _csv(_columns(found.conventions), found.conventions),
-        "training_protocol.csv": _csv(PROTOCOL_COLUMNS, _protocol(found)),
+        "cells.csv": _cells(found.cells),
+        "conventions.csv": _csv(ConventionRow, found.conventions),
+        "training_protocol.csv": _csv(ProtocolRow, _protocol(found)),
         "configuration.yaml": _configuration(found),
         "receipts.json": _json([lineage.shared(one) for one in found.lineage.receipts.values()]),
-        "raw_files.csv": _csv(RAW_COLUMNS, lineage.raw_files(found.lineage)),
-        "checkpoints.csv": _csv(CHECKPOINT_COLUMNS, checkpoints),
+        "raw_files.csv": _csv(RawFileRow, lineage.raw_files(found.lineage)),
+        "checkpoints.csv": _csv(Checkpoint, checkpoints),
         "environment.json": _json(
             {
                 "commits": lineage.commits(found.lineage),
@@ -137,28 +156,25 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
             report("checkpoints", number, len(receipts))
             _copy_checkpoint(folder, found, receipt)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    described = {
-        "format": FORMAT,
-        "version": VERSION,
-        "stp": metadata.version("stp"),
-        "model": model,
-        "title": found.model["title"],
-        "scales": found.scales,
-        "sources": found.sources,
-        "cells": len(found.cells),
-        "comparable_cells": found.comparable,
-        "rows": rows,
-        "sample_rows": samples,
-        "checkpoints": options.checkpoints and bool(checkpoints),
-        "files": {
-            str(path.relative_to(folder).as_posix()): {
-                "bytes": path.stat().st_size,
-                "sha256": checksum(path),
-            }
+    described = BundleManifest(
+        format=FORMAT,
+        version=VERSION,
+        stp=metadata.version("stp"),
+        model=model,
+        title=found.model.title,
+        scales=tuple(found.scales),
+        sources=tuple(found.sources),
+        cells=len(found.cells),
+        comparable_cells=found.comparable,
+        rows=rows,
+        sample_rows=samples,
+        checkpoints=options.checkpoints and bool(checkpoints),
+        files={
+            path.relative_to(folder).as_posix(): RecordedFile(path.stat().st_size, checksum(path))
             for path in files
         },
-    }
-    (folder / MANIFEST).write_text(_json(described), encoding="utf-8", newline="\n")
+    )
+    (folder / MANIFEST).write_text(_json(asdict(described)), encoding="utf-8", newline="\n")
 
 
 def _query_to_files(
@@ -188,38 +204,40 @@ def _query_to_files(
     return int(counted[0]) if counted else 0
 
 
-def _cell(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of cells as CSV has it: trained models with spaces between them."""
-    return {**row, "model_fingerprints": " ".join(row["model_fingerprints"])}
+def _cells(cells: Iterable[CellRow]) -> str:
+    """The cells as CSV, without folders of this machine: trained models with spaces between."""
+    lines = []
+    for cell in cells:
+        row = vars(cell) | {"model_fingerprints": " ".join(cell.model_fingerprints)}
+        lines.append([lineage.without_paths(row[name]) for name in CELL_COLUMNS])
+    return csv_text([CELL_COLUMNS, *lines])
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(rows[0]) if rows else []
+def _csv(kind: type["DataclassInstance"], rows: Iterable["DataclassInstance"]) -> str:
+    """Dataclasses as CSV, a column for each field."""
+    names = [field.name for field in fields(kind)]
+    lines = ([lineage.without_paths(getattr(row, name)) for name in names] for row in rows)
+    return csv_text([names, *lines])
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    written = (lineage.without_paths(dict(row)) for row in rows)
-    return csv_text([columns, *([row.get(name, "") for name in columns] for row in written)])
-
-
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _protocol(found: Contents) -> Iterable[dict[str, Any]]:
+def _protocol(found: Contents) -> Iterable[ProtocolRow]:
     """One row per training and setting, beside what the paper prints."""
     for training in found.trainings:
         for name, here in training.settings.items():
             printed = training.published[name] if training.published else None
-            yield {
-                "trained_on": training.dataset,
-                "train_subset": training.subset,
-                "path": training.receipt.path,
-                "setting": name,
-                "here": here,
-                "published": printed,
-                "differs": None if printed is None else "yes" if here != printed else "no",
-            }
+            yield ProtocolRow(
+                trained_on=training.dataset,
+                train_subset=training.subset,
+                path=training.receipt.path,
+                setting=name,
+                here=here,
+                published=printed,
+                differs=None if printed is None else "yes" if here != printed else "no",
+            )
 
 
 def _configuration(found: Contents) -> str:
@@ -232,23 +250,24 @@ def _configuration(found: Contents) -> str:
         receipt.path: lineage.without_paths(receipt.recipe)
         for receipt in found.lineage.receipts.values()
     }
-    described = {"model": dict(found.model), "scales": found.scales, "recipes": recipes}
+    described = {"model": vars(found.model), "scales": found.scales, "recipes": recipes}
     # Through JSON: YAML would write what two recipes share as an anchor.
     plain = json.loads(json.dumps(described))
     return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _checkpoints(found: Contents) -> list[dict[str, Any]]:
+def _checkpoints(found: Contents) -> list[Checkpoint]:
     """All files of trained models, as their receipts have them."""
     trained = {training.receipt.path: training for training in found.trainings}
     return [
-        {
-            "trained_on": trained[receipt.path].dataset if receipt.path in trained else None,
-            "train_subset": trained[receipt.path].subset if receipt.path in trained else None,
-            "fingerprint": receipt.fingerprint,
-            "path": f"{receipt.path}/{name}",
-            **asdict(entry),
-        }
+        Checkpoint(
+            trained_on=trained[receipt.path].dataset if receipt.path in trained else None,
+            train_subset=trained[receipt.path].subset if receipt.path in trained else None,
+            fingerprint=receipt.fingerprint,
+            path=f"{receipt.path}/{name}",
+            bytes=entry.bytes,
+            sha256=entry.sha256,
+        )
         for receipt in found.lineage.of_stage("train")
         for name, entry in sorted(receipt.files.items())
     ]

@@ -1,13 +1,12 @@
 """The model card of a submission bundle: its README.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Any
 
 from stp.core.lock import COUNTS
 from stp.core.units import duration
 from stp.export.cite import Citation
-from stp.export.contents import Contents, Training
+from stp.export.contents import Checkpoint, Contents, ResultRow, Training
 from stp.export.lineage import commits, environments
 from stp.export.references import text
 from stp.page.digits import digits
@@ -45,7 +44,7 @@ FILES = {
 def card(
     found: Contents,
     citations: Sequence[Citation],
-    checkpoints: Sequence[Mapping[str, Any]],
+    checkpoints: Sequence[Checkpoint],
     *,
     with_samples: bool,
     with_checkpoints: bool,
@@ -58,7 +57,7 @@ def card(
         checkpoints: rows of checkpoints.csv.
         with_samples, with_checkpoints: whether the bundle has these files.
     """
-    title = found.model["title"]
+    title = found.model.title
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
     lines = [f"# {title}", "", *_warning(found), "## The model", "", *_model(found, citations), ""]
@@ -74,7 +73,7 @@ def card(
 
 def _warning(found: Contents) -> list[str]:
     """Whose numbers these are, before anything else."""
-    kinds = [f"{cell['source']} bytes, {cell['protocol']} protocol" for cell in found.cells]
+    kinds = [f"{cell.source} bytes, {cell.protocol} protocol" for cell in found.cells]
     whose = shares(kinds, "evaluations")
     if found.comparable == len(found.cells):
         return ["Official bytes under the paper's protocol throughout.", ""]
@@ -93,12 +92,12 @@ def _warning(found: Contents) -> list[str]:
 
 def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
     model = found.model
-    yield f"- name: `{model['model']}`"
-    yield f"- reference: {model['reference'] or 'not stated'}"
+    yield f"- name: `{model.model}`"
+    yield f"- reference: {model.reference or 'not stated'}"
     for citation in citations:
         if citation.subject.kind == "model":
             yield from (f"  - {text(work)}" for work in citation.works.values())
-    yield f"- fit: {FITS.get(model['fit'], model['fit'] or 'not known')}"
+    yield f"- fit: {FITS.get(model.fit or '', model.fit or 'not known')}"
     sizes = sorted(
         {
             training.receipt.extras["parameters"]
@@ -111,20 +110,20 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
         yield f"- size: {least if least == most else f'{least} to {most}'} parameters" + (
             "" if least == most else ", by dataset"
         )
-    elif model["fit"] == "external":
+    elif model.fit == "external":
         yield "- size: not known here"
     else:
         yield "- size: no network, so no parameters are counted"
-    variants = sorted({cell["variant"] for cell in found.cells} - {"default"})
+    variants = sorted({cell.variant for cell in found.cells} - {"default"})
     if variants:
         yield f"- variants: {', '.join(variants)}"
     yield f"- scale of the runs: {', '.join(found.scales)}"
     yield f"- bytes of the tests: {', '.join(found.sources)}"
 
 
-def _training(found: Contents, checkpoints: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+def _training(found: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[str]:
     if not found.trainings:
-        if found.model["fit"] == "external":
+        if found.model.fit == "external":
             yield "It was trained elsewhere; nothing is known here but its predictions."
         else:
             yield "Nothing is trained."
@@ -143,7 +142,7 @@ def _training(found: Contents, checkpoints: Sequence[Mapping[str, Any]]) -> Iter
             "`training_protocol.csv` has all settings."
         )
         yield ""
-    size = sum(row["bytes"] for row in checkpoints)
+    size = sum(row.bytes for row in checkpoints)
     yield (
         f"Checkpoints: {len(checkpoints)} files, {size / 1e6:.1f} MB; `checkpoints.csv` names "
         "each with size, SHA-256 and fingerprint."
@@ -192,7 +191,7 @@ def _results(found: Contents) -> Iterable[str]:
         "for official bytes under the paper's protocol. `scores.csv` has all "
         "conventions and lead times."
     )
-    for title, rows in groupby(found.results, lambda row: row["title"]):
+    for title, rows in groupby(found.results, lambda row: row.title):
         yield f"\n### {title}\n"
         yield from _table(
             ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "bytes"],
@@ -200,60 +199,60 @@ def _results(found: Contents) -> Iterable[str]:
         )
 
 
-def _result_row(row: Mapping[str, Any]) -> list[str]:
-    value = "–" if row["value"] is None else digits(row["value"])
-    if row["value"] is not None and row["seed_sd"] is not None:
-        value += f" (sd {digits(row['seed_sd'])} of {row['seeds']} seeds)"
-    if row["low"] is not None and row["high"] is not None:
-        interval = f"[{digits(row['low'])}, {digits(row['high'])}]"
+def _result_row(row: ResultRow) -> list[str]:
+    value = "–" if row.value is None else digits(row.value)
+    if row.value is not None and row.seed_sd is not None:
+        value += f" (sd {digits(row.seed_sd)} of {row.seeds} seeds)"
+    if row.low is not None and row.high is not None:
+        interval = f"[{digits(row.low)}, {digits(row.high)}]"
     else:
-        interval = row["reason"] or "–"
-    printed = "–" if row["published"] is None else digits(row["published"])
-    if row["difference"] is not None:
-        printed += f" (difference {row['difference']:+.4g})"
-    whose = f"{row['source']}, {row['protocol']} protocol"
-    if not row["comparable"]:
+        interval = row.reason or "–"
+    printed = "–" if row.published is None else digits(row.published)
+    if row.difference is not None:
+        printed += f" (difference {row.difference:+.4g})"
+    whose = f"{row.source}, {row.protocol} protocol"
+    if not row.comparable:
         whose += ", NOT COMPARABLE"
-    elif row["bytes_known_by"] == COUNTS:
+    elif row.bytes_known_by == COUNTS:
         whose += ", known by counts"
     return [
-        row["tested"],
-        f"{row['metric']} (`{row['convention']}`)",
+        row.tested,
+        f"{row.metric} (`{row.convention}`)",
         value,
         interval,
-        "–" if row["n"] is None else str(row["n"]),
+        "–" if row.n is None else str(row.n),
         _rank(row),
         printed,
-        whose + (", leaky split" if row["leaky"] else ""),
+        whose + (", leaky split" if row.leaky else ""),
     ]
 
 
-def _rank(row: Mapping[str, Any]) -> str:
+def _rank(row: ResultRow) -> str:
     """The rank, with its confidence set."""
-    if row["rank"] is None:
+    if row.rank is None:
         return "–"
-    low, high = row["rank_low"], row["rank_high"]
+    low, high = row.rank_low, row.rank_high
     between = "" if low is None or high is None else f" [{low}, {high}]"
-    return f"{row['rank']} of {row['ranked']}{between}"
+    return f"{row.rank} of {row.ranked}{between}"
 
 
 def _missing(found: Contents) -> Iterable[str]:
     nothing = True
     for row in found.without_value:
         nothing = False
-        cells = "1 evaluation" if row["cells"] == 1 else f"{row['cells']} evaluations"
-        yield f"- no value in {cells}: `{row['conventions']}`: {row['reason']}"
-    for row in found.planned:
+        cells = "1 evaluation" if row.cells == 1 else f"{row.cells} evaluations"
+        yield f"- no value in {cells}: `{row.conventions}`: {row.reason}"
+    for cell in found.planned:
         nothing = False
-        seed = "" if row["seed"] is None else f", seed {row['seed']}"
-        why = f" ({row['detail']})" if row["detail"] else ""
+        seed = "" if cell.seed is None else f", seed {cell.seed}"
+        why = f" ({cell.detail})" if cell.detail else ""
         yield (
-            f"- planned, and not there: {row['dimension']}, {row['tested']}, {row['setting']}"
-            f"{seed}: {row['stage']} {row['how']}{why}"
+            f"- planned, and not there: {cell.dimension}, {cell.tested}, {cell.setting}"
+            f"{seed}: {cell.stage} {cell.how}{why}"
         )
-    for row in found.not_evaluated:
+    for absent in found.not_evaluated:
         nothing = False
-        yield f"- in the paper, and not in this store: {row['dimension']}: {row['tests']}"
+        yield f"- in the paper, and not in this store: {absent.dimension}: {absent.tests}"
     if any(lock is None for lock in found.lineage.locks.values()):
         nothing = False
         gone = [path for path, lock in found.lineage.locks.items() if lock is None]
@@ -298,16 +297,14 @@ def _reproduce(found: Contents) -> Iterable[str]:
     yield ""
     yield "```sh"
     for cell in found.cells:
-        scale = cell["scale"]
+        scale = cell.scale
         file = f"config/{scale}.yaml"
         if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
             file = "SCALE_FILE"
         receipts = found.lineage.receipts.values()
-        for kind in ("scores_fingerprint", "perceptual_fingerprint"):
+        for scores in (cell.scores_fingerprint, cell.perceptual_fingerprint):
             paths = [
-                one.path
-                for one in receipts
-                if one.stage == "score" and one.fingerprint == cell[kind]
+                one.path for one in receipts if one.stage == "score" and one.fingerprint == scores
             ]
             for path in paths:
                 yield (

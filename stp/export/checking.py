@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import IO, NoReturn
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
+from stp.core.receipts import RecordedFile
 from stp.options.score import CELL_KEYS
 
 MANIFEST = "MANIFEST.json"
@@ -48,6 +50,35 @@ _PLACE = (
     *("source", "scale"),
 )
 _REMEDY = "ask for the bundle again, or export it again: stp export --model NAME"
+
+
+@dataclass(frozen=True)
+class BundleManifest:
+    """What MANIFEST.json says.
+
+    Attributes:
+        version: of the format.
+        stp: the version that wrote it.
+        cells, comparable_cells, rows, sample_rows, checkpoints: as in `Held`.
+        files: by their path in the bundle; all but this one.
+    """
+
+    format: str
+    version: int
+    stp: str
+    model: str
+    title: str
+    scales: tuple[str, ...]
+    sources: tuple[str, ...]
+    cells: int
+    comparable_cells: int
+    rows: int
+    sample_rows: int | None
+    checkpoints: bool
+    files: dict[str, RecordedFile]
+
+
+_SCHEMA = TypeAdapter(BundleManifest)
 
 
 @dataclass(frozen=True)
@@ -104,11 +135,11 @@ class _Bundle:
 
     path: Path
     sizes: Mapping[str, int]
-    open: Callable[[str], Any]
+    open: Callable[[str], IO[bytes]]
 
     def read(self, name: str) -> bytes:
         with self.open(name) as file:
-            return cast(bytes, file.read())
+            return file.read()
 
 
 def check(path: Path) -> Held:
@@ -123,22 +154,22 @@ def check(path: Path) -> Held:
     try:
         with _opened(path) as bundle:
             described = _manifest(bundle)
-            _check_files(bundle, described["files"])
+            _check_files(bundle, described.files)
             dimensions = _check_scores(bundle, described)
             identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
     except _DAMAGED as error:
         _refuse(path, f"is damaged ({error})", "a zip file as stp export writes it")
     return Held(
-        model=described["model"],
-        title=described["title"],
-        scales=tuple(described["scales"]),
-        sources=tuple(described["sources"]),
-        cells=described["cells"],
-        comparable=described["comparable_cells"],
-        rows=described["rows"],
-        sample_rows=described["sample_rows"],
-        checkpoints=described["checkpoints"],
-        files=len(described["files"]) + 1,
+        model=described.model,
+        title=described.title,
+        scales=described.scales,
+        sources=described.sources,
+        cells=described.cells,
+        comparable=described.comparable_cells,
+        rows=described.rows,
+        sample_rows=described.sample_rows,
+        checkpoints=described.checkpoints,
+        files=len(described.files) + 1,
         bytes=sum(bundle.sizes.values()),
         identity=identity,
         dimensions=dimensions,
@@ -173,7 +204,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
             if len(members) < len(infos):
                 _refuse(path, "names a file twice", "every file once")
             sizes = {name: info.file_size for name, info in members.items()}
-            yield _Bundle(path, sizes, lambda name: cast(BinaryIO, archive.open(members[name])))
+            yield _Bundle(path, sizes, lambda name: archive.open(members[name]))
     else:
         raise StpError(
             f"{path}: there is no such file or folder",
@@ -182,41 +213,26 @@ def _opened(path: Path) -> Iterator[_Bundle]:
         )
 
 
-def _manifest(bundle: _Bundle) -> Mapping[str, Any]:
+def _manifest(bundle: _Bundle) -> BundleManifest:
     if MANIFEST not in bundle.sizes:
         _refuse(bundle.path, f"has no {MANIFEST}", "a submission bundle of stp")
+    text = bundle.read(MANIFEST)
     try:
-        described = json.loads(bundle.read(MANIFEST))
-        if described["format"] != FORMAT:
-            _refuse(bundle.path, f"is a {described['format']!r}", f"the format {FORMAT!r}")
-        if described["version"] != VERSION:
+        told = json.loads(text)
+        if told["format"] != FORMAT:
+            _refuse(bundle.path, f"is a {told['format']!r}", f"the format {FORMAT!r}")
+        if told["version"] != VERSION:
             _refuse(
                 bundle.path,
-                f"is of version {described['version']} of its format",
+                f"is of version {told['version']} of its format",
                 f"version {VERSION}, which this stp reads",
             )
-        texts = ("model", "title")
-        numbers = ("cells", "comparable_cells", "rows")
-        lists = ("scales", "sources")
-        right = (
-            all(isinstance(described[key], str) for key in texts)
-            and all(isinstance(described[key], int) for key in numbers)
-            and all(isinstance(described[key], list) for key in lists)
-            and isinstance(described["sample_rows"], int | None)
-            and isinstance(described["checkpoints"], bool)
-            and all(
-                isinstance(entry["bytes"], int) and isinstance(entry["sha256"], str)
-                for entry in described["files"].values()
-            )
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        right = False
-    if not right:
+        return _SCHEMA.validate_json(text, strict=True)
+    except (ValueError, KeyError, TypeError, RecursionError):
         _refuse(bundle.path, f"{MANIFEST} is damaged", "the list that stp export writes")
-    return cast(Mapping[str, Any], described)
 
 
-def _check_files(bundle: _Bundle, listed: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
     for name in REQUIRED:
         if name not in listed:
             _refuse(bundle.path, f"{MANIFEST} does not list {name}", "all files of a bundle")
@@ -225,25 +241,25 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, Mapping[str, Any]]) -> No
     for name in sorted(bundle.sizes.keys() - listed.keys() - {MANIFEST}):
         _refuse(bundle.path, f"{name} is not in {MANIFEST}", "only the files that are listed")
     for name, entry in listed.items():
-        if bundle.sizes[name] != entry["bytes"]:
+        if bundle.sizes[name] != entry.bytes:
             _refuse(
                 bundle.path,
                 f"{name} is damaged, {bundle.sizes[name]} bytes",
-                f"{entry['bytes']} bytes, as in {MANIFEST}",
+                f"{entry.bytes} bytes, as in {MANIFEST}",
             )
         with bundle.open(name) as file:
             digest = hashlib.sha256()
             while block := file.read(1 << 20):
                 digest.update(block)
-        if digest.hexdigest() != entry["sha256"]:
+        if digest.hexdigest() != entry.sha256:
             _refuse(
                 bundle.path,
                 f"{name} is damaged, SHA-256 {digest.hexdigest()}",
-                f"{entry['sha256']}, as in {MANIFEST}",
+                f"{entry.sha256}, as in {MANIFEST}",
             )
 
 
-def _check_scores(bundle: _Bundle, described: Mapping[str, Any]) -> dict[str, int]:
+def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
     """Check the scores themselves; return the number of cells by dimension."""
     try:
         table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
@@ -258,11 +274,11 @@ def _check_scores(bundle: _Bundle, described: Mapping[str, Any]) -> dict[str, in
             ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()),
         )
     lines = sum(1 for _ in csv.reader(io.StringIO(bundle.read("scores.csv").decode()))) - 1
-    if not len(table) == lines == described["rows"]:
+    if not len(table) == lines == described.rows:
         _refuse(
             bundle.path,
             f"scores.parquet has {len(table)} rows, scores.csv {lines}",
-            f"{described['rows']}, as in {MANIFEST}",
+            f"{described.rows}, as in {MANIFEST}",
         )
     with duckdb.connect() as database:
         database.register("scores", table)
@@ -271,11 +287,11 @@ def _check_scores(bundle: _Bundle, described: Mapping[str, Any]) -> dict[str, in
             answer = database.execute(f"SELECT count(*) FROM scores WHERE {condition}").fetchone()
             return int(answer[0]) if answer else 0
 
-        model = described["model"].replace("'", "''")
+        model = described.model.replace("'", "''")
         numbers = ("value", "ci95_low", "ci95_high")
         odd_number = " OR ".join(f"NOT isfinite({name})" for name in numbers)
         problems = {
-            f"rows of another model than {described['model']}": f"model IS DISTINCT FROM '{model}'",
+            f"rows of another model than {described.model}": f"model IS DISTINCT FROM '{model}'",
             "values that are no finite numbers": odd_number,
             "missing values without a reason": "value IS NULL AND reason IS NULL",
         }

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stp.collect.query import answer
-from stp.collect.trace import ask
 from stp.core.errors import StpError, nearest
 from stp.export.references import Reference, bibtex, load, text
 from stp.plan import config as configuration
@@ -66,34 +65,32 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
     chosen = " WHERE model = ?" if model else ""
     values = [model] if model else []
 
-    def named(table: str, kind: str, keys: str) -> list[Subject]:
-        rows = ask(
+    def named(table: str, kind: str, columns: str, keys: str) -> list[Subject]:
+        _, rows = answer(
             database,
-            f"SELECT * FROM {table} WHERE {kind} IN ({keys}) ORDER BY {kind}",
+            f"SELECT {kind}, title, {columns} FROM {table} WHERE {kind} IN ({keys}) "
+            f"ORDER BY {kind}",
             values * keys.count("?"),
         )
-        stated = "citation" if kind == "dataset" else "reference"
         return [
             Subject(
                 kind,
-                row[kind],
-                row["title"],
-                row[stated] or "",
-                row.get("licence") or "",
-                origins.get(row[kind], "") if kind == "dataset" else "",
+                name,
+                title,
+                stated or "",
+                licence or "",
+                origins.get(name, "") if kind == "dataset" else "",
             )
-            for row in rows
+            for name, title, stated, licence in rows
         ]
 
-    origins = {
-        row["tested_on"]: row["origins"]
-        for row in ask(
-            database,
-            "SELECT tested_on, string_agg(DISTINCT source, ', ' ORDER BY source) AS origins "
-            f"FROM cells{chosen} GROUP BY ALL",
-            values,
-        )
-    }
+    _, found = answer(
+        database,
+        "SELECT tested_on, string_agg(DISTINCT source, ', ' ORDER BY source) "
+        f"FROM cells{chosen} GROUP BY ALL",
+        values,
+    )
+    origins: dict[str, str] = dict(found)
     _, suites = answer(
         database,
         "SELECT suite, title FROM suites WHERE suite IN "
@@ -101,7 +98,8 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
         values,
     )
     datasets = f"SELECT trained_on FROM cells{chosen} UNION SELECT tested_on FROM cells{chosen}"
-    conventions = ask(
+    models = f"SELECT model FROM cells{chosen}"
+    _, conventions = answer(
         database,
         "SELECT DISTINCT convention, coalesce(c.title, o.metric) AS title FROM overall o "
         "LEFT JOIN conventions c USING (convention) WHERE value IS NOT NULL"
@@ -112,9 +110,9 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
         [
             SOFTWARE,
             *(Subject("suite", name, title) for name, title in suites),
-            *named("datasets", "dataset", datasets),
-            *named("models", "model", f"SELECT model FROM cells{chosen}"),
-            *(Subject("metric", row["convention"], row["title"]) for row in conventions),
+            *named("datasets", "dataset", "citation, licence", datasets),
+            *named("models", "model", "reference, NULL", models),
+            *(Subject("metric", name, title) for name, title in conventions),
         ]
     )
 

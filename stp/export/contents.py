@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stp.collect.layout import ABOUT, ALIKE
-from stp.collect.trace import ask
+from stp.collect.query import answer, ask
+from stp.collect.rows import CellRow, ConventionRow, ModelRow
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import Receipt
 from stp.export.lineage import Lineage, lineage, sql_without_paths
@@ -14,7 +14,6 @@ from stp.options.score import CELL_KEYS
 from stp.plan import config as configuration
 from stp.render.tables.training_protocol import SETTINGS, trainings
 
-Rows = list[dict[str, Any]]
 _KEYS = ", ".join(CELL_KEYS)
 _CASE = tuple(key for key in CELL_KEYS if key not in ("model", "seed"))
 
@@ -104,6 +103,73 @@ FROM missing WHERE model = ? ORDER BY ALL"""
 """What the scale plans, and has no scores."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ResultRow:
+    """A row of `RESULTS`; columns are those of the views leaderboard and deltas, and of ranks.
+
+    Attributes:
+        title: of the dimension.
+        metric: column heading of the paper, behind its variable.
+        low, high: the 95 % interval, the mean over seeds of its ends.
+    """
+
+    dimension: str
+    title: str | None
+    tested: str
+    metric: str
+    convention: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int | None
+    seeds: int
+    seed_sd: float | None
+    rank: int | None
+    ranked: int
+    rank_low: int | None
+    rank_high: int | None
+    source: str
+    scale: str
+    protocol: str
+    comparable: bool
+    leaky: bool
+    best_of: int
+    published: float | None
+    difference: float | None
+    bytes_known_by: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class WithoutValue:
+    """A reason why values are missing: conventions, with commas, and the number of scores."""
+
+    reason: str | None
+    conventions: str
+    cells: int
+
+
+@dataclass(frozen=True)
+class NotEvaluated:
+    """Tests of a dimension that the paper prints of the model, and the store has no cell of."""
+
+    dimension: str
+    tests: str
+
+
+@dataclass(frozen=True)
+class PlannedRow:
+    """A cell that is planned and has no scores; see table missing."""
+
+    dimension: str
+    tested: str
+    setting: str
+    seed: int | None
+    stage: str
+    how: str
+    detail: str | None
+
+
 @dataclass(frozen=True)
 class Training:
     """One training behind the scores.
@@ -132,44 +198,59 @@ class Training:
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """A file of a trained model: a line of checkpoints.csv.
+
+    Attributes:
+        trained_on, train_subset: of its training; None where no cell has it.
+        path: in the store.
+    """
+
+    trained_on: str | None
+    train_subset: str | None
+    fingerprint: str
+    path: str
+    bytes: int
+    sha256: str
+
+
 @dataclass(frozen=True)
 class Contents:
     """All that a bundle is made from.
 
     Attributes:
-        model: its row of the table models.
-        cells: its rows of the table cells.
-        results: rows of `RESULTS`.
+        results: what tables show of it.
         trainings: every training behind the cells.
         without_value, not_evaluated, planned: what is missing, and why.
-        conventions: rows of the table conventions, those that it was scored by.
+        conventions: those that it was scored by.
         lineage: the receipts.
     """
 
-    model: Mapping[str, Any]
-    cells: Rows
-    results: Rows
+    model: ModelRow
+    cells: list[CellRow]
+    results: list[ResultRow]
     trainings: Sequence[Training]
-    without_value: Rows
-    not_evaluated: Rows
-    planned: Rows
-    conventions: Rows
+    without_value: list[WithoutValue]
+    not_evaluated: list[NotEvaluated]
+    planned: list[PlannedRow]
+    conventions: list[ConventionRow]
     lineage: Lineage
 
     @property
     def scales(self) -> list[str]:
         """The scales of its cells."""
-        return sorted({cell["scale"] for cell in self.cells})
+        return sorted({cell.scale for cell in self.cells})
 
     @property
     def sources(self) -> list[str]:
         """Origins of the bytes that it was tested on."""
-        return sorted({cell["source"] for cell in self.cells})
+        return sorted({cell.source for cell in self.cells})
 
     @property
     def comparable(self) -> int:
         """Cells whose values stand beside published ones."""
-        return sum(bool(cell["comparable"]) for cell in self.cells)
+        return sum(bool(cell.comparable) for cell in self.cells)
 
 
 def contents(database: Path, model: str) -> Contents:
@@ -178,26 +259,29 @@ def contents(database: Path, model: str) -> Contents:
     Raises:
         StpError: there is no database, nothing of the model in it, or a receipt is missing.
     """
-    known = [row["model"] for row in ask(database, "SELECT model FROM models ORDER BY model", [])]
-    cells = ask(database, f"SELECT * FROM cells WHERE model = ? ORDER BY {_KEYS}, scale", [model])
+    _, names = answer(database, "SELECT model FROM models ORDER BY model")
+    known = [name for (name,) in names]
+    chosen = f"SELECT * FROM cells WHERE model = ? ORDER BY {_KEYS}, scale"
+    cells = ask(database, CellRow, chosen, [model])
     if not cells:
         raise StpError(
             f"{database} has no scores of a model {model!r}",
             expected=f"one of {', '.join(known)}" if known else "a store with results",
             remedy=nearest(model, known) if known else "run the tables first",
         )
-    (described,) = ask(database, "FROM models WHERE model = ?", [model])
+    (described,) = ask(database, ModelRow, "FROM models WHERE model = ?", [model])
     behind = lineage(database, model)
     return Contents(
         model=described,
         cells=cells,
-        results=ask(database, RESULTS, [model]),
+        results=ask(database, ResultRow, RESULTS, [model]),
         trainings=_trainings(model, cells, behind),
-        without_value=ask(database, WITHOUT_VALUE, [model]),
-        not_evaluated=ask(database, NOT_EVALUATED, [model]),
-        planned=ask(database, PLANNED, [model]),
+        without_value=ask(database, WithoutValue, WITHOUT_VALUE, [model]),
+        not_evaluated=ask(database, NotEvaluated, NOT_EVALUATED, [model]),
+        planned=ask(database, PlannedRow, PLANNED, [model]),
         conventions=ask(
             database,
+            ConventionRow,
             "FROM conventions WHERE convention IN (SELECT convention FROM overall WHERE model = ?)"
             " ORDER BY convention",
             [model],
@@ -206,13 +290,13 @@ def contents(database: Path, model: str) -> Contents:
     )
 
 
-def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
+def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Training]:
     """Every training once, beside what the paper prints of it."""
-    by_fingerprint = {name: cell for cell in cells for name in cell["model_fingerprints"]}
+    by_fingerprint = {name: cell for cell in cells for name in cell.model_fingerprints}
     receipts = behind.of_stage("train")
     if not any(receipt.recipe.get("fit") == "sgd" for receipt in receipts):
         return [
-            Training(cell["trained_on"], cell["train_subset"], receipt, {}, None)
+            Training(cell.trained_on, cell.train_subset, receipt, {}, None)
             for receipt in receipts
             if (cell := by_fingerprint.get(receipt.fingerprint))
         ]
@@ -226,11 +310,11 @@ def _trainings(model: str, cells: Rows, behind: Lineage) -> list[Training]:
         cell = by_fingerprint.get(receipt.fingerprint)
         if cell is None:
             continue
-        dataset = paper.datasets.get(cell["trained_on"])
+        dataset = paper.datasets.get(cell.trained_on)
         found.append(
             Training(
-                cell["trained_on"],
-                cell["train_subset"],
+                cell.trained_on,
+                cell.train_subset,
                 receipt,
                 {name: setting.ours(receipt.recipe) for name, setting in SETTINGS.items()},
                 published.get(dataset.title) if dataset else None,

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import overload
 
-from stp.collect.trace import ask
+from stp.collect.query import answer
+from stp.collect.rows import RawFileRow
 from stp.core.receipts import Json, Receipt, require_receipt
 
 PARTS = ("data", "predictions", "scores", "perceptual")
@@ -53,8 +54,8 @@ def lineage(database: Path, model: str) -> Lineage:
     """
     parts = ", ".join(f"[{part}_folder]" for part in PARTS)
     behind = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
-    found = ask(database, f"{behind} WHERE model = ?", [model])
-    folders = {Path(row["folder"]) for row in found if row["folder"]}
+    _, found = answer(database, f"{behind} WHERE model = ?", [model])
+    folders = {Path(folder) for (folder,) in found if folder}
     receipts = {folder: require_receipt(folder) for folder in sorted(folders)}
     folder, first = next(iter(receipts.items()))
     store = folder.parents[len(Path(first.path).parts) - 1]
@@ -93,7 +94,11 @@ def shared(receipt: Receipt) -> Json:
     return {key: without_paths(value) for key, value in found.items()}
 
 
-def without_paths(value: Any) -> Any:
+@overload
+def without_paths(value: Json) -> Json: ...
+@overload
+def without_paths(value: object) -> object: ...
+def without_paths(value: object) -> object:
     """Take the folders of this machine out of all texts; the last part of a path stays."""
     if isinstance(value, str):
         return re.sub(_PATH, r"\1", value)
@@ -110,14 +115,20 @@ def sql_without_paths(column: str) -> str:
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 
 
-def raw_files(found: Lineage) -> Iterable[dict[str, Any]]:
-    """One row per raw file: lock, dataset, release, source, file, bytes and SHA-256."""
+def raw_files(found: Lineage) -> Iterable[RawFileRow]:
+    """All raw files that the locks name."""
     for path, lock in found.locks.items():
-        for name, file in sorted((lock or {}).get("files", {}).items()):
-            about = {key: (lock or {}).get(key) for key in ("dataset", "release", "source")}
-            yield {"lock": path, **about, "file": name} | {
-                key: file.get(key) for key in ("bytes", "sha256")
-            }
+        told = lock or {}
+        for name, file in sorted(told.get("files", {}).items()):
+            yield RawFileRow(
+                lock=path,
+                dataset=told.get("dataset"),
+                release=told.get("release"),
+                source=told.get("source"),
+                file=name,
+                bytes=file.get("bytes"),
+                sha256=file.get("sha256"),
+            )
 
 
 def environments(found: Lineage) -> list[Json]:

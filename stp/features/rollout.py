@@ -7,9 +7,7 @@ the same place whether predictions are stored or not. Of several forecasts of a 
 are looked at are drawn.
 """
 
-from typing import Any
-
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.features.look import look
 from stp.models.compute import settle
@@ -18,7 +16,7 @@ from stp.options.predict import PredictOptions
 from stp.predict.forecasts import Forecasts
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write what `stp.features.run` writes: the same values as of stored predictions.
 
     Args:

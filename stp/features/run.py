@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_rows import MappedRows
 from stp.features.look import BLOCK, look
 from stp.options.features import FeatureOptions
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``features.parquet`` (see stp.features.table).
 
     Args:

@@ -18,6 +18,12 @@ from stp.fetch.parallel import FileToFetch, download_all
 
 
 def find(name: str, roots: Iterable[Path]) -> Path | None:
+    """Find a file in the first of some folders that has it; None where none does.
+
+    Args:
+        name: path relative to the folders.
+        roots: in the order of the search.
+    """
     return next((root / name for root in roots if (root / name).is_file()), None)
 
 
@@ -31,11 +37,13 @@ class Archive:
 
     @property
     def missing(self) -> Missing:
+        """The archive as a file that has to be fetched, with its declared size."""
         size = self.declared.get("bytes")
         return Missing(self.declared["path"], f"{size} bytes" if size else "", self.declared)
 
     @property
     def is_open(self) -> bool:
+        """Whether it can be downloaded without an account."""
         return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
 
     @property
@@ -46,7 +54,7 @@ class Archive:
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """May any of these be in it?"""
+        """Whether any of these files may be in it, by the folder that its names are relative to."""
         return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
 
 

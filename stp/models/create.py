@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
@@ -13,7 +14,7 @@ RECIPE_KEYS = ("model", "options", "shape", "context", "horizon")
 """What of a recipe makes up a model, apart from its weights."""
 
 
-def create(recipe: dict[str, Any]) -> nn.Module:
+def create(recipe: Mapping[str, Any]) -> nn.Module:
     """Build the model that a recipe names, with fresh weights from torch's global generator.
 
     Args:

@@ -1,6 +1,7 @@
 """``model.pt``: a trained model as a file."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def digest(weights: dict[str, Tensor]) -> str:
 
 
 def save(
-    path: Path, weights: dict[str, Tensor], recipe: dict[str, Any], normalisation: Normalisation
+    path: Path, weights: dict[str, Tensor], recipe: Mapping[str, Any], normalisation: Normalisation
 ) -> None:
     """Write a trained model; ``torch.load(path, weights_only=True)`` reads it anywhere.
 
@@ -53,7 +54,7 @@ def save(
     )
 
 
-def load(path: Path, recipe: dict[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
+def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
     """Read a trained model that must belong to a recipe.
 
     Args:

@@ -1,7 +1,7 @@
 """What a calibration, or a training, of predictors of people may set; light: the plan reads it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from stp.core.options import build, number, require, whole
 
@@ -32,7 +32,7 @@ class CalibrationOptions:
         require(whole(self.threads, 1), "threads", self.threads, "a whole number from 1")
 
     @classmethod
-    def from_recipe(cls, given: dict[str, Any]) -> "CalibrationOptions":
+    def from_recipe(cls, given: Mapping[str, object]) -> "CalibrationOptions":
         """Build the options from the keys that were set.
 
         Raises:
@@ -66,7 +66,7 @@ class FittingOptions:
         require(number(self.lr) and self.lr > 0, "train.lr", self.lr, "a number above 0")
 
     @classmethod
-    def from_recipe(cls, given: dict[str, Any]) -> "FittingOptions":
+    def from_recipe(cls, given: Mapping[str, object]) -> "FittingOptions":
         """Build the options from the keys that were set.
 
         Raises:

@@ -1,5 +1,6 @@
 """What a recipe of features may say."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +50,7 @@ class FeatureOptions:
         require(ok, "features: member", self.member, " or ".join(MEMBERS))
 
     @classmethod
-    def from_recipe(cls, recipe: dict[str, Any]) -> "FeatureOptions":
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "FeatureOptions":
         """Read a recipe.
 
         Raises:

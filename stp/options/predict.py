@@ -1,7 +1,7 @@
 """What a prediction recipe may set under ``predict``."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from stp.core.options import build, require, whole
 from stp.options.precisions import PRECISIONS
@@ -31,7 +31,7 @@ class PredictOptions:
         require(ok, "predict.precision", self.precision, " or ".join(PRECISIONS))
 
     @classmethod
-    def from_recipe(cls, given: dict[str, Any]) -> "PredictOptions":
+    def from_recipe(cls, given: Mapping[str, object]) -> "PredictOptions":
         """Build the options from the keys that were set.
 
         Raises:

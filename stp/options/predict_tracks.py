@@ -1,7 +1,7 @@
 """How people are predicted; light, since the plan reads it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from stp.core.options import build, require, whole
 
@@ -31,7 +31,7 @@ class MotionOptions:
         require(self.jitter >= 0, "predict.jitter", self.jitter, "metres per second, from 0")
 
     @classmethod
-    def from_recipe(cls, given: dict[str, Any]) -> "MotionOptions":
+    def from_recipe(cls, given: Mapping[str, object]) -> "MotionOptions":
         """Build the options from the keys that were set.
 
         Raises:

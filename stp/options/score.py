@@ -1,6 +1,6 @@
 """What a score recipe may say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +103,7 @@ class ScoreOptions:
         require(ok, "statistic", self.statistic, f"null or one of {', '.join(STATISTICS)}")
 
     @classmethod
-    def from_recipe(cls, recipe: dict[str, Any]) -> "ScoreOptions":
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "ScoreOptions":
         """Read a recipe.
 
         Raises:

@@ -118,7 +118,7 @@ class TrainOptions:
         return float(schedule(step, steps, self.lr))
 
     @classmethod
-    def from_recipe(cls, given: dict[str, Any]) -> "TrainOptions":
+    def from_recipe(cls, given: Mapping[str, object]) -> "TrainOptions":
         """Build the options from the keys that were set.
 
         Raises:

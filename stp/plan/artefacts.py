@@ -159,7 +159,7 @@ def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str
     """Fingerprint an artefact.
 
     Args:
-        stage: prepare, train, predict or score.
+        stage: prepare, train, predict, features or score.
         code: fingerprint of the code that can influence it.
         recipe: everything else that may influence the content.
         inputs: fingerprints of what it is made from; of raw bytes, their identity.

@@ -2,9 +2,9 @@
 stored by `stp.score.rollout`. Both compute in the same batches, so they get the same numbers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ import zarr
 from torch import Tensor, nn
 
 from stp.core.errors import StpError
+from stp.core.job import Extras, Recipe
 from stp.data.prepared import Clips, Prepared
 from stp.models import weights
 from stp.models.compute import Compute
@@ -54,7 +55,11 @@ class Forecasts:
     """
 
     def __init__(
-        self, recipe: dict[str, Any], data: Prepared, inputs: Mapping[str, Path], compute: Compute
+        self,
+        recipe: Recipe,
+        data: Prepared,
+        inputs: Mapping[str, Path],
+        compute: Compute,
     ) -> None:
         options = PredictOptions.from_recipe(recipe["predict"])
         self.recipe, self.data, self.compute = recipe, data, compute
@@ -130,7 +135,7 @@ class Forecasts:
         with torch.inference_mode():
             frames, extra = self._given(rows)
             leads = self.recipe["lead_times"]
-            parts: Any = self.networks[0].parts
+            parts = cast(Callable[..., Iterator[Tensor]], self.networks[0].parts)
             members = [parts(frames, leads, **own) for own in extra]
         made = 0
         while made < leads:
@@ -165,7 +170,7 @@ class Forecasts:
         forecast: Tensor = network(frames, int(self.leads[-1]), **extra)
         return forecast if forecast.shape[1] == len(self.leads) else forecast[:, self.leads - 1]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Extras:
         """For the receipt: device, precision, samples, lead times, normalisation."""
         return {
             **self.compute.describe(),
@@ -184,9 +189,7 @@ class Forecasts:
         return create_predictions(out, self.recipe, self.data.attrs, self.shape[1:], numbers)
 
 
-def _model(
-    recipe: dict[str, Any], data: Prepared, trained: Path | None
-) -> tuple[nn.Module, Normalisation]:
+def _model(recipe: Recipe, data: Prepared, trained: Path | None) -> tuple[nn.Module, Normalisation]:
     """The model with its weights, and the normalisation of its training data."""
     model = create(recipe)
     if trained is not None:
@@ -204,7 +207,7 @@ def _model(
     return model, Normalisation.of(data.attrs)
 
 
-def _check(recipe: dict[str, Any], data: Prepared, clips: Clips) -> None:
+def _check(recipe: Recipe, data: Prepared, clips: Clips) -> None:
     if recipe["shape"] != list(data.shape):
         raise StpError(
             f"{data.folder}: frames have shape {list(data.shape)}",

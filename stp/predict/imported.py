@@ -1,12 +1,11 @@
 """Predict, where that was done elsewhere: read predictions that were imported, and check them."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter
@@ -17,7 +16,7 @@ BLOCK_BYTES = 64_000_000
 """Forecasts that are read at a time."""
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``predictions.zarr`` and ``index.parquet``, as for a model that is here.
 
     Args:
@@ -78,7 +77,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def _open(path: Path, recipe: dict[str, Any], data: Prepared, clips: Clips) -> np.ndarray:
+def _open(path: Path, recipe: Recipe, data: Prepared, clips: Clips) -> np.ndarray:
     """Map the forecasts, found to be of the right shape."""
     try:
         forecasts: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.core.options import build
 from stp.data.raw_files import RawFiles
 from stp.options.predict_tracks import MotionOptions
@@ -24,7 +24,7 @@ PEOPLE_AT_ONCE = 4096
 """Places of a batch: pairs of people take memory."""
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``predictions.parquet``, ``scenarios.parquet`` and ``runtime.parquet``.
 
     A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,

@@ -1,10 +1,8 @@
 """Predict: run a model on every clip of a split."""
 
-from typing import Any
-
 import numpy as np
 
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.models.compute import settle
@@ -12,7 +10,7 @@ from stp.options.predict import PredictOptions
 from stp.predict.forecasts import Forecasts
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``predictions.zarr`` and ``index.parquet``.
 
     Forecasts are written in the units of the dataset, unclipped.

@@ -3,11 +3,11 @@
 import importlib
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.job import Job, Report
+from stp.core.job import Job, Recipe, Report
 from stp.core.options import check_keys
 from stp.data.prepared import Clips, Prepared
 from stp.data.raw_files import RawFiles
@@ -68,7 +68,7 @@ class Source(ABC):
         """
 
 
-def given_for(job: Job, recipe: dict[str, Any], data: Prepared) -> Given:
+def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
     """What the forecasts of a recipe are read for, and from.
 
     Args:
@@ -91,7 +91,7 @@ def given_for(job: Job, recipe: dict[str, Any], data: Prepared) -> Given:
     )
 
 
-def open_source(recipe: dict[str, Any], given: Given) -> Source:
+def open_source(recipe: Recipe, given: Given) -> Source:
     """Open the source that a recipe names.
 
     Args:

@@ -11,12 +11,12 @@ the split is drawn with a recorded seed, by the name of the trajectory.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -110,7 +110,7 @@ def look(raw: RawFiles) -> list[Trajectory]:
     return found
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for BAIR.
 
     Raises:
@@ -164,7 +164,7 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
     return deal_by_name(names, wanted, options.seed)
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The numbers of clips that follow from the rule; see stp.prepare.planned.
 
     Raises:

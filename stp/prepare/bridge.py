@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -112,7 +112,7 @@ class View(NamedTuple):
     frames: int
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for BridgeData.
 
     Raises:
@@ -140,7 +140,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**write_index(job.out, clips), **written.extras, **extras}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the lists promise; see stp.prepare.planned.
 
     Raises:

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import Drive, check_times, cut, make_pieces, require_size, write_times
@@ -66,7 +66,7 @@ class CaltechOptions:
         )
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for the Caltech test videos.
 
     Raises:
@@ -117,7 +117,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """No list says how many frames the videos have; see stp.prepare.planned.
 
     Raises:

@@ -15,7 +15,7 @@ import numpy as np
 import zarr
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
@@ -145,7 +145,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
     return clips, blocks
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr``, ``index.parquet`` and ``climatology.zarr``.
 
     Raises:
@@ -215,7 +215,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**write_index(job.out, clips, blocks=blocks), **written.extras, **climatology}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the calendar promises; see stp.prepare.planned.
 
     Raises:

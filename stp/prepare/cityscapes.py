@@ -15,12 +15,12 @@ resized to 128 x 128 by Lanczos filtering (voletiv/mcvd-pytorch, datasets/citysc
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
@@ -126,7 +126,7 @@ def cut(snippets: Iterable[Snippet], options: CityscapesOptions, span: int) -> l
     ]
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for CityScapes.
 
     Raises:
@@ -171,7 +171,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**write_index(job.out, cut(snippets, options, span)), **written.extras}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """Clips that follow from the number of snippets; see stp.prepare.planned.
 
     Raises:

@@ -17,7 +17,7 @@ import xarray as xr
 import zarr
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import blocks, starts
@@ -136,7 +136,7 @@ def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
     return clips
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for sea surface temperature anomalies.
 
     Raises:
@@ -212,7 +212,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**extras, "months": sum(one.months for one in series), "training range": [low, high]}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the options promise; see stp.prepare.planned.
 
     Raises:

@@ -12,14 +12,15 @@ import pickle
 import resource
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
 import zarr
+from numpy.typing import DTypeLike
 
 from stp.core.errors import StpError
 from stp.core.job import Job
@@ -102,6 +103,29 @@ class Statistics:
         }
 
 
+@dataclass(frozen=True)
+class StoredPiece:
+    """What is written down of a piece that is in the store: a line of `DONE`.
+
+    Attributes:
+        piece: its number.
+        count, sum, squares, low, high: see `Statistics`; all but the first by channel.
+        note: of the decoder.
+    """
+
+    piece: int
+    count: int
+    sum: list[float]
+    squares: list[float]
+    low: list[float]
+    high: list[float]
+    note: Any
+
+    def line(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self)) + "\n"
+
+
 class Written(NamedTuple):
     """The finished store.
 
@@ -115,7 +139,7 @@ class Written(NamedTuple):
     group: zarr.Group
     statistics: Statistics
     notes: list[Any]
-    extras: dict[str, Any]
+    extras: dict[str, float]
 
 
 def write_frames(
@@ -124,8 +148,8 @@ def write_frames(
     pieces: Sequence[Piece],
     decode: Decode | Stream,
     *,
-    attrs: dict[str, Any],
-    dtype: Any,
+    attrs: Mapping[str, Any],
+    dtype: DTypeLike,
     unit: str,
     then: Callable[[zarr.Group], None] | None = None,
 ) -> Written:
@@ -167,7 +191,7 @@ def write_frames(
     begun = time.monotonic()
     if todo:
         context = _Context(str(folder), raw, decode, np.dtype(dtype), shape)
-        results: Iterator[tuple[int, dict[str, Any]]]
+        results: Iterator[StoredPiece]
         if isinstance(decode, Stream):
             results = (
                 context.store(i, pieces[i], starts[i], frames) for i, frames in decode.read(todo)
@@ -176,18 +200,19 @@ def write_frames(
             workers = min(int(job.runtime.get("prepare_workers", 1)), len(todo))
             results = _results(context, [(i, pieces[i], starts[i]) for i in todo], workers)
         with (job.state / DONE).open("a", encoding="utf-8") as record:
-            for i, found in results:
-                done[i] = found
-                record.write(json.dumps({"piece": i, **found}) + "\n")
+            for found in results:
+                done[found.piece] = found
+                record.write(found.line())
                 record.flush()
                 job.report(unit, len(done), len(pieces))
     seconds = time.monotonic() - begun
+    stored = [done[i] for i in range(len(pieces))]
     statistics = Statistics(
-        np.array([done[i]["count"] for i in range(len(pieces))], np.int64),
-        *(
-            np.array([done[i][key] for i in range(len(pieces))], np.float64)
-            for key in ("sum", "squares", "low", "high")
-        ),
+        count=np.array([one.count for one in stored], np.int64),
+        sum=np.array([one.sum for one in stored], np.float64),
+        squares=np.array([one.squares for one in stored], np.float64),
+        low=np.array([one.low for one in stored], np.float64),
+        high=np.array([one.high for one in stored], np.float64),
     )
     if then is not None:
         then(group)
@@ -208,12 +233,12 @@ def write_frames(
     return Written(
         zarr.open_group(str(final), mode="r+", zarr_format=3),
         statistics,
-        [done[i]["note"] for i in range(len(pieces))],
+        [one.note for one in stored],
         extras,
     )
 
 
-def _digest(pieces: Sequence[Piece], attrs: dict[str, Any], dtype: Any) -> str:
+def _digest(pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike) -> str:
     text = json.dumps([attrs["shape"], str(np.dtype(dtype)), attrs.get("raw")], sort_keys=True)
     digest = hashlib.sha256(text.encode())
     for piece in pieces:
@@ -222,8 +247,8 @@ def _digest(pieces: Sequence[Piece], attrs: dict[str, Any], dtype: Any) -> str:
 
 
 def _resume(
-    job: Job, pieces: Sequence[Piece], attrs: dict[str, Any], dtype: Any
-) -> dict[int, dict[str, Any]] | None:
+    job: Job, pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike
+) -> dict[int, StoredPiece] | None:
     """What an earlier run has done, if it was about the same pieces of the same files."""
     try:
         lines = (job.state / DONE).read_text(encoding="utf-8").splitlines(keepends=True)
@@ -232,13 +257,10 @@ def _resume(
         return None
     if first.get("digest") != _digest(pieces, attrs, dtype) or not (job.state / STORE).is_dir():
         return None
-    done: dict[int, dict[str, Any]] = {}
-    for line in lines[1:]:
-        if line.endswith("\n"):  # else it was cut off
-            entry = json.loads(line)
-            done[entry.pop("piece")] = entry
+    whole = [line for line in lines[1:] if line.endswith("\n")]  # the last may be cut off
+    done = {one.piece: one for one in (StoredPiece(**json.loads(line)) for line in whole)}
     # A new record of what is certain: nothing is appended to half a line.
-    text = lines[0] + "".join(json.dumps({"piece": i, **d}) + "\n" for i, d in done.items())
+    text = lines[0] + "".join(one.line() for one in done.values())
     (job.state / DONE).write_text(text, encoding="utf-8")
     return done
 
@@ -246,11 +268,11 @@ def _resume(
 def _start(
     job: Job,
     pieces: Sequence[Piece],
-    attrs: dict[str, Any],
-    dtype: Any,
+    attrs: Mapping[str, Any],
+    dtype: DTypeLike,
     total: int,
     shape: tuple[int, ...],
-) -> dict[int, dict[str, Any]]:
+) -> dict[int, StoredPiece]:
     folder = job.state / STORE
     (job.state / DONE).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
@@ -270,20 +292,25 @@ class _Context:
     """What a process needs to make pieces; opens the store when it is first used."""
 
     def __init__(
-        self, folder: str, raw: RawFiles, decode: Decode | Stream, dtype: np.dtype[Any], shape: Any
+        self,
+        folder: str,
+        raw: RawFiles,
+        decode: Decode | Stream,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
     ) -> None:
         self.folder, self.raw, self.decode = folder, raw, decode
         self.dtype, self.shape = dtype, shape
         self.writer: RowWriter | None = None
 
-    def make(self, number: int, piece: Piece, start: int) -> tuple[int, dict[str, Any]]:
+    def make(self, number: int, piece: Piece, start: int) -> StoredPiece:
         """Decode a piece, check it, write it, describe it."""
         assert not isinstance(self.decode, Stream)
         return self.store(number, piece, start, self.decode(self.raw, piece.task))
 
     def store(
         self, number: int, piece: Piece, start: int, decoded: np.ndarray | Decoded
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> StoredPiece:
         """Check the frames of a piece, write them, describe them."""
         frames, note = decoded if isinstance(decoded, Decoded) else (decoded, None)
         if frames.shape != (piece.frames, *self.shape) or frames.dtype != self.dtype:
@@ -304,23 +331,25 @@ class _Context:
             assert isinstance(array, zarr.Array)
             self.writer = RowWriter(array, create=False)
         self.writer.write(start, frames)
-        return number, {**_describe(frames), "note": note}
+        return _described(number, frames, note)
 
 
-def _describe(frames: np.ndarray) -> dict[str, Any]:
+def _described(number: int, frames: np.ndarray, note: Any) -> StoredPiece:
     channels = frames.shape[1]
     sums, squares = np.zeros(channels), np.zeros(channels)
     for frame in frames:  # one by one: float64 copies of all would be large
         values = frame.reshape(channels, -1).astype(np.float64)
         sums += values.sum(axis=1)
         squares += np.einsum("cn,cn->c", values, values)
-    return {
-        "count": frames.size // max(channels, 1),
-        "sum": sums.tolist(),
-        "squares": squares.tolist(),
-        "low": frames.min(axis=(0, 2, 3)).astype(np.float64).tolist(),
-        "high": frames.max(axis=(0, 2, 3)).astype(np.float64).tolist(),
-    }
+    return StoredPiece(
+        piece=number,
+        count=frames.size // max(channels, 1),
+        sum=sums.tolist(),
+        squares=squares.tolist(),
+        low=frames.min(axis=(0, 2, 3)).astype(np.float64).tolist(),
+        high=frames.max(axis=(0, 2, 3)).astype(np.float64).tolist(),
+        note=note,
+    )
 
 
 _context: _Context | None = None  # of a worker process
@@ -331,14 +360,14 @@ def _enter(context: _Context) -> None:
     _context = context
 
 
-def _make(number: int, piece: Piece, start: int) -> tuple[int, dict[str, Any]]:
+def _make(number: int, piece: Piece, start: int) -> StoredPiece:
     assert _context is not None
     return _context.make(number, piece, start)
 
 
 def _results(
     context: _Context, work: list[tuple[int, Piece, int]], workers: int
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[StoredPiece]:
     """Make all pieces; a few are under way at a time, so memory does not grow with their number."""
     if workers <= 1:
         for args in work:
@@ -350,7 +379,7 @@ def _results(
     ) as pool:
         try:
             waiting = iter(work)
-            running: set[Future[tuple[int, dict[str, Any]]]] = set()
+            running: set[Future[StoredPiece]] = set()
             while True:
                 for args in waiting:
                     running.add(pool.submit(_make, *args))

@@ -15,14 +15,14 @@ of them would have the same remainder and so be less than one interval away. Thu
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -128,7 +128,7 @@ def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
     return clips
 
 
-def read_lists(raw: RawFiles | Lists, recipe: Mapping[str, Any], interval: int) -> list[Listed]:
+def read_lists(raw: RawFiles | Lists, recipe: Recipe, interval: int) -> list[Listed]:
     """The clips of all three lists, in their order.
 
     Raises:
@@ -188,7 +188,7 @@ def cut(clips: Iterable[Listed], options: Human36mOptions, length: int) -> list[
     return found
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for Human3.6M.
 
     Raises:
@@ -234,7 +234,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**counts, **written.extras, "videos": len(frames)}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips of the lists; see stp.prepare.planned.
 
     Raises:

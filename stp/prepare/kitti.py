@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
@@ -128,7 +128,7 @@ def _bad_list(path: Path | str, what: str) -> StpError:
     )
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for KITTI.
 
     Raises:
@@ -168,7 +168,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the lists promise; see stp.prepare.planned.
 
     Raises:

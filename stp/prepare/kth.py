@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts_from_the_end
@@ -175,7 +175,7 @@ def cut(
     return clips
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for KTH.
 
     Raises:
@@ -232,7 +232,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the annotation promises; see stp.prepare.planned.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.moving_digits import render
 from stp.data.raw_files import RawFiles
@@ -84,7 +84,7 @@ class MovingMnistOptions:
                 )
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for Moving-MNIST.
 
     Raises:
@@ -176,7 +176,7 @@ def run(job: Job) -> dict[str, Any]:
     return {**extras, "training digits": len(digits["train"])}
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """Numbers of clips, which the options set; see stp.prepare.planned.
 
     Raises:

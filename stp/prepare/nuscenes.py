@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
@@ -210,7 +210,7 @@ def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
     ]
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for nuScenes.
 
     Raises:
@@ -255,7 +255,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that lists and official table promise; see stp.prepare.planned.
 
     Raises:
@@ -276,7 +276,7 @@ def count(recipe: dict[str, Any], raw: Lists) -> Planned:
     return Planned(_cut(logs, recipe, options), unknown=unknown)
 
 
-def _cut(logs: list[Log], recipe: dict[str, Any], options: NuscenesOptions) -> list[Any]:
+def _cut(logs: list[Log], recipe: Recipe, options: NuscenesOptions) -> list[Any]:
     return cut(
         [log.drive for log in logs],
         dict.fromkeys(SPLITS, options.stride),

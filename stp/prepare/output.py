@@ -49,7 +49,7 @@ class Clip(NamedTuple):
     phase: int = 0
 
 
-def attributes(recipe: dict[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
+def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
     """Attributes of the Zarr group: what the recipe says, the raw checksums, `of_the_data`.
 
     Of many raw files only the checksum of their checksums: attributes are read with every opening.

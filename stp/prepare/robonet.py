@@ -17,14 +17,14 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import av
 import h5py
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, write_frames
@@ -133,7 +133,7 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     return lists
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for RoboNet.
 
     Raises:
@@ -190,7 +190,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the lists promise; see stp.prepare.planned.
 
     Whether a trajectory is too short is known only when its file is read.

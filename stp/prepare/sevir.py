@@ -9,14 +9,14 @@ windows and splits are those of Earthformer (Gao et al. 2022), which PredBench t
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import zarr
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded, Piece, write_frames
@@ -179,7 +179,7 @@ def cut(events: Iterable[Event], options: SevirOptions, span: int) -> list[Clip]
     return clips
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr``, ``index.parquet`` and ``events.parquet`` for SEVIR.
 
     ``events.parquet`` has a row for each event in the order of the store: its identifiers, time,
@@ -237,7 +237,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the catalogue promises; see stp.prepare.planned.
 
     Raises:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
@@ -83,7 +83,7 @@ class Stretch(NamedTuple):
     slot: int
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for TaxiBJ.
 
     Raises:
@@ -153,7 +153,7 @@ def run(job: Job) -> dict[str, Any]:
     }
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips to expect; see stp.prepare.planned.
 
     All of them are known where the raw files are; otherwise only those that a rule fixes.

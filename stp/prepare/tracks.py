@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.core.options import build, number, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare import track_maps as maps
@@ -120,7 +120,7 @@ class TracksOptions:
         return self.files or [name for name in names if name not in others]
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``tracks.parquet`` and, where there are such, obstacles, goals and a semantic grid.
 
     Raises:

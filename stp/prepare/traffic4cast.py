@@ -12,12 +12,12 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts
@@ -149,7 +149,7 @@ def cut(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[
     ]
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for Traffic4Cast 2021.
 
     Raises:
@@ -225,7 +225,7 @@ def _size(raw: RawFiles, name: str) -> int:
     return next((p.stat().st_size for r in raw.roots if (p := r / name).is_file()), 0)
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips of the lists; see stp.prepare.planned.
 
     Raises:

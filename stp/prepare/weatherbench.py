@@ -15,7 +15,7 @@ import numpy as np
 import zarr
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.climatology import HOURS, Means, write_climatology
@@ -237,7 +237,7 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
     return clips
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr``, ``index.parquet`` and, for years, ``climatology.zarr``.
 
     Raises:
@@ -296,7 +296,7 @@ def run(job: Job) -> dict[str, Any]:
     return extras
 
 
-def count(recipe: dict[str, Any], raw: Lists) -> Planned:
+def count(recipe: Recipe, raw: Lists) -> Planned:
     """The clips that the calendar promises; see stp.prepare.planned.
 
     Raises:
@@ -311,7 +311,7 @@ def count(recipe: dict[str, Any], raw: Lists) -> Planned:
 Made = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
 
 
-def _yearly(raw: RawFiles, recipe: dict[str, Any], options: WeatherbenchOptions, span: int) -> Made:
+def _yearly(raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int) -> Made:
     """What is to be made of yearly files, all of which are checked before any is read."""
     shape = tuple(recipe["shape"])
     seasons = seasons_of(options)
@@ -359,9 +359,7 @@ def _yearly(raw: RawFiles, recipe: dict[str, Any], options: WeatherbenchOptions,
     return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // options.interval
 
 
-def _ensemble(
-    raw: RawFiles, recipe: dict[str, Any], options: WeatherbenchOptions, span: int
-) -> Made:
+def _ensemble(raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int) -> Made:
     """What is to be made of a file with members: windows of all its times, one after the other."""
     assert options.file is not None and options.members is not None
     fields = [_field(options, name, options.file) for name in options.variables]

@@ -1,6 +1,6 @@
 """Parameters and multiply-adds of a network, counted without computing anything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Size:
         return self.context + self.evaluations * self.evaluation
 
 
-def parameters(recipe: dict[str, Any]) -> int:
+def parameters(recipe: Mapping[str, Any]) -> int:
     """Count the parameters of a network.
 
     Args:
@@ -52,7 +52,7 @@ def parameters(recipe: dict[str, Any]) -> int:
         return sum(weights.numel() for weights in create(recipe).parameters())
 
 
-def size(recipe: dict[str, Any]) -> Size:
+def size(recipe: Mapping[str, Any]) -> Size:
     """Count parameters and multiply-adds of a network, on tensors without memory.
 
     Args:

@@ -5,6 +5,7 @@ numbers: only these choices give the printed ones (parameters to every printed d
 within 1 %). The table calls multiply-adds FLOPs, and prints some of them in M that are G.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ class Counted:
     how: str
 
 
-def as_published(recipe: dict[str, Any], found: Size | None = None) -> Counted:
+def as_published(recipe: Mapping[str, Any], found: Size | None = None) -> Counted:
     """Count a network of Moving-MNIST as the paper did.
 
     Args:

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -13,7 +12,7 @@ MOST = 10
 """Rows of an answer that are shown."""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, Any]]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
     """Ask all of them."""
     answered = []
     for question, about, sql in QUESTIONS:

@@ -5,10 +5,9 @@ store (and, for pictures, from predictions that the store names), so the same st
 page.
 """
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from plotly.offline import get_plotlyjs
 
@@ -31,6 +30,7 @@ from stp.report import (
     trajectories,
     values,
 )
+from stp.report.columns import as_json
 from stp.report.forecasts import Pictures
 
 PARTS = Path(__file__).parent / "page"
@@ -90,7 +90,7 @@ def write_report(
     Raises:
         StpError: there is no store, it holds no cells, or it is damaged.
     """
-    pieces = {}
+    pieces: dict[str, object] = {}
     with opened(database, threads=1) as connection:
         for number, part in enumerate(DATA, start=1):
             name = part.__name__.rpartition(".")[2]
@@ -103,7 +103,7 @@ def write_report(
         temporary.write_text(text, encoding="utf-8")
 
 
-def page(pieces: dict[str, Any]) -> str:
+def page(pieces: Mapping[str, object]) -> str:
     """Put the page together.
 
     Args:
@@ -123,8 +123,7 @@ def _part(name: str) -> str:
     return (PARTS / name).read_text(encoding="utf-8")
 
 
-def _data(name: str, piece: Any) -> str:
+def _data(name: str, piece: object) -> str:
     """A block of data; it must not look like the end of its own element."""
-    text = json.dumps(piece, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    safe = text.replace("</", "<\\/").replace("<!--", "<\\u0021--")
+    safe = as_json(piece).replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return f'<script type="application/json" id="data-{name}">{safe}</script>'

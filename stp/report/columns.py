@@ -1,6 +1,8 @@
 """Answers of the results store as JSON that is small: by columns, words written once."""
 
+import json
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -11,19 +13,47 @@ from stp.core.errors import StpError
 DIGITS = 7
 """Significant digits of a number in the page; the store has all of them."""
 
-Columnar = dict[str, Any]
-
-
 Rows = list[tuple[Any, ...]]
+"""Rows of an answer: values of DuckDB."""
+Value = float | str | list["Value"] | None
+"""A value of JSON (true and false are numbers)."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column of texts.
+
+    Attributes:
+        words: each once.
+        codes: the numbers of the words, row by row; -1 for NULL.
+    """
+
+    words: list[str]
+    codes: list[int]
+
+
+@dataclass(frozen=True)
+class Columnar:
+    """An answer by columns; ``rows`` in page/base.js reads it.
+
+    Attributes:
+        count: number of rows.
+        columns: values by name; numbers that JSON does not know are texts: ``"Infinity"``.
+    """
+
+    count: int
+    columns: dict[str, Words | list[Value]]
+
+
+def as_json(piece: object) -> str:
+    """Write a piece of the page, dataclasses as their fields."""
+    return json.dumps(
+        piece, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=vars
+    )
 
 
 def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
-    """Ask the store, and write the answer by columns; ``rows`` in page/base.js reads it.
-
-    Returns:
-        ``{"count": n, "columns": {name: [...]}}``; a column of texts is
-        ``{"words": [...], "codes": [...]}``, with -1 for NULL. Numbers that JSON does not know are
-        texts: ``"Infinity"``.
+    """Ask the store, and write the answer by columns.
 
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
@@ -56,22 +86,19 @@ def by_columns(names: list[str], rows: Rows, exact: tuple[str, ...] = ()) -> Col
     """
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     by_name = zip(names, columns, strict=True)
-    return {
-        "count": len(rows),
-        "columns": {name: _column(values, name in exact) for name, values in by_name},
-    }
+    return Columnar(len(rows), {name: _column(values, name in exact) for name, values in by_name})
 
 
-def _column(values: tuple[Any, ...], exact: bool) -> Any:
+def _column(values: tuple[Any, ...], exact: bool) -> Words | list[Value]:
     if not any(isinstance(value, str) for value in values):
         return [plain(value, exact) for value in values]
     words = {value: code for code, value in enumerate(dict.fromkeys(v for v in values if v))}
     empty = words.setdefault("", len(words)) if "" in values else -1
     codes = [-1 if v is None else words[v] if v else empty for v in values]
-    return {"words": list(words), "codes": codes}
+    return Words(list(words), codes)
 
 
-def plain(value: Any, exact: bool = False) -> Any:
+def plain(value: object, exact: bool = False) -> Any:
     """Turn a value of DuckDB into one of JSON; numbers are rounded unless they are exact."""
     if isinstance(value, Decimal):
         value = float(value)

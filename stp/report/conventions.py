@@ -1,7 +1,6 @@
 """Conventions: how far the choice of a definition moves values and ranks."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -24,6 +23,6 @@ ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.va
     e.threshold, e.leads, e.source, e.scale, e.leaky, e.best_of"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """One row per evaluation and pair of conventions; see the view convention_effects."""
     return {"effects": columnar(database, EFFECTS)}

@@ -1,7 +1,6 @@
 """What all sections of the report share: cells, dimensions, names, conventions, bytes."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -18,7 +17,7 @@ SELECT
 FROM cells ORDER BY rowid"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Describe cells, dimensions, settings, models, datasets and conventions.
 
     Args:

@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -52,9 +51,10 @@ SELECT
     sum(a.bytes) AS bytes
 FROM artefacts a LEFT JOIN made m USING (path)
 GROUP BY ALL
-ORDER BY min(array_position(['prepare', 'train', 'predict', 'score'], stage)), device"""
+ORDER BY min(array_position(['prepare', 'train', 'predict', 'features', 'score'], stage)), device"""
 
-# What is behind several cells, such as a training, is one artefact.
+# What is behind several cells, such as a training, is one artefact. Network features are part of
+# the work of scoring.
 MODELS = """
 WITH behind AS (
     SELECT DISTINCT
@@ -86,7 +86,7 @@ SELECT
 FROM attempts WHERE how <> 'done' GROUP BY ALL ORDER BY ALL"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Costs.
 
     Returns:

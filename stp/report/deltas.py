@@ -1,7 +1,6 @@
 """Deltas: our values beside the printed ones, those that may be compared first."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -19,6 +18,6 @@ ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.train
     d.setting"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """One row per value that the paper prints too; see the view deltas."""
     return {"deltas": columnar(database, DELTAS)}

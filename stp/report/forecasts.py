@@ -6,7 +6,8 @@ that are not kept, or damaged, leave a gap that says so: the numbers do not depe
 
 import json
 import os
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -27,12 +28,22 @@ from stp.render.pictures.sheet import Scale
 from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
 from stp.report.columns import plain
-from stp.report.picture_sheets import GOOD, LOOKS, Look
+from stp.report.picture_sheets import GOOD, LOOKS, Coast, Look
+from stp.report.shown import (
+    PicturedEvaluation,
+    SampleSheets,
+    ShownEvaluation,
+    ShownMetric,
+    ShownSample,
+    ShownVariable,
+    VariableSheets,
+)
 from stp.score.tables import read_samples
 
 SAMPLES = len(RULES)
 MEGABYTES = 25.0
-Pieces = dict[str, Any]
+Pieces = dict[str, object]
+"""What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
 
 
 class Pictures(NamedTuple):
@@ -100,15 +111,17 @@ def pieces(
     root = _root(evaluations)
     left = wanted.megabytes * 1e6
     sheets: Pieces = {}
-    coasts: list[Any] = []
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    coasts: list[Coast] = []
+    found: dict[tuple[str, str], ShownEvaluation] = {}
     for done, evaluation in enumerate(sorted(evaluations, key=lambda e: e.pixels)):
         share = left / (len(evaluations) - done)
         entry, made = _evaluation(evaluation, wanted.samples, share, coasts, root)
-        for sample, one in zip(entry["samples"], made, strict=True):
-            sample["piece"] = f"forecasts-{len(sheets)}"
-            sheets[sample["piece"]] = one
+        samples = []
+        for sample, one in zip(entry.samples, made, strict=True):
+            samples.append(replace(sample, piece=f"forecasts-{len(sheets)}"))
+            sheets[samples[-1].piece] = one
             left -= _length(one)
+        entry = replace(entry, samples=samples)
         found[evaluation.dimension, evaluation.case.name] = entry
         report("pictures", done + 1, len(evaluations))
     in_order = [found[e.dimension, e.case.name] for e in evaluations]
@@ -117,8 +130,12 @@ def pieces(
 
 
 def _described(
-    evaluations: list[Any], wanted: Pictures, used: float, coasts: list[Any], maps: dict[str, str]
-) -> dict[str, Any]:
+    evaluations: list[ShownEvaluation],
+    wanted: Pictures,
+    used: float,
+    coasts: list[Coast],
+    maps: dict[str, str],
+) -> dict[str, object]:
     return {
         "samples": wanted.samples,
         "megabytes": wanted.megabytes,
@@ -166,25 +183,25 @@ def _root(evaluations: list[_Evaluation]) -> str:
 
 
 def _evaluation(
-    evaluation: _Evaluation, samples: int, share: float, coasts: list[Any], root: str
-) -> tuple[dict[str, Any], list[Pieces]]:
+    evaluation: _Evaluation, samples: int, share: float, coasts: list[Coast], root: str
+) -> tuple[ShownEvaluation, list[SampleSheets]]:
     """What the page knows of an evaluation, and the sheets of its samples."""
     key = evaluation.case.cells[0].key
-    entry: dict[str, Any] = {
-        "dimension": evaluation.dimension,
-        "case": evaluation.case.name,
-        "tested": evaluation.tested,
-        "dataset": key.tested_on,
-        "origin": [
+    entry = ShownEvaluation(
+        dimension=evaluation.dimension,
+        case=evaluation.case.name,
+        tested=evaluation.tested,
+        dataset=key.tested_on,
+        origin=[
             dict(one)
             for one in dict.fromkeys(
                 tuple((name, getattr(cell, name)) for name in WHOSE)
                 for cell in evaluation.case.cells
             )
         ],
-        "gap": "",
-        "samples": [],
-    }
+        gap="",
+        samples=[],
+    )
     try:
         case = Case(evaluation.case, lenient=True)
         shown: dict[int, SampleForecasts] = {}
@@ -194,42 +211,42 @@ def _evaluation(
         wanted = list(shown.values())
         scores = _scores(evaluation, case, [one.number for one in wanted])
     except StpError as error:
-        entry["gap"] = str(error).replace(root, "")
-        return entry, []
+        return replace(entry, gap=str(error).replace(root, "")), []
     scaled = [[picture_sheets.scales_of(one, v) for v in one.variables] for one in wanted]
     fitting = _fitting(list(zip(wanted, scaled, strict=True)), share)
     if fitting is None:
-        entry["gap"] = "Its pictures do not fit into what the report may hold (--pictures-mb)."
-        return entry, []
+        why = "Its pictures do not fit into what the report may hold (--pictures-mb)."
+        return replace(entry, gap=why), []
     look, made = fitting
     first = wanted[0]
     height, width = picture_sheets.size_of(first.truth.shape[2], first.truth.shape[3], look)
     coast = picture_sheets.coast(first)
     if coast is not None and coast not in coasts:
         coasts.append(coast)
-    entry |= {
-        "look": str(look),
-        "size": [width, height],
-        "full": [first.truth.shape[3], first.truth.shape[2]],
-        "pitch": [pitch(width), pitch(height)],
-        "columns": [columns_of(len(first.context)), columns_of(len(first.truth))],
-        "aspect": plain(_aspect(first)),
-        "coast": None if coast is None else coasts.index(coast),
-        "is_picture": first.is_picture,
-        "context": len(first.context),
-        "leads": len(first.truth),
-        "channels": case.channels,
-        "variables": [{"name": v.name, "units": v.units} for v in first.variables],
-        "models": [_model(label, cell) for label, cell in case.cells.items()],
-        "samples": [
-            _sample(case, one, pairs, table, root)
-            for one, pairs, table, _ in zip(wanted, scaled, scores, made, strict=False)
-        ],
-    }
-    return entry, made
+    explained = [
+        _sample(case, one, pairs, table, root)
+        for one, pairs, table, _ in zip(wanted, scaled, scores, made, strict=False)
+    ]
+    pictured = PicturedEvaluation(
+        **vars(replace(entry, samples=explained)),
+        look=str(look),
+        size=[width, height],
+        full=[first.truth.shape[3], first.truth.shape[2]],
+        pitch=[pitch(width), pitch(height)],
+        columns=[columns_of(len(first.context)), columns_of(len(first.truth))],
+        aspect=plain(_aspect(first)),
+        coast=None if coast is None else coasts.index(coast),
+        is_picture=first.is_picture,
+        context=len(first.context),
+        leads=len(first.truth),
+        channels=case.channels,
+        variables=[ShownVariable(v.name, v.units) for v in first.variables],
+        models=[_model(label, cell) for label, cell in case.cells.items()],
+    )
+    return pictured, made
 
 
-def _model(label: str, cell: StoredCell) -> dict[str, Any]:
+def _model(label: str, cell: StoredCell) -> dict[str, object]:
     """A model of an evaluation, and whose bytes its forecasts are made from."""
     key = cell.key
     return {
@@ -253,9 +270,9 @@ def _sample(
     case: Case,
     shown: SampleForecasts,
     scaled: list[tuple[Scale, Scale]],
-    scores: dict[str, Any],
+    scores: tuple[list[ShownMetric], list[list[list[float | str] | None]]],
     root: str,
-) -> dict[str, Any]:
+) -> ShownSample:
     """What the page says of a sample."""
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
@@ -263,36 +280,38 @@ def _sample(
         for label, kept in case.there.items()
         if kept.members > 1
     }
-    return {
-        "rule": shown.chosen_by,
-        "number": shown.number,
-        "why": shown.why,
-        "clip": shown.clip,
-        "times": [
+    metrics, values = scores
+    return ShownSample(
+        rule=shown.chosen_by,
+        number=shown.number,
+        why=shown.why,
+        clip=shown.clip,
+        times=[
             "" if shown.seconds is None or step == 0 else duration(step, shown.seconds)
             for step in steps
         ],
-        "gaps": [shown.absent.get(label, "").replace(root, "") for label in case.cells],
-        "remarks": [remarks.get(label, "") for label in case.cells],
-        "scales": [
-            [[plain(one.low), plain(one.high), one.colours] for one in pair] for pair in scaled
+        gaps=[shown.absent.get(label, "").replace(root, "") for label in case.cells],
+        remarks=[remarks.get(label, "") for label in case.cells],
+        scales=[
+            [(plain(one.low), plain(one.high), one.colours) for one in pair] for pair in scaled
         ],
-        **scores,
-    }
+        metrics=metrics,
+        scores=values,
+    )
 
 
-def _maps(evaluations: list[dict[str, Any]]) -> dict[str, str]:
+def _maps(evaluations: list[ShownEvaluation]) -> dict[str, str]:
     """The colours of all scales, once."""
-    scales = [
-        s for e in evaluations for one in e["samples"] for pair in one["scales"] for s in pair
-    ]
+    scales = [s for e in evaluations for one in e.samples for pair in one.scales for s in pair]
     return {name: picture_sheets.colours(name) for name in sorted({scale[2] for scale in scales})}
 
 
 # Scores of a sample
 
 
-def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dict[str, Any]]:
+def _scores(
+    evaluation: _Evaluation, case: Case, samples: list[int]
+) -> list[tuple[list[ShownMetric], list[list[list[float | str] | None]]]]:
     """Scores of samples: metrics, and their values over lead times by model and metric."""
     wanted: dict[tuple[str, str], str] = {}  # columns of other lead times show the same values
     for heading, convention in evaluation.columns.items():
@@ -305,24 +324,17 @@ def _scores(evaluation: _Evaluation, case: Case, samples: list[int]) -> list[dic
         wanted = {(criterion, ""): criterion for criterion in CRITERIA}
         found = {key: _leads_of(cells, *key, samples) for key in wanted}
         found = dict([(key, leads) for key, leads in found.items() if leads][:1])
-    metrics = [
-        {"title": wanted[key], "convention": key[0], "variable": key[1]}
-        for key, leads in found.items()
-        if leads
-    ]
+    metrics = [ShownMetric(wanted[key], *key) for key, leads in found.items() if leads]
     by_metric = [leads for leads in found.values() if leads]
     return [
-        {
-            "metrics": metrics,
-            "scores": [[leads[c][i] for leads in by_metric] for c in range(len(cells))],
-        }
+        (metrics, [[leads[c][i] for leads in by_metric] for c in range(len(cells))])
         for i in range(len(samples))
     ]
 
 
 def _leads_of(
     cells: list[StoredCell], convention: str, variable: str, samples: list[int]
-) -> list[list[list[Any] | None]]:
+) -> list[list[list[float | str] | None]]:
     """Values of samples over lead times, by cell; None where there are none, [] if nowhere."""
     found = [_leads(cell, convention, variable, samples) for cell in cells]
     return found if any(one is not None for of_cell in found for one in of_cell) else []
@@ -330,7 +342,7 @@ def _leads_of(
 
 def _leads(
     cell: StoredCell, convention: str, variable: str, samples: list[int]
-) -> list[list[Any] | None]:
+) -> list[list[float | str] | None]:
     for folder in cell.folders(("scores", "perceptual")):
         if not (path := folder / "sample_scores.parquet").is_file():
             continue
@@ -355,7 +367,7 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 """A sample, and the scales of values and errors of each variable."""
 
 
-def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[Pieces]] | None:
+def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[SampleSheets]] | None:
     """The looks and numbers of samples are tried from the best; the first that fits is taken."""
     fewer = range(len(shown), 0, -1)
     guessed: dict[Look, float] = {}
@@ -366,7 +378,7 @@ def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[Pieces]] | N
             guessed[look] = _guess(shown[0], look)
         if samples * guessed[look] > 1.3 * share:
             continue
-        made: list[Pieces] = []
+        made: list[SampleSheets] = []
         size = 0
         for one in shown[:samples]:
             made.append(_sheets(one, look))
@@ -387,7 +399,7 @@ def _guess(scaled: Scaled, look: Look) -> float:
     return len(both) * len(shown.variables) * len(shown.forecasts)
 
 
-def _sheets(scaled: Scaled, look: Look) -> Pieces:
+def _sheets(scaled: Scaled, look: Look) -> SampleSheets:
     """Sheets of a sample, by variable: context, truth, and by label values and errors."""
     shown, scales = scaled
     made = []
@@ -399,21 +411,21 @@ def _sheets(scaled: Scaled, look: Look) -> Pieces:
             return picture_sheets.values(shown, frames, variable, scale, look)
 
         made.append(
-            {
-                "context": values_of(shown.context),
-                "truth": values_of(shown.truth),
-                "models": {
+            VariableSheets(
+                context=values_of(shown.context),
+                truth=values_of(shown.truth),
+                models={
                     forecast.label: [
                         values_of(forecast.frames),
                         picture_sheets.errors(shown, forecast, variable, errors, look),
                     ]
                     for forecast in shown.forecasts
                 },
-            }
+            )
         )
-    return {"variables": made}
+    return SampleSheets(made)
 
 
-def _length(piece: Pieces) -> int:
+def _length(piece: SampleSheets) -> int:
     """Bytes in the page, with the element around them."""
-    return len(json.dumps(piece, ensure_ascii=False).encode()) + 100
+    return len(json.dumps(piece, ensure_ascii=False, default=vars).encode()) + 100

@@ -1,7 +1,6 @@
 """Leaderboards: every value with its rank, its uncertainty and what is printed for it."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -74,7 +73,7 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
     l.variant"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """One row per evaluation, part of a score and model; the first two by number."""
     numbers, parts = evaluations(database), Numbers(PART)
     _, found = asked(database, BOARD)

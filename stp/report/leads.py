@@ -1,12 +1,11 @@
 """Lead time: values at each lead time, and how much time a lead time is."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from stp.render.figures.time_step import seconds_per_step
-from stp.report.columns import asked, columnar
+from stp.report.columns import Value, asked, columnar
 from stp.report.numbered import IN_TABLES, NUMBERED, PART, SAME_CELL
 
 MOST = 400_000
@@ -44,7 +43,7 @@ SELECT data_folder, subset, setting, list(cell ORDER BY cell) AS cells
 FROM numbered GROUP BY ALL ORDER BY ALL"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Values over lead times.
 
     Returns:
@@ -59,19 +58,25 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     )
     complete = size <= MOST
     lines = columnar(database, _leads("true" if complete else IN_TABLES))
-    for name in ("values", "low", "high"):
-        lines["columns"][name] = [_short(values) for values in lines["columns"][name]]
-    lines["columns"]["at_leads"] = [_first(leads) for leads in lines["columns"]["at_leads"]]
+    shorter = {"values": _short, "low": _short, "high": _short, "at_leads": _first}
+    for name, change in shorter.items():
+        column = lines.columns[name]
+        assert isinstance(column, list), "lists of numbers are no texts"
+        lines.columns[name] = [change(one) for one in column]
     return {"lines": lines, "complete": complete, "steps": _steps(database)}
 
 
-def _short(values: list[Any] | None) -> list[Any] | None:
-    return values and [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
+def _short(values: Value) -> Value:
+    """Values of one row, with fewer digits; NULL stays."""
+    if not isinstance(values, list):
+        return values
+    return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
-def _first(leads: list[int] | None) -> int | list[int] | None:
-    if leads and leads == list(range(leads[0], leads[-1] + 1)):
-        return leads[0]
+def _first(leads: Value) -> Value:
+    """The first of consecutive lead times; others as they are."""
+    if isinstance(leads, list) and leads and isinstance(first := leads[0], int):
+        return first if leads == list(range(first, first + len(leads))) else leads
     return leads
 
 

@@ -1,7 +1,6 @@
 """Overview: how much was evaluated of what was planned, when, where, and by which code."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -38,7 +37,7 @@ SELECT
 FROM missing ORDER BY rowid"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Facts about the whole store, and one row for each cell that is missing."""
     names, rows = asked(database, FACTS)
     return {

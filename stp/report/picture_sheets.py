@@ -5,7 +5,8 @@ A field is stored as levels, which the page colours with the map of its scale: l
 stored as they are, 0..255. Errors are those of unclipped float values, never of pictures.
 """
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -153,13 +154,20 @@ def is_upside_down(shown: SampleForecasts) -> bool:
     return shown.lat is not None and len(shown.lat) > 1 and bool(shown.lat[0] < shown.lat[-1])
 
 
-def coast(shown: SampleForecasts) -> dict[str, Any] | None:
-    """The coastline of a map, as a path of SVG within a box as large as the grid.
+@dataclass(frozen=True)
+class Coast:
+    """A coastline, as a path of SVG within a box as large as the grid.
 
-    Returns:
-        ``{"path": "M...", "box": [width, height]}`` in cells of the grid, or None where it is no
-        map.
+    Attributes:
+        box: width and height, in cells of the grid.
     """
+
+    path: str
+    box: list[int]
+
+
+def coast(shown: SampleForecasts) -> Coast | None:
+    """The coastline of a map; None where it is no map."""
     if shown.lat is None or shown.lon is None or min(len(shown.lat), len(shown.lon)) < 2:
         return None
     lon, lat = coastline(float(shown.lon.min()) - 1.0)
@@ -174,7 +182,7 @@ def coast(shown: SampleForecasts) -> dict[str, Any] | None:
             continue
         parts.append(f"{'L' if down else 'M'}{across:.1f} {up:.1f}")
         down = True
-    return {"path": "".join(parts), "box": [len(shown.lon), len(shown.lat)]}
+    return Coast("".join(parts), [len(shown.lon), len(shown.lat)])
 
 
 def _along(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:

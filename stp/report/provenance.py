@@ -6,12 +6,11 @@ An artefact stands here once; cells and other artefacts name it by its number.
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from stp.options.score import CELL_KEYS
-from stp.report.columns import Rows, asked, by_columns, columnar
+from stp.report.columns import Rows, Value, Words, asked, by_columns, columnar
 from stp.report.places import PART, Numbers, cells
 
 VALUES = f"""
@@ -33,12 +32,13 @@ FROM raw_files GROUP BY lock ORDER BY lock"""
 
 FOLDERS_OF_CELLS = """
 SELECT flatten([
-    [data_folder], model_folders, [predictions_folder, scores_folder, perceptual_folder]
+    [data_folder], model_folders, [predictions_folder], feature_folders,
+    [scores_folder, perceptual_folder]
 ])
 FROM cells ORDER BY rowid"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Describe what is behind the values.
 
     Args:
@@ -59,7 +59,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     number = {row[0]: index for index, row in enumerate(made)}
     locks = columnar(database, "SELECT * EXCLUDE (first) FROM (" + LOCKS + ")")
     firsts = [row[-1] for row in asked(database, LOCKS)[1]]
-    lock_of = {name: index for index, name in enumerate(_texts(locks["columns"]["lock"]))}
+    lock_of = {name: index for index, name in enumerate(_texts(locks.columns["lock"]))}
     _, folders = asked(database, FOLDERS_OF_CELLS)
     return {
         "parts": parts.columnar(),
@@ -75,8 +75,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
     }
 
 
-def _texts(column: Any) -> list[str]:
-    return [column["words"][code] for code in column["codes"]] if column else []
+def _texts(column: Words | list[Value]) -> list[str]:
+    """The texts of a column; none where there are no rows."""
+    return [column.words[code] for code in column.codes] if isinstance(column, Words) else []
 
 
 def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:

@@ -1,7 +1,6 @@
 """Significance: paired comparisons of any two models, and ranks with their uncertainty."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -18,7 +17,7 @@ DIGITS = 4
 WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Comparisons and ranks of the store.
 
     Returns:

@@ -1,7 +1,6 @@
 """Spectra: mean power of truth and forecasts by wavenumber, at the first and last lead time."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -29,7 +28,7 @@ JOIN overall s ON {SAME_CELL} AND s.convention = '{SPECTRA}' AND s.value IS NOT 
 GROUP BY ALL ORDER BY min(n.cell)"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Mean spectra over samples, then over seeds, from the sums beside the scores.
 
     Returns:

@@ -6,7 +6,7 @@ rounded. The page reads a test when it is shown.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import duckdb
 import numpy as np
@@ -35,7 +35,137 @@ SCENARIOS, SAMPLES = 12, 10
 MOST_CELLS = 6000
 """Of a map; those of a larger one become larger themselves."""
 CENTIMETRES = 100
-Pieces = dict[str, Any]
+Pieces = dict[str, object]
+"""What the page's scripts read, by name: dataclasses, written by `columns.as_json`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownModel:
+    """A model, and its errors over lead times.
+
+    Attributes:
+        cell: its number in the page.
+        samples: of each prediction.
+        own: whether it is of this suite's own making.
+        mean, low, high: mean and middle half over scenarios, metres.
+    """
+
+    label: str
+    model: str
+    cell: int
+    samples: int
+    own: bool
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownScenario:
+    """A scenario that is drawn.
+
+    Attributes:
+        people: their number.
+        measure: what the rule of choice knows of it, in words.
+    """
+
+    number: int
+    name: str
+    people: int
+    measure: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTest:
+    """A test of which there is nothing to see.
+
+    Attributes:
+        gap: why.
+        cells: numbers of its cells in the page.
+    """
+
+    dataset: str
+    protocol: str
+    setting: str
+    gap: str
+    cells: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnTest(ShownTest):
+    """A test whose scenarios are drawn.
+
+    Attributes:
+        dt: seconds of a step.
+        observe, predict: steps.
+        count, episodes: of its scenarios.
+        absent: why models are not drawn, by label.
+        piece: name of its positions.
+    """
+
+    dt: float
+    observe: int
+    predict: int
+    count: int
+    episodes: int
+    models: list[ShownModel]
+    absent: dict[str, str]
+    scenarios: list[ShownScenario]
+    piece: str = ""
+
+
+@dataclass(frozen=True)
+class DrawnObstacles:
+    """Discs, or cells of a grid: positions, and their diameters or width, in centimetres."""
+
+    kind: str
+    position: list[int]
+    size: list[int] | int
+
+
+@dataclass(frozen=True)
+class DrawnPlace:
+    """Where people walk: obstacles, and goals (x, y, x, y, ...) in centimetres."""
+
+    obstacles: DrawnObstacles | None
+    goals: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnPrediction:
+    """What a model predicts of a scene, in centimetres.
+
+    Attributes:
+        path: of each person.
+        samples: paths of each sample; empty if there is one only.
+        ellipses: see `_ellipses`; empty where there is no mixture.
+        errors: of each person at each step, millimetres.
+    """
+
+    path: list[list[int]]
+    samples: list[list[list[int]]]
+    ellipses: list[list[list[list[int]]]]
+    errors: list[list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnScene:
+    """A scenario: paths (x, y, x, y, ...) of people, in centimetres."""
+
+    person: list[int]
+    observed: list[list[int]]
+    future: list[list[int]]
+    neighbours: list[list[int]]
+    extent: list[int]
+    predicted: list[DrawnPrediction]
+
+
+@dataclass(frozen=True)
+class Positions:
+    """All positions of a test."""
+
+    place: DrawnPlace
+    scenes: list[DrawnScene]
 
 
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
@@ -53,13 +183,13 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
     numbers = {cell.key: number for number, cell in enumerate(cells)}
     names = titles(database)
     made: Pieces = {}
-    described: list[Any] = []
+    described: list[ShownTest] = []
     wanted = _one_setting(evaluations([cell for cell in cells if on_map(cell)]))
     for done, of_test in enumerate(wanted):
         about, positions = _test(of_test, names, numbers)
-        if positions is not None:
-            about["piece"] = f"trajectories-{len(made)}"
-            made[about["piece"]] = positions
+        if isinstance(about, DrawnTest):
+            about = replace(about, piece=f"trajectories-{len(made)}")
+            made[about.piece] = positions
         described.append(about)
         report("trajectories", done + 1, len(wanted))
     texts = {"rule": RULE, "in_parentheses": IN_PARENTHESES}
@@ -78,64 +208,65 @@ def _one_setting(found: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
 
 def _test(
     cells: Sequence[StoredCell], names: Names, numbers: Mapping[CellKey, int]
-) -> tuple[Any, Any]:
+) -> tuple[ShownTest, Positions | None]:
     """What the page knows of a test at once, and its positions, if there are any."""
     key = cells[0].key
-    about: dict[str, Any] = {
-        "dataset": key.tested_on,
-        "protocol": key.subset,
-        "setting": key.setting,
-        "gap": "",
-        "cells": [numbers[cell.key] for cell in cells],
-    }
+    about = ShownTest(
+        dataset=key.tested_on,
+        protocol=key.subset,
+        setting=key.setting,
+        gap="",
+        cells=[numbers[cell.key] for cell in cells],
+    )
     try:
         compared = compare(cells, names, lenient=True)
     except StpError as error:
-        return {**about, "gap": str(error).splitlines()[0]}, None
+        return replace(about, gap=str(error).splitlines()[0]), None
     chosen = compared.chosen(SCENARIOS)
     scenes = [compared.scene(number) for number in chosen]
-    labels = list(compared.predicted)
-    about |= {
-        "dt": plain(compared.scenarios.dt),
-        "observe": compared.scenarios.observed.shape[2],
-        "predict": compared.scenarios.future.shape[2],
-        "count": len(compared.scenarios),
-        "episodes": len(np.unique(compared.scenarios.episode)),
-        "models": [_model(compared, label, numbers) for label in labels],
-        "absent": {label: why.splitlines()[0] for label, why in compared.absent.items()},
-        "scenarios": [
-            {
-                "number": number,
-                "name": compared.name(number),
-                "people": len(scene.person),
-                "measure": compared.measure(number),
-            }
+    drawn = DrawnTest(
+        **vars(about),
+        dt=plain(compared.scenarios.dt),
+        observe=compared.scenarios.observed.shape[2],
+        predict=compared.scenarios.future.shape[2],
+        count=len(compared.scenarios),
+        episodes=len(np.unique(compared.scenarios.episode)),
+        models=[_model(compared, label, numbers) for label in compared.predicted],
+        absent={label: why.splitlines()[0] for label, why in compared.absent.items()},
+        scenarios=[
+            ShownScenario(
+                number=number,
+                name=compared.name(number),
+                people=len(scene.person),
+                measure=compared.measure(number),
+            )
             for number, scene in zip(chosen, scenes, strict=True)
         ],
-    }
+    )
     around = extent_of(np.concatenate([np.reshape(scene.extent, (2, 2)).T for scene in scenes]))
-    place: dict[str, Any] = {"obstacles": _obstacles(compared.place.obstacles, around)}
     goals = compared.place.goals
-    place["goals"] = [] if goals is None else _flat(goals)
-    return about, {"place": place, "scenes": [_scene(scene) for scene in scenes]}
+    place = DrawnPlace(
+        _obstacles(compared.place.obstacles, around), [] if goals is None else _flat(goals)
+    )
+    return drawn, Positions(place, [_scene(scene) for scene in scenes])
 
 
-def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> dict[str, Any]:
+def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> ShownModel:
     """A model, and its errors over lead times: mean and middle half of scenarios, metres."""
     cell, drawn = compared.cells[label], compared.predicted[label]
     each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
     steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
     low, high = (np.percentile(steps, share, axis=1) for share in (25, 75))
-    return {
-        "label": label,
-        "model": cell.key.model,
-        "cell": numbers[cell.key],
-        "samples": len(drawn),
-        "own": label in own(compared),
-        "mean": _metres(np.mean(steps, axis=1)),
-        "low": _metres(low),
-        "high": _metres(high),
-    }
+    return ShownModel(
+        label=label,
+        model=cell.key.model,
+        cell=numbers[cell.key],
+        samples=len(drawn),
+        own=label in own(compared),
+        mean=_metres(np.mean(steps, axis=1)),
+        low=_metres(low),
+        high=_metres(high),
+    )
 
 
 def _metres(values: np.ndarray) -> list[float]:
@@ -148,7 +279,7 @@ def _flat(positions: np.ndarray) -> list[int]:
     return whole
 
 
-def _obstacles(obstacles: Obstacles | None, extent: Extent) -> dict[str, Any] | None:
+def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | None:
     """Those within an extent: discs, or cells with their width, centimetres."""
     if obstacles is None:
         return None
@@ -156,44 +287,40 @@ def _obstacles(obstacles: Obstacles | None, extent: Extent) -> dict[str, Any] | 
 
     position, size = cells_within(obstacles, extent)
     if obstacles.kind == "discs" or not len(position):
-        each: Any = np.rint(size * CENTIMETRES).astype(int).tolist()
-        return {"kind": "discs", "position": _flat(position), "size": each}
+        each: list[int] = np.rint(size * CENTIMETRES).astype(int).tolist()
+        return DrawnObstacles("discs", _flat(position), each)
     # Cells are drawn as squares, which need less to touch each other than circles do.
     side = float(size[0]) / 1.3
     coarse = side
     while len(position) > MOST_CELLS:
         coarse *= 1.5
         position = np.unique(np.rint(position / coarse), axis=0) * coarse
-    return {
-        "kind": "grid",
-        "position": _flat(position),
-        "size": int(np.ceil(coarse * CENTIMETRES)),
-    }
+    return DrawnObstacles("grid", _flat(position), int(np.ceil(coarse * CENTIMETRES)))
 
 
-def _scene(scene: Scene) -> dict[str, Any]:
-    return {
-        "person": scene.person.tolist(),
-        "observed": [_flat(path) for path in scene.observed],
-        "future": [_flat(path) for path in scene.future],
-        "neighbours": [_flat(path) for path in scene.neighbours],
-        "extent": _flat(np.reshape(scene.extent, (2, 2)).T),
-        "predicted": [
-            {
-                "path": [_flat(path) for path in one.path],
-                "samples": [[_flat(path) for path in sample] for sample in one.samples[:SAMPLES]]
+def _scene(scene: Scene) -> DrawnScene:
+    return DrawnScene(
+        person=scene.person.tolist(),
+        observed=[_flat(path) for path in scene.observed],
+        future=[_flat(path) for path in scene.future],
+        neighbours=[_flat(path) for path in scene.neighbours],
+        extent=_flat(np.reshape(scene.extent, (2, 2)).T),
+        predicted=[
+            DrawnPrediction(
+                path=[_flat(path) for path in one.path],
+                samples=[[_flat(path) for path in sample] for sample in one.samples[:SAMPLES]]
                 if len(one.samples) > 1
                 else [],
-                "ellipses": [] if one.mixture is None else _ellipses(one.mixture),
+                ellipses=[] if one.mixture is None else _ellipses(one.mixture),
                 # Each person's error at each step, millimetres: of all samples, unrounded before.
-                "errors": np.rint(one.errors(scene.future) * 1000).astype(int).tolist(),
-            }
+                errors=np.rint(one.errors(scene.future) * 1000).astype(int).tolist(),
+            )
             for one in scene.predicted
         ],
-    }
+    )
 
 
-def _ellipses(mixture: Mixture) -> list[Any]:
+def _ellipses(mixture: Mixture) -> list[list[list[list[int]]]]:
     """For each person and step ellipses of two standard deviations.
 
     Each is x, y and two radii in centimetres, degrees, and percent of the mixture.

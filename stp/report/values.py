@@ -1,7 +1,6 @@
 """Values over all lead times, for sections that compare tests: the conventions of the tables."""
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -33,7 +32,7 @@ WHERE m.changes_from IS NOT NULL
 ORDER BY ALL"""
 
 
-def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, Any]:
+def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Values of each cell, distances at equal N, and printed values that ours compare with.
 
     Returns:

@@ -21,22 +21,22 @@ from types import ModuleType
 from typing import IO, Any
 
 from stp.core import bytecode, provenance, store
-from stp.core.disk import disk_error, write_text
+from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
-from stp.core.job import Interrupted, Job, Report
+from stp.core.job import Interrupted, Job, Recipe, Report
 from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
 from stp.data.known_checksums import KnownChecksums
 from stp.plan.artefacts import IDENTITY, Artefact, Raw
 from stp.plan.cells import Plan
+from stp.run import failures
 from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
 from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
 from stp.run.sight import Sight
 
-FAILURE = "failure.json"
 REQUEUE_SECONDS = 300
 """How long a job that was put back into the queue waits for its end."""
 
@@ -90,7 +90,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
-            _record_failure(state, artefact, error, log)
+            failures.record(state, artefact, error, log)
             if isinstance(error, OSError):
                 raise disk_error(error, f"{artefact.stage} {artefact.label}") from error
             raise
@@ -322,7 +322,7 @@ def refuse_missing_code(artefact: Artefact) -> None:
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
     """What a core is handed: what is hashed and recorded, keys in the receipt's order, but for what
     is there for the identity alone."""
-    recipe: dict[str, Any] = json.loads(json.dumps(artefact.recipe, sort_keys=True))
+    recipe: Recipe = json.loads(json.dumps(artefact.recipe, sort_keys=True))
     return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
 
@@ -483,22 +483,6 @@ def open_log(path: Path | None) -> Iterator[IO[str] | None]:
         yield file
 
 
-def _record_failure(
-    state: Path, artefact: Artefact, error: BaseException, log: Path | None
-) -> None:
-    """Leave a record that tables with gaps and people can read; never hide the error itself."""
-    record = {
-        "stage": artefact.stage,
-        "label": artefact.label,
-        "folder": artefact.folder,
-        "error": str(error) or type(error).__name__,
-        "log": str(log) if log else None,
-        "time": time.time(),
-    }
-    with contextlib.suppress(OSError):
-        write_text(state / FAILURE, json.dumps(record, indent=1))
-
-
 def restore_receipts(plan: Plan) -> int:
     """Put back the receipts of finished artefacts that Snakemake has deleted.
 
@@ -509,15 +493,3 @@ def restore_receipts(plan: Plan) -> int:
     """
     missing = [a for a in plan.artefacts.values() if not (plan.store / a.receipt).exists()]
     return sum(store.adopt(plan.store / artefact.folder) for artefact in missing)
-
-
-def failures(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Read the failure records of all planned artefacts that are not there."""
-    found = {}
-    for artefact in plan.artefacts.values():
-        path = state_folder(plan, artefact.folder) / FAILURE
-        if (plan.store / artefact.receipt).exists():
-            continue
-        with contextlib.suppress(OSError, json.JSONDecodeError):
-            found[artefact.folder] = json.loads(path.read_text())
-    return found

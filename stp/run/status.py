@@ -4,23 +4,22 @@ One look at the receipt of every artefact, and a second one at the state of thos
 fast enough to ask often, also on a network disk.
 """
 
-import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 from stp.core import store
+from stp.core.receipts import RecordedAttempt, read_receipt
 from stp.plan.artefacts import Artefact, CellArtefacts
 from stp.plan.cells import Plan
+from stp.run import failures
 from stp.run.cluster import attempts
-from stp.run.runner import FAILURE, state_folder
+from stp.run.failures import Failure
+from stp.run.runner import state_folder
 
 DONE, RUNNING, FAILED, PARTLY, MISSING = "done", "running", "failed", "partly", "missing"
 BADLY = (attempts.FAILED, attempts.KILLED, attempts.OUT_OF_MEMORY, attempts.TIME_LIMIT)
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,8 @@ class Standing:
     state: str
     percent: int | None = None
     where: str = ""
-    failure: Json = field(default_factory=dict)
-    attempts: list[Json] = field(default_factory=list)
+    failure: Failure | None = None
+    attempts: list[RecordedAttempt] = field(default_factory=list)
 
 
 def artefact_states(plan: Plan) -> dict[str, Standing]:
@@ -67,26 +66,25 @@ def _look_at_state(plan: Plan, artefact: Artefact) -> Standing:
     tried = attempts.read(state)
     if "lease.json" in names and store.is_held(state):
         return Standing(RUNNING, _percent(attempts.running(state)), _where(tried), attempts=tried)
-    if FAILURE in names:
-        try:
-            failure = json.loads((state / FAILURE).read_text())
-        except (OSError, ValueError):
-            failure = {"error": f"{state / FAILURE} cannot be read", "log": None}
+    if failures.FILE in names:
+        failure = failures.read(state)
+        if failure is None:
+            failure = Failure(error=f"{state / failures.FILE} cannot be read")
         return Standing(FAILED, failure=failure, attempts=tried)
     return Standing(PARTLY if tried or "training.pt" in names else MISSING, attempts=tried)
 
 
-def _percent(now: Json | None) -> int | None:
-    if not now or not now.get("total"):
+def _percent(now: attempts.Now | None) -> int | None:
+    if now is None or not now.total:
         return None
-    return min(100, int(100 * now.get("done", 0) / now["total"]))
+    return min(100, int(100 * now.done / now.total))
 
 
-def _where(tried: list[Json]) -> str:
+def _where(tried: list[RecordedAttempt]) -> str:
     if not tried:
         return ""
-    job = f", Slurm job {tried[-1]['slurm_job']}" if tried[-1].get("slurm_job") else ""
-    return f"on {tried[-1]['host']}{job}"
+    job = f", Slurm job {tried[-1].slurm_job}" if tried[-1].slurm_job else ""
+    return f"on {tried[-1].host}{job}"
 
 
 def of_cell(made: CellArtefacts, standing: dict[str, Standing]) -> Standing:
@@ -109,7 +107,7 @@ def of_cell(made: CellArtefacts, standing: dict[str, Standing]) -> Standing:
 
 def ended_badly(
     plan: Plan, standing: dict[str, Standing], since: float
-) -> list[tuple[Artefact, Json]]:
+) -> list[tuple[Artefact, RecordedAttempt]]:
     """List the attempts that ended badly, the latest first.
 
     Args:
@@ -119,25 +117,25 @@ def ended_badly(
     """
     found = []
     for folder, artefact in plan.artefacts.items():
-        tried: Iterable[Json] = standing[folder].attempts
+        tried: Iterable[RecordedAttempt] = standing[folder].attempts
         if standing[folder].state == DONE:
             tried = _attempts_before_success(plan, artefact, since)
-        found += [(artefact, attempt) for attempt in tried if attempt["how"] in BADLY]
-    return sorted(found, key=lambda entry: -entry[1].get("ended", 0))
+        found += [(artefact, attempt) for attempt in tried if attempt.how in BADLY]
+    return sorted(found, key=lambda entry: -(entry[1].ended or 0))
 
 
-def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> list[Json]:
+def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> list[RecordedAttempt]:
     path = plan.store / artefact.receipt
     try:
         if path.stat().st_mtime < since:
             return []
-        tried: list[Json] = json.loads(path.read_bytes()).get("attempts", [])
-    except (OSError, ValueError):
+    except OSError:
         return []
-    return tried
+    receipt = read_receipt(path.parent)
+    return receipt.attempts if receipt else []
 
 
-def describe(plan: Plan, standing: dict[str, Standing], since: float) -> Json:
+def describe(plan: Plan, standing: dict[str, Standing], since: float) -> dict[str, object]:
     """Everything that ``stp status`` shows, for machines."""
     return {
         "scale": plan.config.scale.scale,
@@ -151,15 +149,16 @@ def describe(plan: Plan, standing: dict[str, Standing], since: float) -> Json:
                 "state": standing[folder].state,
                 "percent": standing[folder].percent,
                 "where": standing[folder].where,
-                "failure": standing[folder].failure or None,
+                "failure": failure and asdict(failure),
             }
             for folder, artefact in plan.artefacts.items()
+            for failure in [standing[folder].failure]
         ],
         "cells": [
             {**made.cell.__dict__, "state": of_cell(made, standing).state} for made in plan.cells
         ],
         "ended_badly": [
-            {"folder": artefact.folder, **attempt}
+            {"folder": artefact.folder, **asdict(attempt)}
             for artefact, attempt in ended_badly(plan, standing, since)
         ],
     }

@@ -136,12 +136,9 @@ def _entry(states: list[Standing]) -> str:
 
 def _failures(plan: Plan, standing: dict[str, Standing]) -> Iterator[str]:
     for folder, step in standing.items():
-        if step.state == FAILED:
-            artefact, error = plan.artefacts[folder], step.failure["error"].splitlines()[0]
-            yield (
-                f"  failed: {artefact.stage} of {artefact.label}: {error} "
-                f"(log: {step.failure['log']})"
-            )
+        if failure := step.failure:
+            artefact, error = plan.artefacts[folder], failure.error.splitlines()[0]
+            yield f"  failed: {artefact.stage} of {artefact.label}: {error} (log: {failure.log})"
 
 
 def _ended_badly(plan: Plan, standing: dict[str, Standing]) -> Iterator[str]:
@@ -155,13 +152,13 @@ def _ended_badly(plan: Plan, standing: dict[str, Standing]) -> Iterator[str]:
     if entries:
         yield "  attempts that ended badly, the latest first:"
     for artefact, attempt in entries[:ATTEMPTS]:
-        when = time.strftime("%m-%d %H:%M", time.localtime(attempt.get("ended", attempt["time"])))
+        when = time.strftime("%m-%d %H:%M", time.localtime(attempt.ended or attempt.time))
         again = " (made since)" if standing[artefact.folder].state == DONE else ""
-        detail = f": {_cut(attempt['detail'])}" if attempt.get("detail") else ""
-        job = f", job {attempt['slurm_job']}" if attempt.get("slurm_job") else ""
+        detail = f": {_cut(attempt.detail)}" if attempt.detail else ""
+        job = f", job {attempt.slurm_job}" if attempt.slurm_job else ""
         yield (
-            f"    {when} {artefact.stage} of {artefact.label}, attempt {attempt['attempt']} on "
-            f"{attempt['host']}{job}: {attempt['how']}{detail}{again}"
+            f"    {when} {artefact.stage} of {artefact.label}, attempt {attempt.attempt} on "
+            f"{attempt.host}{job}: {attempt.how}{detail}{again}"
         )
     if len(entries) > ATTEMPTS:
         yield f"    and {len(entries) - ATTEMPTS} more (`stp status --json` has all)"

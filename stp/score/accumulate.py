@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
 
 class Accumulated(NamedTuple):
-    """What is known of one convention after the pass.
+    """Statistics of one convention over all samples.
 
     Attributes:
         sums: over the samples of each cluster, float64 (clusters, K, T').
@@ -202,7 +202,7 @@ def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -
 
 
 class _Kept:
-    """What is kept of one convention while blocks come."""
+    """Statistics of one convention over the blocks so far."""
 
     def __init__(self, metric: Metric, clusters: int) -> None:
         self._metric = metric
@@ -214,7 +214,12 @@ class _Kept:
         self._saved = 0  # blocks
 
     def add(self, statistics: np.ndarray, clusters: np.ndarray) -> None:
-        """Take in the statistics of a block, (n, K, T')."""
+        """Add the statistics of a block.
+
+        Args:
+            statistics: float64 (n, K, T').
+            clusters: number of each sample's cluster, int64 (n,).
+        """
         if self._sums is None:
             self._sums = np.zeros((self._clusters, *statistics.shape[1:]))
         np.add.at(self._sums, clusters, statistics)  # one sample after the other
@@ -227,7 +232,7 @@ class _Kept:
         self._infinite.append(infinite)
 
     def part(self, name: str) -> list[tuple[str, np.ndarray]]:
-        """What was taken in since the last part, and all sums; named for a checkpoint."""
+        """Arrays for a checkpoint, by name: all sums, and what was added since the last part."""
         assert self._sums is not None
         new = slice(self._saved, None)
         self._saved = len(self._nan)
@@ -238,7 +243,7 @@ class _Kept:
         return [*found, (f"{name}:infinite", np.concatenate(self._infinite[new]))]
 
     def restore(self, name: str, part: Mapping[str, np.ndarray]) -> None:
-        """Take in a part; parts come in the order in which they were saved."""
+        """Add a part of a checkpoint; parts come in the order in which they were saved."""
         self._sums = part[f"{name}:sums"]
         if self._metric.keep_samples:
             samples = part[f"{name}:samples"]
@@ -251,7 +256,11 @@ class _Kept:
         self._saved = len(self._nan)
 
     def finished(self, clips: Sequence[str]) -> Accumulated:
-        """After the last block."""
+        """Return the statistics after the last block.
+
+        Args:
+            clips: names of the N samples.
+        """
         assert self._sums is not None
         flaws = Flaws(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
         samples = np.concatenate(self._samples) if self._metric.keep_samples else None

@@ -29,10 +29,10 @@ class Row(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """What clusters say of the values of one convention.
+    """Uncertainty of the values of one convention, from a bootstrap over clusters.
 
     Attributes:
-        lost: how many of the values without one of the clusters do not exist, int (S, 1 + T').
+        lost: number of undefined leave-one-cluster-out values, int (S, 1 + T').
         ends: of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
         clusters: how many there are, int (1 + T'); with too few nothing else is known.
     """
@@ -72,7 +72,7 @@ class Flaws(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "Flaws":
-        """Look for them in statistics (N, K, T')."""
+        """Mark the non-finite numbers of statistics, float64 (N, K, T')."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
@@ -93,12 +93,12 @@ def cluster_sums(statistics: np.ndarray, clusters: np.ndarray, count: int) -> np
 
 
 def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.ndarray:
-    """Means over samples (..., K, T) to values: the overall one, then one per lead time.
+    """Compute the values of a convention: over all lead times first, then at each lead time.
 
     Args:
         metric: the convention.
-        means: over samples.
-        leads: lead times that the overall value is of, each with the same weight.
+        means: of its statistics over samples, (..., K, T).
+        leads: lead times of the overall value, equally weighted.
 
     Returns:
         (..., 1 + T), or (..., S, 1 + T) where the convention has several series.
@@ -113,7 +113,7 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 
 
 def there_of(there: There, leads: int, count: int) -> Leads:
-    """Those of the last ``count`` of ``leads`` lead times that forecasts have."""
+    """Indices of the lead times that forecasts have, among the last ``count`` of ``leads``."""
     if there.leads is None:
         return slice(None)
     first = leads - count

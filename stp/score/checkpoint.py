@@ -9,7 +9,7 @@ import json
 import os
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class Checkpoint:
         every_s: seconds between two parts.
     """
 
-    def __init__(self, state: Path, recipe: dict[str, Any], every_s: float) -> None:
+    def __init__(self, state: Path, recipe: Mapping[str, Any], every_s: float) -> None:
         self.folder = Path(state) / FOLDER
         self.every_s = every_s
         text = json.dumps(recipe, sort_keys=True)

@@ -12,7 +12,7 @@ from stp.options.score import ScoreOptions
 
 
 class Ready(NamedTuple):
-    """Conventions that have what they need.
+    """Conventions with their weights loaded, by what they compare.
 
     Attributes:
         metrics: of single clips; some have a ``reason`` instead of statistics.

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.options.score import ScoreOptions
 from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
@@ -89,7 +89,7 @@ def _frames(positions: np.ndarray) -> np.ndarray:
     return np.moveaxis(positions, -3, -1)[..., None, :].astype(np.float32)
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write the files of scores, and ``errors.parquet``: every person at every step.
 
     Scores also have standard deviations over scenarios, which Atlas prints.
@@ -129,7 +129,7 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
-    """Cut the scenarios that were predicted, without noise: what happened is in them.
+    """Cut the scenarios that were predicted from the prepared tracks, without added noise.
 
     Args:
         folder: of the predictions.
@@ -152,7 +152,10 @@ def scenarios_of(folder: Path, place: prepared.Place) -> Scenarios:
 
 
 def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
-    """Look up where people went in what predictions say of it, by the kind of their density.
+    """Evaluate predicted densities at the true positions.
+
+    Returns:
+        by the kind of density (``mixture`` or ``grid``); empty where none is predicted.
 
     Raises:
         StpError: the file of densities is damaged.

@@ -31,7 +31,7 @@ def spread(samples: int, most: int) -> np.ndarray:
 
 
 class There(NamedTuple):
-    """What forecasts have: numbers from 0, ascending.
+    """Which lead times and channels forecasts have: numbers from 0, ascending.
 
     Attributes:
         leads: of lead times, int64 (T_there,).

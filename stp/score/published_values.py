@@ -15,7 +15,7 @@ from stp.metrics.networks.state import read_state
 
 
 class Trial(NamedTuple):
-    """A published value beside ours."""
+    """A published value beside ours; ``tolerance`` is relative."""
 
     what: str
     published: float
@@ -44,7 +44,7 @@ TOLERANCE = 0.005
 
 
 def tried(network: str, path: Path) -> list[Trial]:
-    """Compute what is published for a network, in a few seconds; nothing for the others.
+    """Compute the published values of a network, in a few seconds; none for networks without any.
 
     Args:
         network: its name in config/weights.yaml.

@@ -6,11 +6,10 @@ with what happened, and forgotten.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from stp.core.job import Job
+from stp.core.job import Extras, Job, Recipe
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.options.predict import PredictOptions
@@ -21,7 +20,7 @@ from stp.score.predictions import ALL, FrameSamples, There, spread
 from stp.score.run import score
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write what `stp.score.run` writes and, of ``keep`` samples, the forecasts.
 
     Args:
@@ -107,7 +106,7 @@ class ReadSamples(FrameSamples):
         wanted = self.there.leads[leads]
         return np.stack([self._source.read(int(row), wanted) for row in self.rows[start:stop]])
 
-    def store(self, out: Path, recipe: dict[str, Any], kept: np.ndarray) -> None:
+    def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
         """Write some forecasts and their part of the index; they are read once more."""
         rows = np.sort(self.rows[kept])
         place = {int(row): i for i, row in enumerate(self.rows)}

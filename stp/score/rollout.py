@@ -8,11 +8,11 @@ stored predictions to the last bit.
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
 from stp.models.compute import settle
@@ -26,7 +26,7 @@ KEPT = "kept"
 """Folder of the forecasts that will be stored, within the state folder of a job."""
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write what `stp.score.run` writes, and ``predictions.zarr`` with ``index.parquet``.
 
     These hold ``keep`` samples, evenly spread over the split: the same ones for all models. They

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.metrics.comparison import ComparedData, Comparison, on_data
 from stp.metrics.metric import Metric, Series
@@ -23,7 +23,7 @@ from stp.score.members import Members
 from stp.score.predictions import Predictions, Samples
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
     Distances between sets of clips are made from features that `stp.features.run` has left.

@@ -15,12 +15,12 @@ ABSENT = "no network has looked at the clips (see `stp weights`)"
 
 
 class Pair(NamedTuple):
-    """What one layer of a network sees in all clips of a split.
+    """Features of all observed and predicted clips of a split, from one layer of a network.
 
     Attributes:
         observed: float64 (N, D).
         predicted: float64 (N, D), in the order of the same samples.
-        reason: why there is nothing; empty if there is.
+        reason: why there are no features; empty if there are.
     """
 
     observed: np.ndarray
@@ -71,13 +71,15 @@ def rows(distance: SetDistance, pair: Pair) -> list[Row]:
 def at_n(
     pair: Pair, distance: Callable[[np.ndarray, np.ndarray], float], n: int, seed: int = 0
 ) -> float:
-    """The value of ``n`` clips, the same ones for every model of a dataset.
+    """Compute a distance of ``n`` clips, drawn without replacement.
+
+    The same seed draws the same clips for every model of a dataset.
 
     Args:
         pair: features of all clips.
         distance: of a `stp.metrics.perceptual.SetDistance`.
-        n: number of clips.
-        seed: of the drawing, without replacement.
+        n: number of clips, from 1.
+        seed: of the drawing.
 
     Raises:
         StpError: there are fewer.

@@ -43,7 +43,7 @@ class Options(NamedTuple):
 
 
 class UnpairedDistances(NamedTuple):
-    """What came out.
+    """FVD and KVD of two folders, and what they were computed on.
 
     Attributes:
         n: clips of each folder that were compared.

@@ -13,7 +13,7 @@ from optuna.trial import TrialState
 from stp.core import bytecode
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Job
+from stp.core.job import Interrupted, Job, Recipe
 from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
@@ -98,7 +98,7 @@ class _Task:
         self,
         plan: Plan,
         training: Artefact,
-        recipe: dict[str, Any],
+        recipe: Recipe,
         inputs: dict[str, Path],
         study: Study,
         lines: Progress,

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def word(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def with_values(recipe: Json, values: Json) -> Json:
+def with_values(recipe: Mapping[str, Any], values: Json) -> Json:
     """Set parameters in a copy of a recipe.
 
     Args:
@@ -222,7 +223,7 @@ def with_values(recipe: Json, values: Json) -> Json:
     Raises:
         StpError: a place lies inside something that is no mapping.
     """
-    changed = copy.deepcopy(recipe)
+    changed = copy.deepcopy(dict(recipe))
     for key, value in values.items():
         *parents, last = key.split(".")
         place = changed

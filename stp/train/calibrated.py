@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.core.options import build
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.tracks import prepared
@@ -17,7 +17,7 @@ from stp.tracks.scenarios import Scenarios
 from stp.train.calibrate import calibrate
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``parameters.json``, and ``trials.parquet`` or, of a training, ``model.pt``.
 
     Args:

@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 DIGEST_BYTES = 32
 
 
-def recipe_hash(recipe: dict[str, Any]) -> str:
+def recipe_hash(recipe: Mapping[str, Any]) -> str:
     """SHA-256 of a recipe, in hexadecimal."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
@@ -28,7 +28,7 @@ class Checkpoint:
         recipe: of the training; a state of another recipe is not used.
     """
 
-    def __init__(self, path: Path, recipe: dict[str, Any]) -> None:
+    def __init__(self, path: Path, recipe: Mapping[str, Any]) -> None:
         self.path = path
         self.recipe = recipe_hash(recipe)
 

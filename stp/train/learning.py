@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Report, never, silent
+from stp.core.job import Interrupted, Recipe, Report, never, silent
 from stp.options.calibrate import FittingOptions
 from stp.tracks.scenarios import Scenarios
 from stp.train.checkpoint import Checkpoint
@@ -87,7 +87,7 @@ def learn(
     options: FittingOptions,
     *,
     seed: int,
-    recipe: dict[str, Any],
+    recipe: Recipe,
     folder: Path,
     every_s: float = 60.0,
     report: Report = silent,

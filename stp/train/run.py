@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
 from stp.models import weights
@@ -38,7 +38,7 @@ BLOCK_BYTES = 1 << 26
 """Closed form: clips are read in blocks of about this size."""
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
 
     With ``train.snapshots``, ``snapshots/update-<n>.pt`` hold the weights after n updates (averaged

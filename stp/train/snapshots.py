@@ -1,6 +1,6 @@
 """Weights after given numbers of updates, kept while a training goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class Snapshots:
         updates: numbers of updates, ascending.
     """
 
-    def __init__(self, state: Path, recipe: dict[str, Any], updates: Sequence[int]) -> None:
+    def __init__(self, state: Path, recipe: Mapping[str, Any], updates: Sequence[int]) -> None:
         self.updates = updates
         self._of = {n: Checkpoint(state / snapshot_name(n), recipe) for n in updates}
 

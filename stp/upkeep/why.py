@@ -11,7 +11,7 @@ from stp.core.units import duration
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.run.runner import state_folder
-from stp.run.status import DONE, FAILED, RUNNING, Standing, artefact_states
+from stp.run.status import DONE, RUNNING, Standing, artefact_states
 from stp.upkeep.differences import Comparison, Past, finished, made_with
 
 
@@ -67,8 +67,7 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
     receipt = read_receipt(folder)
     if receipt is not None:
         return _explain_present(plan, artefact, receipt)
-    tried = [f"attempt {a['attempt']}: {a['how']} ({a['detail']})" for a in standing.attempts
-             if a["how"]]  # fmt: skip
+    tried = [f"attempt {a.attempt}: {a.how} ({a.detail})" for a in standing.attempts if a.how]
     state = state_folder(plan, artefact.folder)
     if any((state / saved).exists() for saved in ("training.pt", "scored")):
         tried.append("goes on from its checkpoint")
@@ -79,9 +78,8 @@ def explain(plan: Plan, artefact: Artefact, past: Past, standing: Standing) -> R
     because = [d.text for d in older.all] if older else ["nothing like it was ever made"]
     if older and not because:
         because = ["an older artefact of the same code, recipe and inputs has another fingerprint"]
-    if standing.state == FAILED:
-        failure = standing.failure
-        because = [f"it failed: {failure['error']}", f"log: {failure['log']}", *because]
+    if failure := standing.failure:
+        because = [f"it failed: {failure.error}", f"log: {failure.log}", *because]
     return Reason(artefact, "would be made", because + tried, older)
 
 

@@ -152,7 +152,7 @@ def fvd(
     A clip is a film (.mp4, .gif, ...), an array (.npy, .npz) or a folder of pictures. The clips of
     both sets must have the same length and size. FVD depends on the number of clips: from the
     larger set, as many clips are drawn as the smaller one has, and N is printed. Halves of the
-    real clips are compared with each other as well: a distance no larger than theirs is hidden by N.
+    real clips are compared with each other as well: N hides a distance no larger than theirs.
     """
     from stp.core.file_identity import require
     from stp.features.networks import i3d

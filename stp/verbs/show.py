@@ -3,7 +3,7 @@
 import functools
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -12,6 +12,7 @@ from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
 
 if TYPE_CHECKING:
     from stp.collect.cell import Artefact, Missing
+    from stp.collect.rows import CellRow
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
@@ -115,34 +116,37 @@ def show(
         output.put_grid(page, chosen, out)
 
 
-def _draw_scenario(database: Path, what: str, found: Any, sample: int, out: Path | None) -> None:
+def _draw_scenario(
+    database: Path,
+    what: str,
+    chosen: "CellRow | Artefact | Missing",
+    sample: int,
+    out: Path | None,
+) -> None:
     """Draw one scenario of a cell of people.
 
     Raises:
         StpError: it is no cell, not of people, or has no such scenario.
     """
-    from stp.collect import cell
-    from stp.collect.stored import STORED, stored_cell
+    from stp.collect.opened import opened
+    from stp.collect.rows import CellRow
+    from stp.collect.stored import kinds, stored_cell, titles
     from stp.core.errors import StpError
-    from stp.plan.manifest_types import Names
     from stp.render.pictures import trajectories
     from stp.render.pictures.people import write
 
-    if not isinstance(found, dict):
+    if not isinstance(chosen, CellRow):
         raise StpError(f"{what}: --sample is of a cell that has scores", remedy="name a cell")
-    (row,) = cell.rows(database, f"{STORED} WHERE c.number = ?", [found["number"]])
-    one = stored_cell(row)
+    with opened(database) as connection:
+        one = stored_cell(chosen, kinds(connection)[chosen.tested_on])
+        names = titles(connection)
     if not trajectories.on_map(one):
         raise StpError(
             f"{what}: --sample draws people over a map, and these are {one.kind}",
-            remedy=f"stp pictures results/plan/{found['dimension']}.json "
-            f"--case {found['case_name']} --samples {sample} --out {out or 'sample.png'}",
+            remedy=f"stp pictures results/plan/{chosen.dimension}.json "
+            f"--case {chosen.case_name} --samples {sample} --out {out or 'sample.png'}",
         )
-    names = Names(
-        {row["model"]: row["title"] for row in cell.rows(database, "FROM models")},
-        {row["dataset"]: row["title"] for row in cell.rows(database, "FROM datasets")},
-    )
-    target = out or Path("results/show") / f"{found['model']}-{found['case_name']}-{sample}.png"
+    target = out or Path("results/show") / f"{chosen.model}-{chosen.case_name}-{sample}.png"
     write(trajectories.compare([one], names).scene(sample), target)
     print(target)
 
@@ -153,9 +157,10 @@ def _show_missing(found: "Missing", format: output.FormatName, out: Path | None)
     from stp.render.tables import cell_page
 
     if format == "json":
-        output.put_json(found._asdict(), out)
+        output.put_json(found, out)
     elif format in ("csv", "parquet"):
-        output.put_rows(list(found.row), [tuple(found.row.values())], format, out)
+        row = vars(found.row)
+        output.put_rows(list(row), [tuple(row.values())], format, out)
     else:
         output.put_grid(cell_page.of_missing(found), format, out)
     raise typer.Exit(exits.NOTHING)
@@ -168,17 +173,18 @@ def _show_artefact(
     from stp.render.tables import cell_page
 
     if format == "json":
-        output.put_json(found._asdict(), out)
+        output.put_json(found, out)
     elif format in ("csv", "parquet"):
-        marks = " OR ".join(f"{stage}_fingerprint = ?" for stage in cell.STAGES)
-        marks += " OR list_contains(model_fingerprints, ?)"
-        values = [found.row["fingerprint"]] * (len(cell.STAGES) + 1)
-        output.put_answer(database, f"FROM cells WHERE {marks}", format, out, values)
+        looks = [f"{stage}_fingerprint = ?" for stage in cell.STAGES]
+        looks += [f"list_contains({part}_fingerprints, ?)" for part in cell.LISTS]
+        sql = f"FROM cells WHERE {' OR '.join(looks)}"
+        values = [found.row.fingerprint] * len(looks)
+        output.put_answer(database, sql, format, out, values)
     else:
         steps = [
             step
             for step in cell.lineage(database, found.cells)
-            if step["fingerprint"] == found.row["fingerprint"]
+            if step.fingerprint == found.row.fingerprint
         ]
         output.put_grid(cell_page.of_artefact(database, found, steps), format, out)
 
@@ -232,7 +238,7 @@ def _meanings(what: str, database: Path) -> list[str]:
     found = []
     if cell.is_fingerprint(what) and cell.has_fingerprint(cells, what):
         found.append("the beginning of a fingerprint")
-    if any(row["model"] == what for row in cells):
+    if any(row.model == what for row in cells):
         found.append("a model")
     if not found and cell.matching(cells, [what]):
         found.append(TESTED)

@@ -179,7 +179,7 @@ def features(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Compute a network's features of clips, observed or predicted: features.parquet.
+    """Compute the features of a network for observed or predicted clips: features.parquet.
 
     Only features that a distance between sets of clips (FVD, KVD) needs are made; see `stp
     weights`.
@@ -283,7 +283,7 @@ def render(
     from stp.collect.everything import build_database
     from stp.collect.partial import remove
     from stp.render.tables.paper_table import render_partial, render_table
-    from stp.run import runner, workflow_files
+    from stp.run import failures, runner, workflow_files
 
     if partial:
         planned = load_plan(configfile)
@@ -296,7 +296,7 @@ def render(
             final = results / "tables" / f"{dimension}.csv"
             if workflow_files.is_table_current(final, path):
                 continue
-            missing = render_partial(path, runner.failures(planned), folder)
+            missing = render_partial(path, failures.of_plan(planned), folder)
             say(log, f"wrote a table with {len(missing)} missing cells to {folder}")
         _partial_store([manifests[name] for name in planned.dimensions], folder, log)
     elif manifest is None or out is None:

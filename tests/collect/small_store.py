@@ -253,12 +253,14 @@ class SmallStore:
         scored: bool = True,
         perceptual: dict[str, Statistic] | None = None,
         further_leads: tuple[int, ...] = (),
+        features: tuple[str, ...] = (),
         **key: Any,
     ) -> dict[str, Any]:
         """Add a cell with all its artefacts; ``scored=False`` leaves the scores out.
 
         Args:
             further_leads: lead times that have trained models of their own, besides the first.
+            features: paths of features of its clips, which other cells may share.
         """
         number = len(self.cells)
         for name in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
@@ -291,7 +293,9 @@ class SmallStore:
             models += [trained / f"lead-{lead}" / f"e{number:015d}" for lead in further_leads]
         else:
             models = []
+        seen = [store / "features" / path / "f000000000000000" for path in features]
         made = [("model", folder) for folder in models]
+        made += [("features", folder) for folder in seen]
         for stage, folder in (*folders.items(), *made):
             if stage == "scores" and not scored:
                 continue
@@ -313,6 +317,7 @@ class SmallStore:
             **(papers if official else {}),
             **{stage: str(folder) for stage, folder in folders.items()},
             models=[str(folder) for folder in models],
+            features=[str(folder) for folder in seen],
         )
         self.cells.append(cell)
         return cell

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from small_store import SmallStore, convention_facts
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect import layout, rows
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.render.tables import schema_page
@@ -155,7 +157,7 @@ def test_a_number_leads_to_its_artefacts_and_raw_files(store: SmallStore) -> Non
     locked = {"dataset": "moving_mnist", "release": "digits", "source": "synthetic"}
     path.write_text(json.dumps({**locked, "files": {"digits.gz": file}}))
     ask = built(store)
-    assert [step for (step,) in ask("SELECT step FROM lineage ORDER BY step")] == [1, 2, 3, 4]
+    assert [step for (step,) in ask("SELECT step FROM lineage ORDER BY step")] == [1, 2, 3, 5]
     (row,) = ask("SELECT r.file, r.sha256 FROM lineage l JOIN raw_files r ON r.lock = l.raw_lock")
     assert row == ("digits.gz", "ab" * 32)
     assert ask("SELECT how, host, seconds FROM attempts") == [("killed", "node1", 15.0)]
@@ -178,7 +180,7 @@ def test_all_trained_models_of_a_cell_are_known(store: SmallStore) -> None:
         ("persistence", []),
     ]
     found = ask("SELECT step, path FROM lineage WHERE model = 'convlstm' ORDER BY ALL")
-    assert [step for step, _ in found] == [1, 2, 2, 2, 3, 4]
+    assert [step for step, _ in found] == [1, 2, 2, 2, 3, 5]
     assert {path for step, path in found if step == 2} == {
         "/".join(Path(folder).parts[-3:]) for folder in cell["models"]
     }
@@ -188,6 +190,28 @@ def test_all_trained_models_of_a_cell_are_known(store: SmallStore) -> None:
         ("convlstm", 270.0, "node1, node2", "H200, cpu", 1110),
         ("persistence", None, None, None, 0),
     ]
+
+
+def test_features_are_known_and_those_of_observed_clips_shared(store: SmallStore) -> None:
+    """What a network saw of the test clips serves two cells; of a third nothing is kept."""
+    observed, predicted = "moving_mnist/i3d.logits", "convlstm/i3d.logits"
+    store.add("convlstm", "moving_mnist", ssim(0.9), features=(observed, predicted))
+    store.add("climatology", "moving_mnist", ssim(0.7), features=(observed,))
+    store.add("persistence", "moving_mnist", ssim(0.5))
+    ask = built(store)
+    folder = {path: f"{path}/f000000000000000" for path in (observed, predicted)}
+    assert ask("SELECT model, path FROM lineage WHERE stage = 'features' ORDER BY ALL") == [
+        ("climatology", folder[observed]),
+        ("convlstm", folder[predicted]),
+        ("convlstm", folder[observed]),
+    ]
+    assert ask("SELECT DISTINCT step FROM lineage WHERE stage = 'features'") == [(4,)]
+    assert ask("SELECT model, features_seconds FROM cost ORDER BY model") == [
+        ("climatology", 90.0),
+        ("convlstm", 180.0),
+        ("persistence", None),
+    ]
+    assert ask("SELECT count(*) FROM artefacts WHERE stage = 'features'") == [(2,)]
 
 
 def test_coverage_counts_cells_and_names_what_has_no_value(store: SmallStore) -> None:
@@ -243,13 +267,30 @@ def test_the_five_questions_have_answers(store: SmallStore) -> None:
         (0.75, 1, "prepare"),
         (0.75, 2, "model"),
         (0.75, 3, "predictions"),
-        (0.75, 4, "score"),
+        (0.75, 5, "score"),
     ]
     assert [row[2:3] + row[5:] for row in missing] == [
         ("kth", "convlstm", 1, 0, [], ["lpips.alex"]),
         ("kth", "persistence", 1, 0, [], ["lpips.alex"]),
         ("nuscenes", "tau", 1, 0, [], ["lpips.alex"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        (rows.CellRow, layout.CELLS),
+        (rows.MissingRow, layout.MISSING),
+        (rows.ArtefactRow, layout.ARTEFACTS),
+        (rows.AttemptRow, layout.ATTEMPTS),
+        (rows.RawFileRow, layout.RAW_FILES),
+        (rows.ModelRow, layout.MODELS),
+        (rows.ConventionRow, layout.CONVENTIONS),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_rows_have_the_columns_of_their_table(kind: type[Any], table: layout.Table) -> None:
+    assert [field.name for field in fields(kind)] == [name for name, *_ in table.columns]
 
 
 def test_the_verb_explains_a_table(store: SmallStore) -> None:

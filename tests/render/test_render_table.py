@@ -16,6 +16,7 @@ from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_partial, render_table
 from stp.render.tables.tidy import HEADER
+from stp.run.failures import Failure
 
 
 @pytest.fixture
@@ -371,7 +372,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
     model = Path(failed["models"][0]).relative_to(store.folder / "store").as_posix()
     error = "loss is not finite\nremedy: a lower rate"
     out = store.folder / "partial"
-    missing = render_partial(store.write(), {model: {"error": error, "log": "logs/x.log"}}, out)
+    missing = render_partial(store.write(), {model: Failure(error=error, log="logs/x.log")}, out)
     assert missing == [
         "short_term/predbench/default/convlstm/enso/seed-1",
         "short_term/predbench/default/convlstm/moving_mnist/seed-0",
@@ -396,9 +397,7 @@ def test_partial_table_of_nothing(store: SmallStore) -> None:
     store.add("convlstm", "enso", {}, seed=0, scored=False)
     path = "short_term/predbench/default/convlstm/enso/seed-0"
     out = store.folder / "partial"
-    assert render_partial(store.write(), {path: {"error": "time limit", "log": None}}, out) == [
-        path
-    ]
+    assert render_partial(store.write(), {path: Failure(error="time limit")}, out) == [path]
     (row,) = read(out / "short_term.csv")
     assert row["notes"].endswith("; seed 0: failed: time limit")
 

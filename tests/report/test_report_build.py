@@ -14,7 +14,7 @@ from stp.core.errors import StpError
 from stp.render.tables import schema_page
 from stp.report import ask, leaderboards, provenance
 from stp.report.build import page, write_report
-from stp.report.columns import Columnar, by_columns, columnar, plain
+from stp.report.columns import Columnar, as_json, by_columns, columnar, plain
 from stp.report.places import Numbers
 
 
@@ -23,10 +23,10 @@ def rows(answer: Columnar) -> list[dict[str, object]]:
     columns = {
         name: column
         if isinstance(column, list)
-        else [None if code < 0 else column["words"][code] for code in column["codes"]]
-        for name, column in answer["columns"].items()
+        else [None if code < 0 else column.words[code] for code in column.codes]
+        for name, column in answer.columns.items()
     }
-    return [{name: column[i] for name, column in columns.items()} for i in range(answer["count"])]
+    return [{name: column[i] for name, column in columns.items()} for i in range(answer.count)]
 
 
 def test_an_answer_comes_back_as_it_was() -> None:
@@ -41,13 +41,16 @@ def test_an_answer_comes_back_as_it_was() -> None:
         database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", given)
         answer = columnar(database, "FROM t ORDER BY rowid")
     assert [tuple(row.values()) for row in rows(answer)] == given
-    assert answer["columns"]["word"] == {"words": ["b", ""], "codes": [0, 1, -1, 0]}
+    assert json.loads(as_json(answer))["columns"]["word"] == {
+        "words": ["b", ""],
+        "codes": [0, 1, -1, 0],
+    }
 
 
 def test_an_answer_without_rows_keeps_its_columns() -> None:
     with duckdb.connect() as database:
         answer = columnar(database, "SELECT 1 AS a, 'x' AS b WHERE false")
-    assert answer == {"count": 0, "columns": {"a": [], "b": []}}
+    assert answer == Columnar(0, {"a": [], "b": []})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_numbers_are_rounded_and_those_that_json_lacks_are_words(
 
 def test_exact_columns_keep_all_digits() -> None:
     answer = by_columns(["exact", "short"], [(1 / 3, 1 / 3)], exact=("exact",))
-    assert answer["columns"] == {"exact": [1 / 3], "short": [0.3333333]}
+    assert answer.columns == {"exact": [1 / 3], "short": [0.3333333]}
 
 
 def test_what_repeats_is_numbered_once() -> None:

@@ -127,7 +127,7 @@ def test_with_too_many_numbers_only_the_tables_conventions_are_in(
         full = leads.data(connection, curves.parent)
         monkeypatch.setattr(leads, "MOST", 1)
         less = leads.data(connection, curves.parent)
-    words = [set(one["lines"]["columns"]["convention"]["words"]) for one in (full, less)]
+    words = [set(one["lines"].columns["convention"].words) for one in (full, less)]
     assert (full["complete"], less["complete"]) == (True, False)
     assert words[0] - words[1] == {"spectral_divergence.mean_spectra"}
 

@@ -20,13 +20,14 @@ from stp.core.errors import StpError
 from stp.render.pictures.sheet import Scale
 from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
+from stp.report.columns import as_json
 from stp.report.forecasts import Pictures, pieces
 
 
 def made(store: ForecastStore, **wanted: Any) -> dict[str, Any]:
     """What the page is given."""
     with duckdb.connect(str(store.database()), read_only=True) as database:
-        return pieces(database, Pictures(**wanted))
+        return json.loads(as_json(pieces(database, Pictures(**wanted))))
 
 
 def evaluation(found: dict[str, Any], case: str) -> dict[str, Any]:

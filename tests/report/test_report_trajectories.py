@@ -26,6 +26,7 @@ from stp.render.pictures.trajectories import (
     evaluations,
 )
 from stp.report.build import write_report
+from stp.report.columns import as_json
 from stp.report.trajectories import _scene, pieces
 from stp.tracks.densities import Mixture
 
@@ -161,7 +162,7 @@ def test_neighbours_are_drawn_and_not_followed(compared):
     scene = relaxed.scene(3)
     assert len(scene.person) == 1 and scene.neighbours.shape == (1, OBSERVED, 2)
     assert np.isfinite(relaxed.difference).all()
-    assert json.dumps(_scene(scene), allow_nan=False)
+    assert as_json(_scene(scene))
 
 
 # The report
@@ -169,7 +170,7 @@ def test_neighbours_are_drawn_and_not_followed(compared):
 
 def test_the_page_has_whole_centimetres_and_unrounded_errors(people, compared):
     with duckdb.connect(str(people), read_only=True) as store:
-        found = pieces(store)
+        found = json.loads(as_json(pieces(store)))
     (about,) = found["trajectories"]["tests"]
     piece = found[about["piece"]]
     assert [model["label"] for model in about["models"]] == LABELS
@@ -242,7 +243,7 @@ def test_keys_step_through_time_and_errors_follow(browser, people):
     browser.press(*["\ue014"] * OBSERVED)  # →
     assert browser.run(STEP) == 1 and browser.run(output) == "predicted, +0.4 s"
     with duckdb.connect(str(people), read_only=True) as store:
-        found = pieces(store)
+        found = json.loads(as_json(pieces(store)))
     errors = found["trajectories-0"]["scenes"][0]["predicted"][0]["errors"]
     assert browser.run(mean) == f"{np.mean([leads[0] for leads in errors]) / 1000:.2f}"
     browser.press("\ue012")  # ←

@@ -22,8 +22,8 @@ def test_a_finished_attempt_says_when_where_and_how(tmp_path):
     with attempts.recorded(tmp_path, 2, lambda: None) as attempt:
         attempt.end(attempts.DONE)
     (found,) = attempts.read(tmp_path)
-    assert (found["attempt"], found["how"], found["gpus"]) == (1, "done", 2)
-    assert found["ended"] >= found["time"] and found["peak_mb"] > 0
+    assert (found.attempt, found.how, found.gpus) == (1, "done", 2)
+    assert found.ended >= found.time and found.peak_mb > 0
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_every_error_has_a_name(tmp_path, error, how, detail):
     with pytest.raises(type(error)), attempts.recorded(tmp_path, 0, lambda: "SIGTERM"):
         raise error
     (found,) = attempts.read(tmp_path)
-    assert (found["how"], found["detail"]) == (how, detail)
+    assert (found.how, found.detail) == (how, detail)
     assert attempts.count(tmp_path, how) == 1
 
 
@@ -53,8 +53,8 @@ def test_slurm_says_why_a_job_vanished(monkeypatch, tmp_path, state, how):
     folder = begun(tmp_path / "state", slurm_job="7")
     attempts.settle_vanished(folder)
     (found,) = attempts.read(folder)
-    assert found["how"] == how
-    assert state in found["detail"]
+    assert found.how == how
+    assert state in found.detail
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_without_cgroups_the_memory_last_seen_decides(monkeypatch, tmp_path, pea
     folder = begun(tmp_path / "state", slurm_job="7", memory_mb=1000)
     (folder / attempts.NOW).write_text(json.dumps({"peak_mb": peak_mb}))
     attempts.settle_vanished(folder)
-    assert attempts.read(folder)[0]["how"] == how
+    assert attempts.read(folder)[0].how == how
     assert not (folder / attempts.NOW).exists()
 
 
@@ -76,11 +76,11 @@ def test_the_next_attempt_settles_the_last_one_and_counts_on(tmp_path):
     with (folder / attempts.FILE).open("a") as file:
         file.write('{"event": "end", "atte')  # torn
     with attempts.recorded(folder, 0, lambda: None) as attempt:
-        assert attempts.read(folder)[0]["how"] == "killed"
-        assert attempts.read(folder)[1]["how"] is None
+        assert attempts.read(folder)[0].how == "killed"
+        assert attempts.read(folder)[1].how is None
         assert "attempt 2, after: killed" in attempts.history(folder)
         attempt.end(attempts.DONE)
-    assert [a["how"] for a in attempts.read(folder)] == ["killed", "done"]
+    assert [a.how for a in attempts.read(folder)] == ["killed", "done"]
 
 
 def test_a_later_word_about_an_end_counts(tmp_path):
@@ -88,13 +88,13 @@ def test_a_later_word_about_an_end_counts(tmp_path):
         raise Interrupted("saved")
     attempts.amend(tmp_path, attempts.REQUEUED, "restart 1 of 100")
     (found,) = attempts.read(tmp_path)
-    assert (found["how"], found["detail"]) == ("requeued", "restart 1 of 100")
+    assert (found.how, found.detail) == ("requeued", "restart 1 of 100")
 
 
 def test_how_far_a_running_attempt_is_can_be_read(tmp_path):
     with attempts.recorded(tmp_path, 0, lambda: None) as attempt:
         attempt.report("epoch 1/2", 3, 10)
-        while (attempts.running(tmp_path) or {}).get("done") != 3:
+        while (attempts.running(tmp_path) or attempts.Now()).done != 3:
             pass
         attempt.end(attempts.DONE)
     assert attempts.running(tmp_path) is None

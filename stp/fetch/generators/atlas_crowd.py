@@ -10,6 +10,7 @@ helmet, some of them hidden). Maps: a picture with its homography, or a semantic
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ class Track:
         return times, np.stack(made, axis=1)
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the recordings, the map and the goals.
 
     Raises:

@@ -8,7 +8,7 @@ time have other numbers, and a minute lies between two times. What a parameter i
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class SituationOptions:
         require(fixed, "parameters.radius", self.parameters.get("radius"), "one for all times")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the tracks, and the discs where there are any.
 
     Raises:

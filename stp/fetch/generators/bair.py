@@ -8,6 +8,7 @@ there: what is to be seen (see tabletop.py), and the number and size of files, w
 
 import io
 import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ class BairOptions:
         require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``bair/bair_robot_pushing_dataset_v0.tar``, or the files that it would hold.
 
     Raises:

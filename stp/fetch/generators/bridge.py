@@ -15,6 +15,7 @@ import io
 import json
 import pickle
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class BridgeOptions:
         require(isinstance(self.packed, bool), "packed", self.packed, "true or false")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``bridge/demos_8_17.zip``, or what it holds, and the lists; or TFRecord files.
 
     Raises:

@@ -8,9 +8,9 @@ by default.
 
 import io
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -56,7 +56,7 @@ class CaltechOptions:
             require(whole(value, least), key, value, f"a whole number from {least}")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``caltech/setNN/VNNN.seq``.
 
     Raises:

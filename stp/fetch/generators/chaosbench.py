@@ -119,7 +119,7 @@ class Field(NamedTuple):
     chunk: int | None = None
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...
 
     Raises:

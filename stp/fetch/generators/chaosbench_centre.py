@@ -11,10 +11,9 @@ Which starts are missing is drawn.
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class CentreOptions(WorldOptions):
         return self.centre if self.members is None else f"{self.centre}_ensemble"
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ...
 
     Raises:

@@ -9,9 +9,9 @@ pictures are smaller by default, and nothing is annotated.
 
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -58,7 +58,7 @@ class CityscapesOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``cityscapes/leftImg8bit_sequence_trainvaltest.zip``.
 
     Raises:

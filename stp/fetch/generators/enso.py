@@ -17,9 +17,10 @@ where the seasonal factor s makes events peak in winter. T acts on a pattern alo
 that spreads westward with a delay, and on weaker remote ones; smooth red noise is added.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import netCDF4
 import numpy as np
@@ -90,7 +91,7 @@ class Simulation(NamedTuple):
     nino: np.ndarray  # (months,) float64, degC: mean of this month and the next two
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``enso/CMIP_train.nc`` and ``enso/CMIP_label.nc`` below ``out``.
 
     Raises:

@@ -14,10 +14,9 @@ import io
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -83,14 +82,15 @@ class Human36mOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``human36m/S<actor>.tar`` (or ``human36m/images``) and the lists of clips.
 
     Raises:
         StpError: an unknown option or one out of its range.
     """
-    if isinstance(options.get("size"), list):
-        options = {**options, "size": tuple(options["size"])}
+    size = options.get("size")
+    if isinstance(size, list):
+        options = {**options, "size": tuple(size)}
     chosen = build(Human36mOptions, options, "generator options")
     folder = out / "human36m"
     folder.mkdir(parents=True)

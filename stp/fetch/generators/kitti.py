@@ -9,6 +9,7 @@ laser scanner and the positions are missing. Pictures are a quarter of the offic
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ class KittiOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``kitti/<drive>_sync.zip`` and ``predbench_annotations/KITTI/kitti_<split>.json``.
 
     Raises:

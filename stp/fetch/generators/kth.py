@@ -6,10 +6,10 @@ person 13's hand clapping in scenario 3. As there, walkers cross the picture onc
 the picture is empty in between, while the other actions go on without a break.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import av
 import numpy as np
@@ -111,7 +111,7 @@ class _Person:
         )
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``kth/00sequences.txt`` and ``kth/<action>/personNN_<action>_dK_uncomp.avi``.
 
     Raises:

@@ -9,9 +9,9 @@ files.
 
 import gzip
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import ndimage
@@ -47,7 +47,7 @@ class MovingMnistOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz`` below ``out``.
 
     Raises:

@@ -11,6 +11,7 @@ of the official size by default.
 import hashlib
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class NuscenesOptions:
             require(whole(value, least), key, value, f"a whole number from {least}")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``nuscenes/{samples,sweeps}/CAM_FRONT/*.jpg``, the tables and PredBench's lists.
 
     Raises:

@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -113,7 +114,7 @@ class RobonetOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``robonet/hdf5/*.hdf5``, ``robonet/hdf5/meta_data.pkl`` and the lists.
 
     Raises:

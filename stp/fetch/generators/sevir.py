@@ -9,6 +9,7 @@ Unlike them: cells are Gaussian, events do not lie in the places that their corn
 VIL files are written, and the pictures may be smaller (a pixel then stands for more than 1 km).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ class SevirOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``sevir/CATALOG.csv`` and ``sevir/data/vil/<year>/*.h5`` below ``out``.
 
     Raises:

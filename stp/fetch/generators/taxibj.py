@@ -11,9 +11,9 @@ one half hour lasts into the next. Flows are whole numbers of taxis.
 """
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -66,7 +66,7 @@ class TaxiBJOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the four files of flows, the weather and the holidays below ``taxibj``.
 
     Raises:

@@ -14,9 +14,10 @@ official files.
 import datetime
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import h5py
 import numpy as np
@@ -82,7 +83,7 @@ class Roads(NamedTuple):
     limit: np.ndarray
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``traffic4cast2021/<CITY>/training/*_8ch.h5`` and the lists of files.
 
     Raises:

@@ -10,9 +10,9 @@ Unlike them: fields are sums of travelling waves whose amplitude follows latitud
 land, no turbulence, no history attribute.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import netCDF4
 import numpy as np
@@ -72,7 +72,7 @@ class WeatherbenchOptions:
         require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
 
 
-def generate(out: Path, options: dict[str, Any], report: Report) -> None:
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``weatherbench/<degrees>deg/<variable>/<variable>_<year>_<degrees>deg.nc``.
 
     Raises:

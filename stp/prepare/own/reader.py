@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError, nearest
-from stp.core.job import Job
+from stp.core.job import Extras, Job
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, Statistics, write_frames
@@ -40,7 +40,7 @@ KINDS = {
 }
 
 
-def run(job: Job) -> dict[str, Any]:
+def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for own data.
 
     Raises:

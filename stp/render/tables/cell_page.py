@@ -3,9 +3,19 @@
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from stp.collect.cell import Artefact, Json, Missing, name_of, names, raw_files
+from stp.collect.cell import (
+    Artefact,
+    Known,
+    Missing,
+    Planned,
+    ScoreRow,
+    Step,
+    name_of,
+    names,
+    raw_files,
+)
+from stp.collect.rows import AttemptRow, CellRow
 from stp.core.lock import COUNTS
 from stp.core.units import duration, size_text
 from stp.page.digits import digits
@@ -15,51 +25,47 @@ from stp.plan.raw_bytes import bytes_text
 from stp.render.direction import Direction
 
 
-def of_cell(database: Path, known: Json) -> Grid:
-    """A cell: its bytes, its scores, what is missing, what it cost, and where it comes from.
-
-    Args:
-        known: see `stp.collect.cell.about`.
-    """
-    cell = known["cell"]
+def of_cell(database: Path, known: Known) -> Grid:
+    """A cell: its bytes, its scores, what is missing, what it cost, and where it comes from."""
+    cell = known.cell
     return Grid(
         name="cell",
-        title=known["name"],
+        title=known.name,
         intro=[_what(cell), whose(cell)],
         warnings=list(_warnings(cell)),
         sections=[
-            _scores(known["scores"], cell),
-            made_of(database, known["artefacts"]),
+            _scores(known.scores, cell),
+            made_of(database, known.artefacts),
             *_not_stored(cell),
         ],
         legend=[
             "Intervals: 95 %, over clusters of clips. Rank: of the model among "
             "those that were evaluated alike, seeds together; bold is the best.",
             "Seconds of data and of a trained model serve several cells.",
-            f"To make it again{_of_commit(known['artefacts'])}: `{known['command']}`",
+            f"To make it again{_of_commit(known.artefacts)}: `{known.command}`",
             'Values by lead time, by clip: `stp query "FROM by_lead WHERE scores_fingerprint = '
-            f"'{cell['scores_fingerprint']}'\"`",
+            f"'{cell.scores_fingerprint}'\"`",
         ],
     )
 
 
-def _of_commit(steps: Sequence[Json]) -> str:
+def _of_commit(steps: Sequence[Step]) -> str:
     """Which code gives artefacts these names."""
-    commits = dict.fromkeys(step["commit"] for step in steps if step["commit"])
+    commits = dict.fromkeys(step.commit for step in steps if step.commit)
     return f", with the code of {' and '.join(commits)}" if commits else ""
 
 
-def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Json]) -> Grid:
+def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Grid:
     """An artefact that several cells share.
 
     Args:
         steps: its own row of the lineage.
     """
     row = artefact.row
-    recipe = json.loads(row["recipe"]) if row.get("recipe") else {}
+    recipe = json.loads(row.recipe)
     return Grid(
         name="artefact",
-        title=f"{row.get('stage', 'artefact')} {row['fingerprint']}",
+        title=f"{row.stage} {row.fingerprint}",
         intro=[whose(artefact.cells[0]), f"{len(artefact.cells)} cells were made from it."],
         warnings=list(_warnings(artefact.cells[0])),
         sections=[
@@ -74,7 +80,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Json]) -> Gr
                 "Cells",
                 ["cell", "scores"],
                 [
-                    [name, cell["scores_fingerprint"]]
+                    [name, cell.scores_fingerprint]
                     for name, cell in zip(names(artefact.cells), artefact.cells, strict=True)
                 ],
                 [False, False],
@@ -86,15 +92,15 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Json]) -> Gr
 def of_missing(found: Missing) -> Grid:
     """A cell that is planned and has no scores: where it stopped, and why."""
     row = found.row
-    detail = f" ({row['detail']})" if row["detail"] else ""
+    detail = f" ({row.detail})" if row.detail else ""
     lines: list[list[str | Item]] = [
         [
-            str(attempt["attempt"]),
-            attempt["how"] or "",
-            attempt["detail"] or "",
-            f"{attempt['started']:%Y-%m-%d %H:%M}" if attempt["started"] else "",
-            _took(attempt["seconds"]),
-            attempt["host"] or "",
+            str(attempt.attempt),
+            attempt.how or "",
+            attempt.detail or "",
+            f"{attempt.started:%Y-%m-%d %H:%M}" if attempt.started else "",
+            _took(attempt.seconds),
+            attempt.host or "",
             _peak([attempt]),
         ]
         for attempt in found.attempts
@@ -104,11 +110,11 @@ def of_missing(found: Missing) -> Grid:
         name="cell",
         title=name_of(row),
         intro=[
-            f"{row['model']} ({row['variant']}), to be tested on {row['tested']} ({row['subset']}, "
-            f"{row['setting']}), {row['dimension']}, suite {row['suite']}.",
+            f"{row.model} ({row.variant}), to be tested on {row.tested} ({row.subset}, "
+            f"{row.setting}), {row.dimension}, suite {row.suite}.",
             whose(row),
         ],
-        warnings=[f"NO SCORES: {row['stage']}: {row['how']}{detail}."],
+        warnings=[f"NO SCORES: {row.stage}: {row.how}{detail}."],
         sections=[
             Section(
                 "Attempts",
@@ -120,72 +126,72 @@ def of_missing(found: Missing) -> Grid:
         if lines
         else [],
         legend=[
-            f"It waits for {row['path']}.",
-            *([f"log: {row['log']}"] if row["log"] else []),
-            f"To go on: `snakemake --profile local --configfile config/{row['scale']}.yaml -- "
-            f"results/tables/{row['dimension']}.csv`",
+            f"It waits for {row.path}.",
+            *([f"log: {row.log}"] if row.log else []),
+            f"To go on: `snakemake --profile local --configfile config/{row.scale}.yaml -- "
+            f"results/tables/{row.dimension}.csv`",
         ],
     )
 
 
-def whose(row: Json) -> str:
+def whose(row: Planned) -> str:
     """Whose bytes and which protocol, in a sentence."""
-    release = f" (release {row['release']})" if row.get("release") else ""
-    return f"{row['source'].capitalize()} bytes{release}, {row['protocol']} protocol, scale " + (
-        f"{row['scale']}."
+    release = f" (release {row.release})" if row.release else ""
+    return f"{row.source.capitalize()} bytes{release}, {row.protocol} protocol, scale " + (
+        f"{row.scale}."
     )
 
 
-def _what(cell: Json) -> str:
-    trained = f"trained on {cell['trained_on']}" if cell["model_folders"] else "no training"
-    seed = "" if cell["seed"] is None else f", seed {cell['seed']}"
+def _what(cell: CellRow) -> str:
+    trained = f"trained on {cell.trained_on}" if cell.model_folders else "no training"
+    seed = "" if cell.seed is None else f", seed {cell.seed}"
     return (
-        f"{cell['model']} ({cell['variant']}), {trained} ({cell['train_subset']}){seed}; tested on "
-        f"{cell['tested']} ({cell['subset']}, {cell['setting']}), {cell['dimension']}, "
-        f"suite {cell['suite']}."
+        f"{cell.model} ({cell.variant}), {trained} ({cell.train_subset}){seed}; tested on "
+        f"{cell.tested} ({cell.subset}, {cell.setting}), {cell.dimension}, "
+        f"suite {cell.suite}."
     )
 
 
-def _warnings(cell: Json) -> Iterable[str]:
-    whose = bytes_text(cell["source"], cell["bytes_known_by"])
-    if cell["comparable"] and not cell["official_paper_protocol"]:
-        yield f"{cell['source'].capitalize()} bytes: {PAPERS_FILES}."
-    elif not cell["comparable"] and cell["source"] != "own":
-        yield (f"NOT COMPARABLE with published values: {whose}, {cell['protocol']} protocol.")
-    elif cell["bytes_known_by"] == COUNTS:
+def _warnings(cell: CellRow) -> Iterable[str]:
+    whose = bytes_text(cell.source, cell.bytes_known_by)
+    if cell.comparable and not cell.official_paper_protocol:
+        yield f"{cell.source.capitalize()} bytes: {PAPERS_FILES}."
+    elif not cell.comparable and cell.source != "own":
+        yield (f"NOT COMPARABLE with published values: {whose}, {cell.protocol} protocol.")
+    elif cell.bytes_known_by == COUNTS:
         yield f"BY COUNTS: {whose} and sizes, not by checksums."
-    if cell["lacking"]:
-        yield f"{cell['lacking']}."
-    if cell["leaky"]:
+    if cell.lacking:
+        yield f"{cell.lacking}."
+    if cell.leaky:
         yield "LEAKY SPLIT: test samples overlap with training data."
-    if cell["external"]:
+    if cell.external:
         yield "EXTERNAL: the predictions were made elsewhere."
-    if cell["subset_note"]:
-        yield cell["subset_note"]
+    if cell.subset_note:
+        yield cell.subset_note
 
 
-def _scores(scores: Sequence[Json], cell: Json) -> Section:
+def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
     # Only what varies is said in every row.
     parts = [_part(row) for row in scores]
     with_part = any(parts)
     lines: list[list[str | Item]] = []
     for row, part in zip(scores, parts, strict=True):
-        is_best = row["rank"] == 1 and (row["ranked"] or 0) > 1
-        shown = "–" if row["value"] is None else digits(row["value"])
-        arrow = Direction(row["higher_is_better"], row["best_at"]).sign
+        is_best = row.rank == 1 and (row.ranked or 0) > 1
+        shown = "–" if row.value is None else digits(row.value)
+        arrow = Direction(row.higher_is_better, row.best_at).sign
         lines.append(
             [
-                f"{row['convention']} {arrow}".rstrip(),
+                f"{row.convention} {arrow}".rstrip(),
                 *([part] if with_part else []),
                 Item(shown, rank=1 if is_best else 0),
-                interval(row["ci95_low"], row["ci95_high"]),
-                _count(row["n"]),
-                _count(row["clusters"]),
-                "–" if row["rank"] is None else f"{row['rank']} of {row['ranked']}",
-                "" if row["unit"] in (None, "1") else row["unit"],
+                interval(row.ci95_low, row.ci95_high),
+                _count(row.n),
+                _count(row.clusters),
+                "–" if row.rank is None else f"{row.rank} of {row.ranked}",
+                "" if row.unit in (None, "1") else row.unit,
             ]
         )
-    several = f"{cell['samples']} samples of each clip: {cell['statistic']}."
+    several = f"{cell.samples} samples of each clip: {cell.statistic}."
     return Section(
         "Scores over all lead times",
         [
@@ -200,7 +206,7 @@ def _scores(scores: Sequence[Json], cell: Json) -> Section:
         ],
         lines,
         [False, *([False] if with_part else []), True, True, True, True, True, False],
-        intro=[several] if cell["samples"] and cell["samples"] > 1 else [],
+        intro=[several] if cell.samples and cell.samples > 1 else [],
         notes=list(_reasons(scores)),
     )
 
@@ -210,66 +216,63 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
 
 
-def _part(row: Json) -> str:
-    level = "" if row["level"] is None else f" {row['level']:g} hPa"
-    threshold = [] if row["threshold"] is None else [f"at {row['threshold']:g}"]
-    leads = [] if row["leads"] is None else [f"lead {row['leads']}"]
-    return ", ".join(
-        [*([f"{row['variable']}{level}"] if row["variable"] else []), *threshold, *leads]
-    )
+def _part(row: ScoreRow) -> str:
+    level = "" if row.level is None else f" {row.level:g} hPa"
+    threshold = [] if row.threshold is None else [f"at {row.threshold:g}"]
+    leads = [] if row.leads is None else [f"lead {row.leads}"]
+    return ", ".join([*([f"{row.variable}{level}"] if row.variable else []), *threshold, *leads])
 
 
-def _reasons(scores: Sequence[Json]) -> Iterable[str]:
+def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
     """What is missing, and why: values, then intervals."""
     for words, lacking in (
-        ("No value", [row for row in scores if row["value"] is None]),
-        ("No interval", [r for r in scores if r["value"] is not None and r["ci95_low"] is None]),
+        ("No value", [row for row in scores if row.value is None]),
+        ("No interval", [r for r in scores if r.value is not None and r.ci95_low is None]),
     ):
         reasons: dict[str, list[str]] = {}
         for row in lacking:
-            reasons.setdefault(row["reason"] or "nobody says why", []).append(row["convention"])
+            reasons.setdefault(row.reason or "nobody says why", []).append(row.convention)
         for reason, conventions in reasons.items():
             yield f"{words} of {', '.join(dict.fromkeys(conventions))}: {reason}"
 
 
 def made_of(
-    database: Path, steps: Sequence[Json], title: str = "Made of, and what it cost"
+    database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
     """Artefacts in the order of the stages, with their cost; folders and logs below."""
     lines: list[list[str | Item]] = [
         [
-            step["stage"],
-            step["fingerprint"],
-            _took(step["seconds"]),
-            f"{step['started']:%Y-%m-%d %H:%M}" if step["started"] else "",
-            step["host"] or "",
-            step["device"] or "",
-            str(len(step["attempts"]) or ""),
-            _peak(step["attempts"]),
-            _size(step["bytes"]),
-            step["commit"] or "unknown",
-            step["code_fingerprint"] or "unknown",
+            step.stage,
+            step.fingerprint,
+            _took(step.seconds),
+            f"{step.started:%Y-%m-%d %H:%M}" if step.started else "",
+            step.host or "",
+            step.device or "",
+            str(len(step.attempts) or ""),
+            _peak(step.attempts),
+            _size(step.bytes),
+            step.commit or "unknown",
+            step.code_fingerprint or "unknown",
         ]
         for step in steps
     ]
     notes = []
     for step in steps:
-        notes.append(f"{step['stage']}: {step['path']}")
-        if step["raw_lock"]:
-            files, size, first = raw_files(database, step["raw_lock"])
+        notes.append(f"{step.stage}: {step.path}")
+        if step.raw_lock:
+            files, size, first = raw_files(database, step.raw_lock)
             if files:
                 notes.append(
-                    f"raw files: {files}, {size} bytes, locked in {step['raw_lock']}; such as "
-                    f"{first}"
+                    f"raw files: {files}, {size} bytes, locked in {step.raw_lock}; such as {first}"
                 )
             else:
-                notes.append(f"raw files: locked in {step['raw_lock']}, which is not at hand")
-        for attempt in step["attempts"]:
-            if attempt["how"] != "done":
-                ended = f"{attempt['how']} {attempt['detail'] or ''}".rstrip()
-                notes.append(f"attempt {attempt['attempt']}: {ended}")
-        if step["log"]:
-            notes.append(f"log: {step['log']}")
+                notes.append(f"raw files: locked in {step.raw_lock}, which is not at hand")
+        for attempt in step.attempts:
+            if attempt.how != "done":
+                ended = f"{attempt.how} {attempt.detail or ''}".rstrip()
+                notes.append(f"attempt {attempt.attempt}: {ended}")
+        if step.log:
+            notes.append(f"log: {step.log}")
     return Section(
         title,
         [
@@ -291,9 +294,9 @@ def made_of(
     )
 
 
-def _not_stored(cell: Json) -> Iterable[Section]:
-    if cell["predictions_folder"] is None:
-        kept = "none of them" if not cell["kept"] else f"{cell['kept']} of them"
+def _not_stored(cell: CellRow) -> Iterable[Section]:
+    if cell.predictions_folder is None:
+        kept = "none of them" if not cell.kept else f"{cell.kept} of them"
         yield Section(
             "Predictions",
             ["", ""],
@@ -301,7 +304,7 @@ def _not_stored(cell: Json) -> Iterable[Section]:
             [False, False],
             notes=[
                 f"Forecasts are scored while they are made, and {kept} lie beside the scores, in "
-                f"{cell['scores_folder']}."
+                f"{cell.scores_folder}."
             ],
         )
 
@@ -314,8 +317,8 @@ def _size(count: int | None) -> str:
     return "" if count is None else size_text(count)
 
 
-def _peak(attempts: Sequence[Json]) -> str:
-    most = [attempt["peak_mb"] for attempt in attempts if attempt["peak_mb"] is not None]
+def _peak(attempts: Sequence[AttemptRow]) -> str:
+    most = [attempt.peak_mb for attempt in attempts if attempt.peak_mb is not None]
     return f"{max(most):.0f}" if most else ""
 
 
@@ -323,5 +326,5 @@ def _count(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

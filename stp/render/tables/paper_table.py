@@ -6,7 +6,7 @@ another folder, with the reasons for its gaps.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -26,6 +26,9 @@ from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 from stp.render.tables.sheet import grid
 from stp.render.tables.standing import Standings, standings
 from stp.render.tables.tidy import Field, leads_csv, tidy_csv
+
+if TYPE_CHECKING:
+    from stp.run.failures import Failure
 
 
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
@@ -49,16 +52,14 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
     _write(plan, name, rows, {}, out)
 
 
-def render_partial(
-    manifest: Path, failures: Mapping[str, Mapping[str, Any]], out_dir: Path
-) -> list[str]:
+def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: Path) -> list[str]:
     """Write what exists of every table of the manifest, straight from the score artefacts.
 
     Args:
         manifest: the cells of the tables.
-        failures: failed cells: path -> {"error": what went wrong, "log": path of the log}. A path
-            is that of any artefact of the cell relative to the store, with or without its
-            fingerprint, or that of the cell: ``<dimension>/...`` as below ``scores/``.
+        failures: what went wrong, by the path of what could not be made: that of any artefact of
+            the cell relative to the store, with or without its fingerprint, or that of the cell:
+            ``<dimension>/...`` as below ``scores/``.
         out_dir: folder of partial tables, never that of final ones.
 
     Returns:
@@ -128,7 +129,7 @@ def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) 
 
 
 def _why_missing(
-    plan: Manifest, cell: Cell, failures: Mapping[str, Mapping[str, Any]], problem: StpError
+    plan: Manifest, cell: Cell, failures: Mapping[str, "Failure"], problem: StpError
 ) -> str:
     """Say why a cell has no scores: its recorded failure, damage, or nothing known."""
     store = Path(plan.store)
@@ -139,10 +140,9 @@ def _why_missing(
             names |= {relative.as_posix(), relative.parent.as_posix()}
     for path, failure in failures.items():
         if path.strip("/") in names:
-            log = failure.get("log")
             # The first line says what went wrong; the log has the rest.
-            error = str(failure["error"]).partition("\n")[0]
-            return f"failed: {error}" + (f" (log: {log})" if log else "")
+            error = failure.error.partition("\n")[0]
+            return f"failed: {error}" + (f" (log: {failure.log})" if failure.log else "")
     if (Path(cell.scores) / "artefact.json").is_file():
         return f"not usable: {problem.what}"
     return "missing"

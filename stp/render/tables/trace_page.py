@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stp.collect import trace
-from stp.collect.cell import Json, lineage, rows
+from stp.collect.cell import lineage
+from stp.collect.query import ask
+from stp.collect.rows import CellRow
 from stp.page.grid import Grid, Item, Section
 from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of
@@ -13,16 +15,16 @@ FEW = 3
 """Values that are told with their artefacts, at most."""
 
 
-def page(database: Path, number: str, found: Sequence[Json]) -> Grid:
+def page(database: Path, number: str, found: Sequence[trace.Match]) -> Grid:
     """What is printed so, and where a few of these values come from.
 
     Args:
         found: see `stp.collect.trace.matches`.
     """
-    kinds = [match["kind"] for match in found]
+    kinds = [match.kind for match in found]
     counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]
     shown = list(found[: trace.MOST])
-    own = list(dict.fromkeys(tuple(match["scores"] or []) for match in found))
+    own = list(dict.fromkeys(tuple(match.scores) for match in found))
     sources = [scores for scores in own if scores]
     notes = []
     if len(found) > len(shown):
@@ -45,23 +47,23 @@ def page(database: Path, number: str, found: Sequence[Json]) -> Grid:
     )
 
 
-def _values(found: Sequence[Json], notes: list[str]) -> Section:
+def _values(found: Sequence[trace.Match], notes: list[str]) -> Section:
     """The values, with the columns that tell them apart."""
     lines = [
         {
-            "what": match["kind"],
-            "dimension": match["dimension"] or "",
-            "model": match["model"] or "",
+            "what": match.kind,
+            "dimension": match.dimension or "",
+            "model": match.model or "",
             "tested on": _tested(match),
-            "setting": match["setting"] or "",
-            "seed": "" if match["seed"] is None else str(match["seed"]),
-            "of": match["convention"] or match["metric"] or "",
+            "setting": match.setting or "",
+            "seed": "" if match.seed is None else str(match.seed),
+            "of": match.convention or match.metric or "",
             "part": _part(match),
-            "lead": "" if match["lead"] is None else str(match["lead"]),
-            "value": f"{match['value']:.10g}",
+            "lead": "" if match.lead is None else str(match.lead),
+            "value": f"{match.value:.10g}",
             "whose": _whose(match),
-            "scores": ", ".join(match["scores"] or []),
-            "remark": match["remark"] or "",
+            "scores": ", ".join(match.scores),
+            "remark": match.remark or "",
         }
         for match in found
     ]
@@ -79,31 +81,32 @@ def _values(found: Sequence[Json], notes: list[str]) -> Section:
     )
 
 
-def _tested(match: Json) -> str:
-    tested, trained = match["tested_on"] or "", match["trained_on"]
+def _tested(match: trace.Match) -> str:
+    tested, trained = match.tested_on or "", match.trained_on
     shown = tested if trained in (None, tested) else f"{trained} -> {tested}"
-    return shown if match["subset"] in (None, "test", ROBUSTNESS) else f"{shown} {match['subset']}"
+    return shown if match.subset in (None, "test", ROBUSTNESS) else f"{shown} {match.subset}"
 
 
-def _part(match: Json) -> str:
-    level = "" if match["level"] is None else f" {match['level']:g} hPa"
-    named = [f"{match['variable']}{level}"] if match["variable"] else []
-    at = [] if match["threshold"] is None else [f"at {match['threshold']:g}"]
+def _part(match: trace.Match) -> str:
+    level = "" if match.level is None else f" {match.level:g} hPa"
+    named = [f"{match.variable}{level}"] if match.variable else []
+    at = [] if match.threshold is None else [f"at {match.threshold:g}"]
     return ", ".join([*named, *at])
 
 
-def _whose(match: Json) -> str:
-    if match["kind"] == "published":
+def _whose(match: trace.Match) -> str:
+    if match.kind == "published":
         return "the paper"
-    comparable = "" if match["comparable"] else ", NOT COMPARABLE"
-    return f"{match['source']}, {match['protocol']} protocol{comparable}"
+    comparable = "" if match.comparable else ", NOT COMPARABLE"
+    return f"{match.source}, {match.protocol} protocol{comparable}"
 
 
 def _source(database: Path, scores: Sequence[str]) -> Section:
     """Artefacts behind the cells of one value."""
     marks = ", ".join("?" for _ in scores)
-    cells = rows(
+    cells = ask(
         database,
+        CellRow,
         f"FROM cells WHERE scores_fingerprint IN ({marks}) OR perceptual_fingerprint IN ({marks}) "
         "ORDER BY rowid",
         [*scores, *scores],

@@ -12,11 +12,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from stp.core.disk import write_text
 from stp.core.job import Interrupted
+from stp.core.receipts import RecordedAttempt
 from stp.run.cluster import slurm
 
 FILE = "attempts.jsonl"
@@ -45,23 +46,33 @@ _SLURM_ENDS = {
     "DEADLINE": TIME_LIMIT,
 }
 
-Json = dict[str, Any]
+
+@dataclass
+class Now:
+    """How a running attempt stands.
+
+    Attributes:
+        peak_mb: the most memory that it has held, in MB.
+        what, done, total: its last report.
+    """
+
+    peak_mb: int = 0
+    what: str = ""
+    done: int = 0
+    total: int = 0
 
 
-def read(state: Path) -> list[Json]:
+def read(state: Path) -> list[RecordedAttempt]:
     """Read the attempts at an artefact, oldest first.
 
     Args:
         state: the artefact's state folder.
-
-    Returns:
-        One mapping per attempt: what its start and its end say; ``how`` is None without an end.
     """
     try:
         lines = (state / FILE).read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return []
-    attempts: dict[int, Json] = {}
+    attempts: dict[int, RecordedAttempt] = {}
     for line in lines:
         try:
             entry = json.loads(line)
@@ -69,30 +80,30 @@ def read(state: Path) -> list[Json]:
             continue
         number, event = entry["attempt"], entry.pop("event")
         if event == "start":
-            attempts[number] = {**entry, "how": None}
+            attempts[number] = RecordedAttempt(**entry)
         elif number in attempts:
-            attempts[number] |= {**entry, "time": attempts[number]["time"], "ended": entry["time"]}
+            entry["ended"] = entry.pop("time")
+            attempts[number] = replace(attempts[number], **entry)
     return [attempts[number] for number in sorted(attempts)]
 
 
 def count(state: Path, how: str) -> int:
     """How many attempts at an artefact ended in a certain way?"""
-    return sum(attempt["how"] == how for attempt in read(state))
+    return sum(attempt.how == how for attempt in read(state))
 
 
 def history(state: Path) -> str:
     """Say how earlier attempts ended; nothing where there were none."""
-    ends = [f"{attempt['how']} ({attempt['detail']})" for attempt in read(state) if attempt["how"]]
+    ends = [f"{attempt.how} ({attempt.detail})" for attempt in read(state) if attempt.how]
     return f", attempt {len(ends) + 1}, after: {'; '.join(ends)}" if ends else ""
 
 
-def running(state: Path) -> Json | None:
-    """How a running attempt stands: ``what``, ``done``, ``total``, ``peak_mb``; None if unknown."""
+def running(state: Path) -> Now | None:
+    """How a running attempt stands; None if that is not known."""
     try:
-        found: Json = json.loads((state / NOW).read_text())
-    except (OSError, json.JSONDecodeError):
+        return Now(**json.loads((state / NOW).read_text()))
+    except (OSError, ValueError, TypeError):
         return None
-    return found
 
 
 class Attempt:
@@ -108,7 +119,7 @@ class Attempt:
         settle_vanished(state)
         self.number = len(read(state)) + 1
         self.limit_mb = slurm.memory_limit_mb()
-        self.now: Json = {"peak_mb": 0}
+        self.now = Now()
         self._over = threading.Event()
         _append(
             state,
@@ -125,7 +136,7 @@ class Attempt:
 
     def report(self, what: str, done: int, total: int) -> None:
         """Remember how far the work is, for ``stp status``."""
-        self.now |= {"what": what, "done": done, "total": total}
+        self.now.what, self.now.done, self.now.total = what, done, total
 
     def end(self, how: str, detail: str = "") -> None:
         """Record how the attempt ended."""
@@ -140,10 +151,10 @@ class Attempt:
         """Write the peak down as it grows: a job that is killed for it cannot say so any more."""
         written, at = 0.0, 0.0
         while not self._over.wait(SAMPLE_SECONDS):
-            self.now["peak_mb"] = peak = peak_memory_mb()
+            self.now.peak_mb = peak = peak_memory_mb()
             if peak > 1.05 * written or time.monotonic() - at > WRITE_SECONDS:
                 with contextlib.suppress(OSError):
-                    write_text(self.state / NOW, json.dumps(self.now))
+                    write_text(self.state / NOW, json.dumps(asdict(self.now)))
                 written, at = peak, time.monotonic()
 
 
@@ -159,7 +170,7 @@ def amend(state: Path, how: str, detail: str) -> None:
     _append(state, len(read(state)), event="end", how=how, detail=detail)
 
 
-def _append(state: Path, number: int, **entry: Any) -> None:
+def _append(state: Path, number: int, **entry: str | float | None) -> None:
     line = json.dumps({"attempt": number, "time": time.time(), **entry})
     with contextlib.suppress(OSError), (state / FILE).open("ab+") as file:
         file.seek(max(0, file.tell() - 1))
@@ -174,15 +185,15 @@ def settle_vanished(state: Path) -> None:
     the job has ended.
     """
     for attempt in read(state):
-        if attempt["how"] is not None:
+        if attempt.how is not None:
             continue
-        how, detail = _why_vanished(attempt, running(state) or {})
-        _append(state, attempt["attempt"], event="end", how=how, detail=detail)
+        how, detail = _why_vanished(attempt, running(state) or Now())
+        _append(state, attempt.attempt, event="end", how=how, detail=detail)
         (state / NOW).unlink(missing_ok=True)
 
 
-def _why_vanished(attempt: Json, now: Json) -> tuple[str, str]:
-    job, limit, peak = attempt["slurm_job"], attempt["memory_mb"], now.get("peak_mb", 0)
+def _why_vanished(attempt: RecordedAttempt, now: Now) -> tuple[str, str]:
+    job, limit, peak = attempt.slurm_job, attempt.memory_mb, now.peak_mb
     said = slurm.state(job) if job else None
     if said in _SLURM_ENDS:
         return _SLURM_ENDS[said], f"Slurm says {said}"

@@ -5,6 +5,7 @@ A network's work counts in 10^9 multiply-adds, all other work in MB (10^6 bytes)
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -240,7 +241,7 @@ class Workload:
         return replace(looking, amount=looking.amount + made.amount, reading_mb=made.reading_mb)
 
 
-def forecast_gmacs(size: Size, recipe: dict[str, Any], leads: int) -> float:
+def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
     """10^9 multiply-adds of one forecast, by one evaluation of the network.
 
     Args:
@@ -270,7 +271,7 @@ def _leads(forecast: dict[str, Any]) -> int:
     return len(forecast.get("leads") or range(forecast["lead_times"]))
 
 
-def _values(recipe: dict[str, Any], frames: int) -> int:
+def _values(recipe: Mapping[str, Any], frames: int) -> int:
     """Values of some frames."""
     channels, height, width = recipe["shape"]
     return int(frames * channels * height * width)
