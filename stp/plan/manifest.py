@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
+from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
 from stp.plan.raw_bytes import judged
 from stp.plan.setting import ROBUSTNESS, Part, people_case, read_shown, setting_of
 
@@ -150,6 +150,14 @@ def parts_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, tuple[str,
         column: (read_shown(shown).convention, part_of(column, shown))
         for column, shown in shown_of(manifest, table, cell).items()
     }
+
+
+def over_leads(manifest: Manifest) -> Manifest:
+    """The manifest with the panels over lead time as columns, where its suite has such."""
+    curves = manifest.tables[manifest.dimension].curves
+    if not curves:
+        return manifest
+    return replace(manifest, tables={manifest.dimension: TableColumns(curves)})
 
 
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, str]:

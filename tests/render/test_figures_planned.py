@@ -47,6 +47,20 @@ def test_every_dimension_has_one_of_the_others(paper: list[str]) -> None:
     assert len(paper) == len(set(paper))
 
 
+def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two() -> None:
+    scale = config.load(ROOT / "config" / "chaosbench.yaml")
+    made = figures(Plan(scale))
+    of_control = [path for path in made if path.startswith("figures/s2s_control/detail/")]
+    assert [Path(path).stem for path in of_control] == ["chaosbench", "chaosbench-two_years"]
+    gains = [path for path in made if "/gain/" in path]
+    assert [Path(path).stem for path in gains] == ["chaosbench", "chaosbench-two_years"]
+    assert not [path for path in made if path.startswith("figures/s2s_ensemble/detail/")]
+    content = {"scale": "try", "suite": "chaosbench", "dimensions": {}}
+    cells = {"models": ["ecmwf_ensemble"], "cells": [{"trained_on": "chaosbench"}]}
+    alone = figures(Plan(config.load({**content, "dimensions": {"s2s_ensemble": cells}})))
+    assert alone == ["figures/s2s_ensemble/leads/chaosbench.png"]
+
+
 def test_people_have_figures_of_their_own_and_no_others() -> None:
     made = figures(Plan(config.load(ROOT / "config" / "atlas-sample.yaml")))
     transfer = [path for path in made if path.startswith("figures/atlas_transfer/")]

@@ -21,8 +21,11 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array, create_group
+from stp.metrics.spectra import radial_spectrum
+from stp.page.figure_style import Style
 from stp.plan.manifest import load_manifest
 from stp.prepare.output import write_coordinate
+from stp.render.figures import detail
 from stp.render.pictures import movie_files as movie
 from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
@@ -67,6 +70,7 @@ class PictureStore:
         streamed: bool = False,
         seed: int | None = None,
         variables: dict[str, int] | None = None,
+        leads: tuple[int, ...] = (),
     ) -> np.ndarray:
         """Add a model that predicts noise; returns it, (samples, leads, C, H, W)."""
         key = {
@@ -87,9 +91,11 @@ class PictureStore:
         if len(kept):
             place = scores if streamed else predictions
             named = {"variables": list(variables)} if variables else {}
+            named |= {"leads": list(leads), "lead_times": LEADS} if leads else {}
             group = create_group(place / "predictions.zarr", {"interval": 1, **named})
             stored = (frames if members else frames[:, 0])[list(kept)]
             stored = stored[..., list(variables.values()), :, :] if variables else stored
+            stored = stored[..., np.array(leads) - 1, :, :, :] if leads else stored
             names = ("sample", *(["member"] if members else []), "lead", "channel", "y", "x")
             array = create_array(
                 group, "predictions", stored.shape, np.float32, names, (1, *stored.shape[1:])
@@ -306,6 +312,35 @@ def test_variables_that_a_model_lacks_are_empty_and_the_others_are_its_own(tmp_p
     lacking, there = np.moveaxis(shown.forecasts[0].frames, 1, 0)  # in the order of the data
     assert np.isnan(lacking).all()
     np.testing.assert_array_equal(there, predicted[4, :, 2])
+
+
+def test_lead_times_that_a_model_lacks_are_empty(video: PictureStore) -> None:
+    video.add("persistence")
+    predicted = video.add("simvpv2", leads=(1, 3))
+    shown = compare(video.manifest(), "kth", "2")
+    found = shown.forecasts[1].frames
+    assert np.isnan(found[1]).all()
+    np.testing.assert_array_equal(found[[0, 2]], predicted[2][[0, 2]])
+    with strips.paper_size():
+        strips.draw(shown)
+
+
+def test_spectra_of_the_drawn_sample_leave_out_what_a_model_lacks(tmp_path: Path) -> None:
+    store = weather(tmp_path)
+    of = {"column": "wrmse.per_frame.t2m", "variables": {"t2m": 1, "z_500": 2}}
+    predicted = store.add("persistence", **of)
+    columns = {f"{v} WRMSE": "wrmse.per_frame" for v in ("z500", "t850")}
+    shown = compare(store.manifest(columns), "kth", "4")
+    with strips.paper_size():
+        figure = detail.draw(shown, {"Persistence": Style("#0072b2", "-", "o")})
+    assert [axes.get_title() for axes in figure.axes] == [
+        f"{name}, lead time {lead}" for name in ("z500", "t850") for lead in (1, 2, 3)
+    ]
+    names = [[str(line.get_label()) for line in axes.get_lines()] for axes in figure.axes]
+    assert names == [["truth", "Persistence"]] * 3 + [["truth"]] * 3
+    # 3 x 4 points: one wavenumber
+    power = radial_spectrum(predicted[4, 1, 2])
+    np.testing.assert_allclose(figure.axes[1].get_lines()[1].get_ydata(), power)
 
 
 def test_of_an_ensemble_the_first_member_is_drawn(video: PictureStore) -> None:

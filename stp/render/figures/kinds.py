@@ -49,6 +49,13 @@ KINDS = {
         "Scores of ensembles divided by those of the single forecasts of the same model, "
         "over the lead time",
     ),
+    "detail": Kind(
+        "stp.render.figures.detail",
+        True,
+        "power spectra of one start by lead time",
+        "Radially averaged power spectra of truth and forecasts of the one start that maps show, "
+        "by lead time; below the truth is blur",
+    ),
     "spectra": Kind(
         "stp.render.figures.spectra",
         True,

@@ -13,7 +13,9 @@ def figures(plan: Plan) -> list[str]:
     found = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
-        cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
+        here = [made for made in plan.cells if made.cell.dimension == dimension]
+        cells = [made.cell for made in here]
+        bare = {made.cell.case_name for made in here if made.keep == 0}
         of = plan.config.suite.dimensions[dimension]
         for name in of.figures:
             kind = KINDS[name]
@@ -22,6 +24,8 @@ def figures(plan: Plan) -> list[str]:
             names = (
                 _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
             )
+            if name == "detail":  # of forecasts that are kept
+                names = [case for case in names if case not in bare]
             if kind.of_case:
                 found += [f"figures/{dimension}/{name}/{case}.png" for case in names]
             elif names:

@@ -12,8 +12,15 @@ from stp.collect.published import PublishedValue, beside, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import StpError, nearest
 from stp.page.figure_style import Style, styles, whose
-from stp.plan.manifest import Cell, Manifest, columns_of, load_manifest, title_of, variable_of
-from stp.plan.manifest_types import TableColumns
+from stp.plan.manifest import (
+    Cell,
+    Manifest,
+    columns_of,
+    load_manifest,
+    over_leads,
+    title_of,
+    variable_of,
+)
 from stp.render.direction import Direction, heading
 from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
@@ -54,11 +61,7 @@ class Scores:
 
     def over_leads(self) -> Self:
         """The same, with the panels over lead time as columns where the suite has such."""
-        curves = self.plan.tables[self.plan.dimension].curves
-        if not curves:
-            return self
-        tables = {self.plan.dimension: TableColumns(curves)}
-        return replace(self, plan=replace(self.plan, tables=tables))
+        return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
         """The models of a case.

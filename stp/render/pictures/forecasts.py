@@ -121,6 +121,7 @@ class Kept:
         absent: why there are none; empty if there are.
         samples: numbers of the samples that are kept, ascending.
         members: forecasts of each sample.
+        leads: lead times that were to be forecast; frames of those that are not there are NaN.
 
     Raises:
         StpError: what is there is damaged.
@@ -144,7 +145,6 @@ class Kept:
                 remedy=REMEDY,
             )
         self.members = self._frames.shape[1] if len(self._frames.shape) == 6 else 1
-        self.leads = self._frames.shape[-4]
         self._index = _index(self.folder)
         numbers = MappedRows(self.folder / "predictions.zarr" / "sample")
         self.samples = np.asarray(numbers.read(0, len(numbers)), np.int64)
@@ -157,6 +157,9 @@ class Kept:
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
+        stored = range(1, self._frames.shape[-4] + 1)
+        self._there = np.asarray(attributes.get("leads", stored), np.int64) - 1
+        self.leads = int(attributes.get("lead_times", len(self._there)))
         self._places: list[int] | None = None  # of the data's channels; -1 for those it lacks
         data = read_metadata(Path(cell.data) / "frames.zarr", "group")["attributes"]
         there, every = attributes.get("variables"), data.get("variables")
@@ -185,6 +188,10 @@ class Kept:
             )
         frames = self._frames.read(row, row + 1)[0]
         frames = np.asarray(frames[0] if frames.ndim == 5 else frames, np.float32)
+        if len(self._there) < self.leads:
+            every = np.full((self.leads, *frames.shape[1:]), np.nan, np.float32)
+            every[self._there] = frames
+            frames = every
         if self._places is not None:
             whole = frames[:, [max(place, 0) for place in self._places]]
             whole[:, [place < 0 for place in self._places]] = np.nan

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import Manifest, parts_of
+from stp.plan.manifest import Manifest, over_leads, parts_of
 from stp.render.tables.rows import Row, make_rows, overall
 from stp.render.tables.standing import Standings, standings
 
@@ -33,7 +33,7 @@ class Leads:
 def read_leads(
     manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
-    """Make the rows of each lead time.
+    """Make the rows of each lead time; of a suite that names panels over it, these are the columns.
 
     Args:
         scores: all collected rows.
@@ -43,6 +43,7 @@ def read_leads(
     # Reads prepared data, which other tables do not need.
     from stp.render.figures.time_step import step_of
 
+    manifest = over_leads(manifest)
     shown = {
         convention
         for cell in manifest.cells
