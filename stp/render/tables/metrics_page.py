@@ -68,9 +68,9 @@ from stp.external.scoring import evaluate
 scores = evaluate(predicted, true, ["psnr.pooled", "ssim.range1"], context=2)
 ```
 
-Values and intervals are those of the score stage, each clip a cluster of its own; fewer than ten have
-no interval. Metrics whose weights are not there have no value, and say so. Those that need more than
-videos in [0, 1], such as a climatology, are scored by a plan.
+Values and intervals are those of the score stage, each clip a cluster of its own; fewer than ten
+have no interval. Metrics whose weights are not there have no value, and say so. Those that need
+more than videos in [0, 1], such as a climatology, are scored by a plan.
 
 ## A metric of your own
 
