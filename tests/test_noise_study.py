@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
+from stp.collect.trust_card import card
 from stp.core.errors import StpError
 from stp.features import table
 from stp.plan.cells import Plan
@@ -151,6 +154,39 @@ def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
     assert "random weights have learnt nothing" in page and "synthetic" in page
     for ending in (".tex", ".html", ".png", ".svg"):
         assert out.with_suffix(ending).stat().st_size > 1000
+
+
+def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:
+    _, path = made
+    plan = load_manifest(path)
+    (blind,) = card(plan, "average_fid.random_means").values()
+    assert blind.blind_to(temporal=True) == ["local_swap"]
+    assert blind.blind_to(temporal=False) == []
+    assert blind.follows(temporal=False) == ["gaussian_noise"]
+    assert [one.n for one in blind.bias] == [2, 5] and blind.bias[0].mean > blind.bias[1].mean > 0
+    assert blind.smallest.mean == pytest.approx(blind.bias[1].mean, rel=0.5)
+    assert blind.seconds > 0
+    (plain,) = card(plan, "psnr.pooled").values()
+    assert plain.bias == [] and plain.smallest is None and plain.seconds is None
+    assert {curve.convention for curve in plain.curves} == {"psnr.pooled"}
+    with pytest.raises(StpError, match=r"ssim.range1 is not scored in video_distortions"):
+        card(plan, "ssim.range1")
+
+
+def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
+    _, path = made
+    out = tmp_path / "card.csv"
+    given = ["trust", "average_fid.random_means", "--study", str(path)]
+    said = CliRunner().invoke(app, given)
+    assert said.exit_code == 0, said.output
+    for part in ("blind to Local swap", "follows 0 of 2 surely", "hide whatever is below"):
+        assert part in said.stdout
+    assert "has learnt nothing" in said.stdout and "synthetic" in said.stdout
+    assert CliRunner().invoke(app, [*given, "--out", str(out)]).exit_code == 0
+    with out.open(newline="") as file:
+        found = {row["distortion"]: row for row in csv.DictReader(file)}
+    assert found["local_swap"]["correlation"] == "" and found["local_swap"]["why"] == CONSTANT
+    assert float(found["gaussian_noise"]["correlation"]) == 1
 
 
 @pytest.mark.parametrize(

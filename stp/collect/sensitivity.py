@@ -9,7 +9,6 @@ clusters of clips, the same ones at all intensities. Distances between sets are 
 sets, which hold clips twice, but so they are at each intensity.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -78,11 +77,12 @@ def rank_correlation(values: np.ndarray, intensities: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(spread > 0, ranks @ steps / spread, np.nan))
 
 
-def curves(plan: Manifest, resamples: int = RESAMPLES) -> list[Curve]:
+def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) -> list[Curve]:
     """Read the curves of all distortions and metrics of a dimension.
 
     Args:
         plan: its manifest; all cells are scored.
+        only: this convention; all columns unless given.
         resamples: of the clusters.
 
     Raises:
@@ -100,7 +100,9 @@ def curves(plan: Manifest, resamples: int = RESAMPLES) -> list[Curve]:
             len(clips.names), np.full(len(clips.names), 1 / len(clips.names)), resamples
         )
         for shown in columns_of(plan, plan.dimension, cells[0]).values():
-            found.append(_curve(plan, cells, read_shown(shown).convention, clips, drawn))
+            convention = read_shown(shown).convention
+            if only in (None, convention):
+                found.append(_curve(plan, cells, convention, clips, drawn))
     return found
 
 
@@ -181,7 +183,7 @@ def _resampled(cell: Cell, convention: str, clips: _Clips, drawn: np.ndarray) ->
     """
     metric = find(convention)
     if isinstance(metric, SetDistance):
-        pair = _pair(cell, convention)
+        pair = looked(cell, convention).pair
         if pair.reason:
             return pair.reason
         members = [np.flatnonzero(clips.codes == code) for code in range(len(clips.names))]
@@ -201,13 +203,32 @@ def _resampled(cell: Cell, convention: str, clips: _Clips, drawn: np.ndarray) ->
     return np.asarray(sums.finished(means)[:, sums.series])
 
 
-def _pair(cell: Cell, convention: str) -> sets.Pair:
-    """What the network of a convention has seen of the clips of a cell."""
+class Looked(NamedTuple):
+    """What the network of a convention has seen of the clips of a cell.
+
+    Attributes:
+        pair: features.
+        seconds: that it looked at the distorted clips; None if that is not known.
+    """
+
+    pair: sets.Pair
+    seconds: float | None
+
+
+def looked(cell: Cell, convention: str) -> Looked:
+    """Read what the network of a distance between sets has seen.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
     assert cell.perceptual is not None
     folder = Path(cell.perceptual)
     receipt = require_receipt(folder)
-    store = folder
-    for _ in Path(receipt.path).parts:
-        store = store.parent
-    inputs: Mapping[str, Path] = {name: store / at for name, at in receipt.inputs.items()}
-    return sets.read(inputs, receipt.recipe.get("features", {}).get(convention))
+    store = folder.parents[len(Path(receipt.path).parts) - 1]
+    inputs = {name: store / at for name, at in receipt.inputs.items()}
+    name = receipt.recipe.get("features", {}).get(convention)
+    pair = sets.read(inputs, name)
+    seconds = (
+        None if name is None else require_receipt(inputs[f"{name}.predicted"]).provenance.seconds
+    )
+    return Looked(pair, seconds)

@@ -113,6 +113,41 @@ def conventions(
     say(log, f"wrote {out}, and beside it .md, .tex and .html")
 
 
+@command(
+    epilog=examples(
+        "stp trust fvd.predicted_only",
+        "stp trust ssim.range1 --study results/fvd-demo/plan/video_distortions.json",
+        "stp trust mine.per_frame --out card.md",
+    )
+)
+def trust(
+    convention: Annotated[str, typer.Argument(help="Of a metric, such as fvd.predicted_only.")],
+    study: Annotated[
+        Path,
+        typer.Option(help="The manifest of a study of distortions, from results/SCALE/plan."),
+    ] = Path("results/fvd/plan/video_distortions.json"),
+    format: output.Format = None,
+    out: output.Out = None,
+) -> None:
+    """Show what a metric can be trusted for: its trust card.
+
+    How it follows each distortion of real clips, with intervals; whether it
+    sees time at all; how few clips bias it; what it costs. From the scores of
+    a study (docs/fvd.md); a metric of your own is named in its scale file.
+    """
+    from stp.collect import trust_card
+    from stp.plan.manifest import load_manifest
+    from stp.render.tables.trust_page import page
+
+    plan = load_manifest(study)
+    chosen = output.chosen(format, out)
+    found = trust_card.card(plan, convention)
+    if chosen in ("table", "markdown"):
+        output.put_grid(page(plan, convention, found), chosen, out)
+    else:
+        output.put_rows(trust_card.HEADER, trust_card.rows(found), chosen, out)
+
+
 @command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))
 def runtime(
     out: Annotated[

@@ -1,0 +1,109 @@
+"""What a metric can be trusted for: what it follows, what it does not see, its bias and cost."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
+from stp.core.errors import StpError, nearest
+from stp.data.distortions import DISTORTIONS
+from stp.metrics.perceptual import SetDistance
+from stp.plan.manifest import Cell, Manifest
+from stp.score.conventions import find
+from stp.score.sample_size import AtSize, resolution, within
+
+HEADER = (
+    *("convention", "dataset", "distortion", "is_temporal", "n"),
+    *("correlation", "ci95_low", "ci95_high", "why"),
+)
+"""Columns of `rows`."""
+SHARES = (8, 4, 2)
+"""Sizes of subsets, as parts of all clips."""
+
+
+@dataclass(frozen=True)
+class OfDataset:
+    """What is known of a metric on one dataset.
+
+    Attributes:
+        curves: one for each distortion.
+        bias: distances between subsets of the real clips that share none, by their size; empty
+            where the metric is a mean over clips, which has no such bias.
+        smallest: the difference that half of the clips show beyond chance: the distance between
+            halves of the real clips and two standard deviations; None likewise.
+        seconds: that its network takes for a clip here; None where none looks.
+    """
+
+    curves: list[Curve]
+    bias: list[AtSize]
+    smallest: AtSize | None
+    seconds: float | None
+
+    def blind_to(self, *, temporal: bool) -> list[str]:
+        """Distortions that it has the same value for, whatever the intensity."""
+        return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
+
+    def follows(self, *, temporal: bool) -> list[str]:
+        """Distortions that it gets worse with: the interval of its correlation is above 0."""
+        return [c.distortion for c in self._of(temporal) if c.low is not None and c.low > 0]
+
+    def _of(self, temporal: bool) -> list[Curve]:
+        return [curve for curve in self.curves if is_temporal(curve) == temporal]
+
+
+def is_temporal(curve: Curve) -> bool:
+    """Does the distortion leave frames as they are, and put others behind each other?"""
+    return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].is_temporal
+
+
+def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
+    """Gather what a study of distortions says of one metric, by dataset.
+
+    Args:
+        plan: manifest of a dimension whose models are distortions.
+        convention: one of its columns.
+
+    Raises:
+        StpError: it is none of them, or a file is missing or damaged.
+    """
+    if convention not in plan.conventions:
+        raise StpError(
+            f"{convention} is not scored in {plan.dimension}, scale {plan.scale}",
+            expected=", ".join(plan.conventions),
+            remedy=f"{nearest(convention, plan.conventions)}; or name it under `metrics` of a "
+            "dataset in the scale file, and make noise_study again",
+        )
+    found = curves(plan, convention)
+    by_dataset: dict[str, list[Curve]] = {}
+    for curve in found:
+        by_dataset.setdefault(curve.dataset, []).append(curve)
+    cells = {cell.key.tested_on: cell for cell in plan.cells}
+    make = partial(_of_dataset, convention=convention)
+    return {name: make(own, cells[name]) for name, own in by_dataset.items()}
+
+
+def rows(found: dict[str, OfDataset]) -> list[tuple[Any, ...]]:
+    """A row for each dataset and distortion, see `HEADER`."""
+    return [
+        (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,
+         c.why)
+        for of in found.values()
+        for c in of.curves
+    ]  # fmt: skip
+
+
+def _of_dataset(own: list[Curve], cell: Cell, *, convention: str) -> OfDataset:
+    metric = find(convention)
+    if not isinstance(metric, SetDistance) or cell.perceptual is None:
+        return OfDataset(own, [], None, None)
+    seen = looked(cell, convention)
+    real = seen.pair.observed
+    sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
+    if not sizes or not np.isfinite(real).all():
+        return OfDataset(own, [], None, None)
+    bias = within(real, sizes, metric.distance)
+    smallest = resolution(real, seen.pair.predicted, metric.distance).same
+    seconds = None if seen.seconds is None else seen.seconds / len(real)
+    return OfDataset(own, bias, smallest, seconds)

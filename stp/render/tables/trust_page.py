@@ -1,0 +1,93 @@
+"""The trust card of a metric, for people: ``stp trust``."""
+
+from stp.collect.trust_card import OfDataset, is_temporal
+from stp.page.figure_style import whose
+from stp.page.grid import Grid, Item, Section
+from stp.plan.manifest import Manifest
+
+
+def page(plan: Manifest, convention: str, found: dict[str, OfDataset]) -> Grid:
+    """Lay out a card.
+
+    Args:
+        plan: of the study that it was made from.
+        convention: of the metric.
+        found: what `stp.collect.trust_card.card` gathered.
+    """
+    sections = []
+    for dataset, of in found.items():
+        title = plan.names.datasets[dataset]
+        sections.append(_sensitivity(plan, title, of))
+        if of.bias:
+            sections.append(_bias(title, of))
+    about = plan.conventions[convention]
+    warnings = []
+    if ".random_" in convention:
+        warnings = ["WARNING: a network with random weights has learnt nothing."]
+    return Grid(
+        name=convention,
+        title=f"Trust card of {convention}",
+        intro=[
+            f"{about.title}: {about.description}",
+            f"Numbers are of {whose(plan.cells)}.",
+            "Agreement with people is unknown: no study with people has compared it.",
+        ],
+        sections=sections,
+        warnings=warnings,
+        legend=[
+            "correlation: of ranks, with the intensity; 1 gets worse with every step, whichever "
+            "direction is better; in brackets its 95 % interval over clusters of clips",
+            "kind: frames are changed (space), or others follow each other (time)",
+        ],
+        made_from=f"Made from the scores of {plan.dimension}, scale {plan.scale}.",
+    )
+
+
+def _sensitivity(plan: Manifest, title: str, of: OfDataset) -> Section:
+    rows: list[list[str | Item]] = []
+    for curve in of.curves:
+        correlation = "–" if curve.correlation is None else f"{curve.correlation:.2f}"
+        if curve.low is not None and curve.high is not None:
+            correlation += f" [{curve.low:.2f}, {curve.high:.2f}]"
+        values = ["–" if v is None else f"{v:.4g}" for v in (curve.values[0], curve.values[-1])]
+        kind = "time" if is_temporal(curve) else "space"
+        rows.append([plan.names.models[curve.distortion], kind, correlation, *values, curve.why])
+    notes = [_seen(plan, of, temporal=True), _seen(plan, of, temporal=False)]
+    if of.seconds is not None:
+        notes.append(f"cost: its network took {of.seconds:.2g} s for a clip, where this was made")
+    return Section(
+        title=f"{title}, {of.curves[0].n} clips",
+        columns=["distortion", "kind", "correlation", "weakest", "strongest", "why"],
+        rows=rows,
+        numeric=[False, False, True, True, True, False],
+        notes=[note for note in notes if note],
+    )
+
+
+def _seen(plan: Manifest, of: OfDataset, *, temporal: bool) -> str:
+    """Say what a metric follows, and what it does not see, of one kind."""
+    number = sum(is_temporal(curve) == temporal for curve in of.curves)
+    if not number:
+        return ""
+    follows, blind = of.follows(temporal=temporal), of.blind_to(temporal=temporal)
+    titles = [plan.names.models[name] for name in blind]
+    text = f"{'time' if temporal else 'space'}: follows {len(follows)} of {number} surely"
+    return f"{text}; blind to {', '.join(titles)}" if titles else text
+
+
+def _bias(title: str, of: OfDataset) -> Section:
+    rows: list[list[str | Item]] = [
+        [str(one.n), f"{one.mean:.4g}", f"{one.standard_error:.2g}", str(one.tries)]
+        for one in of.bias
+    ]
+    notes = ["of real clips against other real clips: all of it is bias"]
+    if of.smallest is not None:
+        least = of.smallest.mean + 2 * of.smallest.deviation
+        notes.append(f"{of.smallest.n} clips hide whatever is below {least:.4g}")
+    return Section(
+        title=f"{title}: bias by the number of clips",
+        columns=["clips of each", "mean", "standard error", "tries"],
+        rows=rows,
+        numeric=[True] * 4,
+        notes=notes,
+    )
