@@ -14,13 +14,16 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.inspect.new_dataset import guess_axes, inspect, new_dataset
+from stp.inspect.new_dataset import guess_axes, inspect, new_dataset, scale_text
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.manifests import manifest
+from stp.plan.model import Size
 from stp.plan.strict import CONFIG_FOLDER
+from stp.profiling.size import size
 from stp.render.pictures.prepared import units_of
 from stp.run import runner
+from stp.run.costs.work import forecast_gmacs
 
 
 def moving(count: int, frames: int, height: int = 16, width: int = 16) -> np.ndarray:
@@ -170,6 +173,19 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.options["splits"]["test"] == test
     assert draft.clusters["test"] == clusters
     assert draft.clusters["train"] >= count // 2
+
+
+@pytest.mark.parametrize("model", ["convlstm", "simvpv2"])
+def test_what_a_draft_costs_is_counted(tmp_path, model):
+    draft = inspect(make_hdf5(tmp_path))  # two channels of 16 x 16
+    settings = yaml.safe_load(scale_text(draft))["models"][model]
+    recipe = {"model": model, "options": settings["options"], "shape": draft.shape,
+              "context": draft.context, "horizon": draft.horizon}  # fmt: skip
+    counted = size(recipe)
+    assert settings["size"]["parameters"] == counted.parameters
+    steps = {"convlstm": "frame", "simvpv2": "pass"}[model]
+    planned = forecast_gmacs(Size(**settings["size"], steps=steps), recipe, draft.horizon)
+    assert planned * 1e9 == pytest.approx(counted.forecast, rel=1e-3)
 
 
 @pytest.mark.parametrize(

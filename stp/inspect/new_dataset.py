@@ -23,7 +23,10 @@ from stp.core.disk import write_text, writing
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import new_tracks as inspect_tracks
+from stp.plan import config
+from stp.plan.model import Size
 from stp.plan.scale import Paths, folders
+from stp.plan.strict import CONFIG_FOLDER
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.calendar import DAY
@@ -45,6 +48,16 @@ FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
 GLOBE_METRIC = "wrmse.per_frame"
 MOST_COLUMNS = 6
 """Variables in the table of a draft; all are scored."""
+NETWORKS: dict[str, dict[str, Any]] = {
+    "convlstm": {
+        "num_hidden": [32],
+        "filter_size": 3,
+        "patch_size": 4,
+        "scheduled_sampling": {"stop": 300, "rate": 0.00333},
+    },
+    "simvpv2": {"hid_s": 8, "hid_t": 64, "n_s": 4, "n_t": 3, "mlp_ratio": 2},
+}
+"""Options of the networks of a draft: small ones."""
 MODELS = ["persistence", "climatology", "context_mean", "convlstm", "simvpv2"]
 
 
@@ -542,16 +555,44 @@ def scale_text(draft: Draft) -> str:
         f"  short_term: {{datasets: [{draft.name}], models: {_flow(MODELS)}}}",
         "models:",
         "  convlstm:",
-        "    options: {num_hidden: [32], filter_size: 3, patch_size: 4,"
-        " scheduled_sampling: {stop: 300, rate: 0.00333}}",
+        f"    options: {_flow(NETWORKS['convlstm'])}",
         "    train: {batch_size: 4}",
-        "  simvpv2: {options: {hid_s: 8, hid_t: 64, n_s: 4, n_t: 3, mlp_ratio: 2}}",
+        *_size(draft, "convlstm"),
+        "  simvpv2:",
+        f"    options: {_flow(NETWORKS['simvpv2'])}",
+        *_size(draft, "simvpv2"),
         "train: {batch_size: 8, epochs: 10, lr: 0.003, schedule: onecycle, precision: float32,"
         " threads: 1}",
         "predict: {batch_size: 16, threads: 1}",
         "runtime: {device: auto, checkpoint_every_s: 60}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _size(draft: Draft, model: str) -> Iterator[str]:
+    """What one of the networks costs here, for `stp plan`; nothing where it cannot be made."""
+    from stp.profiling.size import size
+    from stp.run.costs.work import forecast_gmacs
+
+    recipe = {
+        "model": model,
+        "options": NETWORKS[model],
+        "shape": draft.shape,
+        "context": draft.context,
+        "horizon": draft.horizon,
+    }
+    try:
+        counted = size(recipe)
+    except StpError:  # a size of frames that it does not take, as its training will say
+        return
+    steps = config.load(CONFIG_FOLDER / "demo.yaml").models[model].size.steps
+    # Figures of the configuration are those for Moving-MNIST: of here, converted back.
+    here = forecast_gmacs(Size(gmacs=1.0, steps=steps), recipe, draft.horizon)
+    gmacs = float(f"{counted.forecast / 1e9 / here:.4g}")
+    yield (
+        f"    size: {_flow({'parameters': counted.parameters, 'gmacs': gmacs})}"
+        f" # {counted.forecast / 1e9:.3g} G multiply-adds of a forecast here"
+    )
 
 
 def new_dataset(

@@ -3,6 +3,7 @@
 `profiles/default`, which every run loads, and the Snakefile ask for this.
 """
 
+import logging
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,8 @@ from shlex import join
 from typing import Any
 
 from snakemake.cli import get_argument_parser
+from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from stp.core import exits
 from stp.core.errors import StpError
@@ -32,6 +35,27 @@ def arguments(argv: Sequence[str] | None = None) -> Namespace:
 def is_dry_run(argv: Sequence[str] | None = None) -> bool:
     """Does this process only plan (``-n``)?"""
     return bool(arguments(argv).dryrun)
+
+
+class _LastCount(logging.Filter):
+    """Passes all records but the first table of jobs."""
+
+    counted = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "event", None) != LogEvent.RUN_INFO or self.counted:
+            return True
+        self.counted = True
+        return False
+
+
+def count_once() -> None:
+    """Let a plan (``-n``) count its jobs once.
+
+    Snakemake prints the same table before and after the list of jobs, which the profiles hide. The
+    last one stays, where a person looks.
+    """
+    logger.addFilter(_LastCount())
 
 
 def check_configfiles(argv: Sequence[str] | None = None) -> None:

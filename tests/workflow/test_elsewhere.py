@@ -27,6 +27,7 @@ def test_a_run_of_another_working_directory_finds_the_project(tmp_path, profile)
         said = done.stdout + (done.stderr or "")
         assert done.returncode == 0, said
         assert re.search(r"\btrain\b", said) and "render_short_term" in said
+        assert said.count("Job stats:") == 1
     assert (elsewhere / "results").is_dir()
 
 
