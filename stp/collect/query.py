@@ -43,7 +43,7 @@ def query(database: Path, sql: str, format: Format = "table", *, allow_files: bo
 
 
 def answer(
-    database: Path, sql: str, values: Sequence[Any] = (), *, allow_files: bool = False
+    database: Path, sql: str, values: Sequence[object] = (), *, allow_files: bool = False
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run a statement and return the names of its columns, and its rows.
 
@@ -94,7 +94,12 @@ def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()
 
 
 def save(
-    database: Path, sql: str, path: Path, values: Sequence[Any] = (), *, allow_files: bool = False
+    database: Path,
+    sql: str,
+    path: Path,
+    values: Sequence[object] = (),
+    *,
+    allow_files: bool = False,
 ) -> int:
     """Write the answer of a statement as a Parquet file; columns keep the types that they have in
     DuckDB (times, lists, JSON).
@@ -151,7 +156,7 @@ def _no_rows(sql: str) -> StpError:
 
 def save_rows(
     columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[object]],
     path: Path,
     types: Mapping[str, pa.DataType],
 ) -> None:
@@ -188,7 +193,7 @@ def _check(format: str) -> None:
         )
 
 
-def readable(value: Any) -> str:
+def readable(value: object) -> str:
     """Write a value as readable text."""
     if value is None:
         return "NULL"
@@ -203,7 +208,7 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return plain(text_columns(columns, rows))
 
 
-def text_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Column]:
+def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
     """The columns of an answer as texts: numbers at the right; NULL dim, where there are styles."""
     return [
         Column(

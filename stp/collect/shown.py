@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from stp.collect.significance import LeftOut, Place, Sums, read_sums, series_of, without_each
 from stp.core.errors import StpError
-from stp.core.receipts import again
+from stp.core.receipts import Json, again
 from stp.metrics.metric import every_component, first_component
 from stp.options.score import CELL_KEYS, Bootstrap
 from stp.plan.manifest import Cell
@@ -23,8 +23,6 @@ from stp.plan.setting import Part, lead_range
 from stp.score import bootstrap
 from stp.score.conventions import find
 from stp.score.tables import read_samples
-
-Json = dict[str, Any]
 
 
 def shown_rows(

@@ -69,11 +69,11 @@ def render_preferences(
     return read
 
 
-def _csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
+def _csv(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
     return csv_text([header, *lines])
 
 
-def _count_lines(key: Key, counted: list[Count]) -> Iterable[list[Any]]:
+def _count_lines(key: Key, counted: list[Count]) -> Iterable[list[object]]:
     for count in counted:
         told = count.model != CANNOT_TELL
         yield [
@@ -89,7 +89,7 @@ def _count_lines(key: Key, counted: list[Count]) -> Iterable[list[Any]]:
         ]
 
 
-def _agreement_lines(key: Key, agreed: list[Agreement]) -> Iterable[list[Any]]:
+def _agreement_lines(key: Key, agreed: list[Agreement]) -> Iterable[list[object]]:
     for one in agreed:
         yield [
             *_about(key, one.dataset, None),

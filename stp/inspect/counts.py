@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import pandas as pd
 
@@ -53,7 +52,7 @@ class Row:
             return None
         return self.ours - self.published
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {**asdict(self), "difference": self.difference}
 
 

@@ -43,7 +43,7 @@ class FutureLeakage:
     effects: list[Effect]
     without: dict[str, str]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return asdict(self)
 
 

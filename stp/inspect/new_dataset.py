@@ -530,7 +530,7 @@ def _note(draft: Draft, key: str) -> str:
     return f" # {draft.notes[key]}" if key in draft.notes else ""
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value on one line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
     return text.removesuffix("\n").removesuffix("\n...").replace(": null", ": ")

@@ -399,7 +399,7 @@ def count_lines(found: Looked) -> Iterator[str]:
     yield from (f"  {key}: {note}" for key, note in found.notes.items() if "CHECK" in note)
 
 
-def _flow(value: Any) -> str:
+def _flow(value: object) -> str:
     """A value on one line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
     return text.removesuffix("\n").removesuffix("\n...")

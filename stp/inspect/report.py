@@ -1,7 +1,6 @@
 """What `stp data` prints."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from stp.core import store
 from stp.core.errors import StpError
@@ -48,7 +47,7 @@ def _about(plan: Plan, name: str) -> About:
     return of_kind(plan.recipes.samples(name))
 
 
-def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, Any]:
+def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
     """All of it, for machines."""
     return {
         "scale": plan.config.scale.scale,

@@ -182,7 +182,7 @@ def write(plan: Plan, out: Path) -> list[Statistics]:
 
 
 def _csv(found: list[Statistics], scale: str) -> str:
-    lines: list[list[Any]] = [list(HEADER)]
+    lines: list[list[object]] = [list(HEADER)]
     for one in found:
         sizes = [value for pair in one.sizes.values() for value in pair]
         for name, split in one.splits.items():

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
@@ -48,7 +48,7 @@ def safe_row(values: Iterable[T]) -> list[T | str]:
     return [f"'{value}" if _is_formula(value) else value for value in values]
 
 
-def csv_text(lines: Iterable[Iterable[Any]]) -> str:
+def csv_text(lines: Iterable[Iterable[object]]) -> str:
     """Write lines as CSV, each by `safe_row`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))

@@ -22,7 +22,7 @@ CPU_METHOD = (
 )
 
 
-def peak(run: Callable[[], Any], device: torch.device, held: Iterable[Tensor]) -> int:
+def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]) -> int:
     """Highest number of bytes that tensors and workspaces took while something ran.
 
     Args:

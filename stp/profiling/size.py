@@ -78,7 +78,7 @@ def size(recipe: Mapping[str, Any]) -> Size:
     )
 
 
-def _counted(run: Callable[[], Any]) -> tuple[dict[str, int], Any]:
+def _counted(run: Callable[[], object]) -> tuple[dict[str, int], Any]:
     """Multiply-adds by operator, and the result."""
     with FlopCounterMode(display=False) as counter:
         result = run()

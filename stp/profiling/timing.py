@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from torch import nn
 
@@ -47,7 +46,7 @@ class Timing:
 
 
 def timed(
-    run: Callable[[], Any], wait: Callable[[], None], seconds: float, what: str, report: Report
+    run: Callable[[], object], wait: Callable[[], None], seconds: float, what: str, report: Report
 ) -> Timing:
     """Repeat a piece of work for some seconds, at least three times, after a warm-up.
 
@@ -107,7 +106,7 @@ class Laps:
             for hook in hooks:
                 hook.remove()
 
-    def lap(self, run: Callable[[], Any]) -> None:
+    def lap(self, run: Callable[[], object]) -> None:
         """Do the work once."""
         self._starts = []
         begun = self._now()
@@ -121,7 +120,7 @@ class Laps:
         return time.perf_counter()
 
 
-def _once(run: Callable[[], Any], wait: Callable[[], None]) -> float:
+def _once(run: Callable[[], object], wait: Callable[[], None]) -> float:
     wait()
     begun = time.perf_counter()
     run()

@@ -114,7 +114,7 @@ class Sight:
         parents = (name.split(".")[:i] for name in self.modules for i in range(1, 9))
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The same for another process: ``Sight(**...)``."""
         names = ("what", "modules", "folders", "declared", "entries")
         return {name: getattr(self, name) for name in names}

@@ -3,7 +3,6 @@
 import textwrap
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import yaml
 from optuna.trial import FrozenTrial, TrialState
@@ -89,7 +88,7 @@ def _settings(plan: Plan, training: Artefact, study: Study, best: FrozenTrial) -
 def _table(study: Study) -> str:
     """All trials as CSV; parameters by their place in a recipe."""
     keys = sorted(study.space.space)
-    lines: list[list[Any]] = [[*COLUMNS, *keys, "reason"]]
+    lines: list[list[object]] = [[*COLUMNS, *keys, "reason"]]
     for trial in study.trials:
         notes, values = trial.user_attrs, study.values(trial)
         lines.append(

@@ -208,7 +208,7 @@ def load(model: str) -> Space:
     return Space.of(read_yaml(path), f"config/search/{path.name}")
 
 
-def word(value: Any) -> str:
+def word(value: object) -> str:
     """A JSON value as text."""
     return json.dumps(value, sort_keys=True)
 

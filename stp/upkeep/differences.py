@@ -12,12 +12,11 @@ from typing import Any
 
 from stp.core.fingerprint import definitions_of
 from stp.core.provenance import versions
-from stp.core.receipts import Receipt, RecordedCode, read_receipt
+from stp.core.receipts import Json, Receipt, RecordedCode, read_receipt
 from stp.plan.artefacts import Artefact, Raw, fingerprint_of
 from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 
-Json = dict[str, Any]
 LONGEST = 60
 """Longer values of a recipe are cut."""
 
@@ -236,6 +235,6 @@ def _members(old: list[Any], new: list[Any]) -> str:
     return "now " + " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     text = str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

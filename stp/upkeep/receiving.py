@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from stp.core import store
 from stp.core.disk import below, write_text_once, writing
@@ -24,6 +24,7 @@ from stp.core.lock import require_below
 from stp.core.receipts import (
     RECEIPT,
     SEALED,
+    Json,
     Receipt,
     RecordedFile,
     checksum,
@@ -38,8 +39,6 @@ from stp.upkeep.sharing import SUMS
 LOCK = re.compile(r"raw/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\.lock\.json")
 GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
 """The lock file of generated raw bytes is named by what generates them."""
-
-Json = dict[str, Any]
 
 
 @dataclass

@@ -3,9 +3,9 @@
 import json
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from stp.core.errors import StpError
+from stp.core.receipts import Json
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.plan.config import seal_of
@@ -15,7 +15,6 @@ from stp.upkeep import prove as proof
 from stp.upkeep.differences import Past, finished, made_with
 from stp.upkeep.why import Reason, chosen, equivalents, explain, undone
 
-Json = dict[str, Any]
 LISTED = 12
 """Artefacts of one group that are named; the others are counted."""
 

@@ -124,7 +124,7 @@ def put(
 
 def put_rows(
     columns: Sequence[str],
-    rows: Sequence[tuple[Any, ...]],
+    rows: Sequence[tuple[object, ...]],
     format: FormatName,
     out: Path | None,
     types: Mapping[str, Any] | None = None,
@@ -149,7 +149,7 @@ def put_rows(
 
 
 def answers(
-    text: str, width: int, *tables: tuple[Sequence[str], Sequence[tuple[Any, ...]]]
+    text: str, width: int, *tables: tuple[Sequence[str], Sequence[tuple[object, ...]]]
 ) -> "RenderableType":
     """A text and several tables for a terminal of so many characters."""
     from rich.console import Group
@@ -169,7 +169,7 @@ def put_answer(
     sql: str,
     format: FormatName,
     out: Path | None,
-    values: Sequence[Any] = (),
+    values: Sequence[object] = (),
     *,
     allow_files: bool = False,
 ) -> int:
@@ -184,7 +184,7 @@ def put_answer(
     return len(rows)
 
 
-def put_json(value: Any, out: Path | None) -> None:
+def put_json(value: object, out: Path | None) -> None:
     """Write what is more than rows as JSON."""
     import json
 

@@ -420,7 +420,7 @@ def _range(numbers: list[int]) -> str:
 
 
 def _csv(rows: Effects) -> str:
-    lines: list[list[Any]] = [list(COLUMNS)]
+    lines: list[list[object]] = [list(COLUMNS)]
     for row in rows:
         lines.append([_exact(getattr(row, column)) for column in COLUMNS])
     return csv_text(lines)

@@ -330,7 +330,7 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
 
 
 def _csv(findings: list[Finding]) -> str:
-    lines: list[list[Any]] = [["finding", "title", *COLUMNS]]
+    lines: list[list[object]] = [["finding", "title", *COLUMNS]]
     for finding in findings:
         question = finding.question
         for row in finding.evidence:

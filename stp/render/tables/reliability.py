@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from stp.core.disk import beside
 from stp.page.formats import texts
@@ -63,7 +62,7 @@ def render_reliability(manifest: Path, collected: Path, out: Path) -> None:
 
 
 def _csv(studies: list[Study]) -> str:
-    lines: list[list[Any]] = [list(HEADER)]
+    lines: list[list[object]] = [list(HEADER)]
     for study in studies:
         row = study.row
         about = [row.source, row.scale, row.protocol, row.comparability]
@@ -80,7 +79,7 @@ def _csv(studies: list[Study]) -> str:
     return csv_text(lines)
 
 
-def _run_lines(study: Study, column: Column) -> Iterable[list[Any]]:
+def _run_lines(study: Study, column: Column) -> Iterable[list[object]]:
     """One line per run; the paper's runs stand beside ours in their order alone."""
     theirs = column.printed.runs if column.printed else ()
     for number in range(max(len(column.runs), len(theirs))):
@@ -95,7 +94,7 @@ def _run_lines(study: Study, column: Column) -> Iterable[list[Any]]:
         ]
 
 
-def _statistic_lines(study: Study, column: Column) -> Iterable[list[Any]]:
+def _statistic_lines(study: Study, column: Column) -> Iterable[list[object]]:
     printed = column.printed
     theirs = printed.found if printed else {}
     shown = {PAPER_STD: printed.std, PAPER_P: printed.pvalue} if printed else {}

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from stp.collect.published import PublishedValue
 from stp.collect.scores import read_collected
@@ -198,7 +197,7 @@ def _value(
 
 
 def _csv(plan: Manifest, tables: list[Reproduced]) -> str:
-    lines: list[list[Any]] = [list(HEADER)]
+    lines: list[list[object]] = [list(HEADER)]
     for table in tables:
         for line in table.lines:
             row = line.row

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stp.plan.artefacts import PERCEPTUAL, Artefact, Raw
 from stp.plan.cells import Plan
@@ -155,7 +155,7 @@ def assumptions(found: Iterable[Entry], everything: bool = False) -> list[str]:
     return list(said)
 
 
-def as_json(found: list[Entry]) -> dict[str, Any]:
+def as_json(found: list[Entry]) -> dict[str, object]:
     """Everything, for machines."""
     return {
         "artefacts": [
