@@ -60,7 +60,7 @@ def test_unknown_names_are_refused_with_the_nearest(changes, message):
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"datasets": {"kth": {"context": 0}}}, ["datasets.kth", "context", "0", "greater than"]),
+        ({"datasets": {"kth": {"context": -1}}}, ["datasets.kth", "context", "-1", "greater than"]),
         ({"datasets": {"kth": {"shape": [1, 64]}}}, ["datasets.kth", "shape"]),
         (long_term(trained_on="kth", setting={"horizon": 0}), ["horizon", "0", "greater than"]),
         (
