@@ -7,6 +7,7 @@ In a notebook, or a program of yours::
     clips = stp.load_data("kth")                   # prepared clips, an xarray.DataArray
     model = stp.load_model("convlstm/kth")         # a trained model
     future = model.forecast(clips.values[:, :10])  # its forecasts, a numpy array
+    stp.evaluate(predicted, true, ["ssim.range1"]) # scores of two arrays or folders of clips
     stp.open_store().sql("FROM leaderboard").df()  # the results of all runs
 
 What a function needs is imported when it is called.
@@ -15,11 +16,14 @@ What a function needs is imported when it is called.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import duckdb
+    import numpy as np
     import xarray as xr
 
+    from stp.external.scoring import Score
     from stp.forecast.frames import FrameModel
     from stp.forecast.tracks import TrackModel
 
@@ -74,6 +78,35 @@ def load_model(
     from stp.plan.strict import CONFIG_FOLDER
 
     return load(model, Path(configfile or CONFIG_FOLDER / "demo.yaml"))
+
+
+def evaluate(
+    predicted: "Path | str | np.ndarray",
+    true: "Path | str | np.ndarray",
+    metrics: "Sequence[str] | None" = None,
+    *,
+    context: int = 0,
+) -> "list[Score]":
+    """Score predicted clips against the true ones, without a plan, as ``stp evaluate`` does.
+
+    Args:
+        predicted: a folder of clips (films, arrays, folders of pictures), or an array
+            (N, T, C, H, W), C is 1 or 3, of uint8 or of floating-point numbers in [0, 1].
+        true: likewise; clips belong together by their order, those of two folders by their names.
+        metrics: conventions, such as ``ssim.range1``; docs/metrics.md has all. MSE, PSNR,
+            SSIM, LPIPS and FVD unless given.
+        context: frames at the beginning that were shown to the model; they are not scored.
+
+    Returns:
+        a score for each convention: its mean, its 95 % interval over clips where there are ten or
+        more, and the reason where there is no value.
+
+    Raises:
+        StpError: an unknown convention; clips that do not belong together or differ in size.
+    """
+    from stp.external import scoring
+
+    return scoring.evaluate(predicted, true, metrics or scoring.METRICS, context=context)
 
 
 def open_store(database: "str | Path | None" = None) -> "duckdb.DuckDBPyConnection":

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import stp
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.external.scoring import evaluate
@@ -30,7 +31,7 @@ def clips() -> tuple[np.ndarray, np.ndarray]:
 def test_values_are_those_computed_by_hand(clips) -> None:
     predicted, true = clips
     names = ["psnr.pooled", "ssim.range1", "mse.pixel_mean"]
-    found = {one.convention: one for one in evaluate(predicted, true, names, context=2)}
+    found = {one.convention: one for one in stp.evaluate(predicted, true, names, context=2)}
     assert list(found) == names
     p, t = predicted[:, 2:].astype(float), true[:, 2:].astype(float)
     error = np.square(p - t).mean()

@@ -63,9 +63,9 @@ stp evaluate predicted.npy true.npy --context 2 --metric ssim.range1 --metric lp
 ```
 
 ```python
-from stp.external.scoring import evaluate
+import stp
 
-scores = evaluate(predicted, true, ["psnr.pooled", "ssim.range1"], context=2)
+scores = stp.evaluate(predicted, true, ["psnr.pooled", "ssim.range1"], context=2)
 ```
 
 Values and intervals are computed as in the score stage. Each clip is a cluster of its own; with
