@@ -88,6 +88,9 @@ def handed_over() -> int | None:
             status = connection.recv(1)
         except OSError:
             status = b""
+        with contextlib.suppress(OSError):  # until it has ended; a process of its own may live on
+            connection.settimeout(5)
+            connection.recv(1)
         return status[0] if status else KILLED
 
 

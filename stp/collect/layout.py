@@ -280,6 +280,7 @@ MODELS = Table(
             "elsewhere).",
         ),
         ("training", "VARCHAR", "How others trained it, if they did; else NULL."),
+        ("is_archived", "BOOLEAN", "Whether its forecasts are read from somebody's archive."),
     ),
 )
 

@@ -194,6 +194,7 @@ class ModelRow:
     reference: str | None = None
     fit: str | None = None
     training: str | None = None
+    is_archived: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

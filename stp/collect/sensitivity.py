@@ -119,7 +119,9 @@ def _intensity(cell: Cell) -> int:
 
 def _clips(cell: Cell) -> _Clips:
     table = pq.read_table(
-        Path(cell.scores) / "sample_scores.parquet", columns=["sample", "cluster"]
+        Path(cell.scores) / "sample_scores.parquet",
+        columns=["sample", "cluster"],
+        page_checksum_verification=True,
     )
     of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
     clusters = [of[sample] for sample in sorted(of)]
@@ -168,6 +170,7 @@ def _overall(cell: Cell, convention: str) -> tuple[float | None, str]:
             folder / "scores.parquet",
             columns=["lead", "statistic", "value", "reason"],
             filters=[("convention", "=", convention), ("statistic", "=", "mean")],
+            page_checksum_verification=True,
         ).to_pylist()
         for row in rows:
             if row["lead"] is None:

@@ -134,7 +134,9 @@ def evaluate(
             where="predicted",
             threads=threads,
         )
-        rows = pq.read_table(root / "out" / "scores.parquet").to_pylist()
+        rows = pq.read_table(
+            root / "out" / "scores.parquet", page_checksum_verification=True
+        ).to_pylist()
     missing = {
         name: f"the weights of {seen.network} are not there (see `stp weights`)"
         for name, metric in about.items()

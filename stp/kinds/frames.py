@@ -22,5 +22,6 @@ KIND = Kind(
     settings=("interval", "update", "intensity"),
     prepared_pictures="stp.render.pictures.prepared",
     inspect="stp.inspect.clips",
+    own_reader="own.reader",
     is_profiled=True,
 )

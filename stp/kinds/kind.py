@@ -49,6 +49,7 @@ class Kind:
         pictures: how forecasts are drawn: ``strips`` of frames, or ``trajectories`` over a map.
         prepared_pictures: the module whose ``draw_prepared`` draws prepared data.
         inspect: the module of ``stp.inspect`` that counts and describes a dataset.
+        own_reader: the reader of everybody's own files.
         is_surveyed: its readers count what is in a dataset while they prepare it.
         protocols: subsets that all its datasets have: name -> title. A cell names one of them.
         has_scenarios: samples are scenarios that a protocol cuts out of recordings, so that
@@ -88,6 +89,7 @@ class Kind:
     pictures: str = "strips"
     prepared_pictures: str
     inspect: str
+    own_reader: str
     is_surveyed: bool = False
     protocols: tuple[tuple[str, str], ...] = ()
     has_scenarios: bool = False

@@ -21,6 +21,7 @@ KIND = Kind(
     pictures="trajectories",
     prepared_pictures="stp.render.pictures.people",
     inspect="stp.inspect.tracks",
+    own_reader="tracks",
     is_surveyed=True,
     has_scenarios=True,
     has_steps=True,

@@ -25,9 +25,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         results: the folder it lies in.
     """
     named = database.execute(
-        # What was calibrated, or trained by others, has no seed, and is no baseline all the same.
+        # Neither calibrated models, nor those that others trained or ran, have a seed; they are
+        # no baselines.
         "SELECT model, bool_and(seed IS NULL) AND model NOT IN (SELECT model FROM models WHERE "
-        "fit = 'calibrate' OR training IS NOT NULL) FROM cells GROUP BY model ORDER BY min(rowid)"
+        "fit = 'calibrate' OR training IS NOT NULL OR is_archived) "
+        "FROM cells GROUP BY model ORDER BY min(rowid)"
     ).fetchall()
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {

@@ -94,16 +94,18 @@ def _options(name: str, configfile: Path) -> dict[str, Any]:
         StpError: there is no such dataset, or it is not one of somebody's own.
     """
     from stp.core.errors import StpError
+    from stp.kinds import kind as kinds
     from stp.plan import config
     from stp.plan.strict import check_known
 
     datasets = config.load(configfile).datasets
     check_known(name, datasets, "dataset", "stp forecast --like")
     dataset = datasets[name]
-    if dataset.reader not in ("own.reader", "tracks"):
+    own_reader = kinds.find(dataset.kind).own_reader
+    if dataset.reader != own_reader:
         raise StpError(
             f"{name} is read by {dataset.reader}",
-            expected="a dataset of your own (reader: own.reader or tracks)",
+            expected=f"a dataset of your own (reader: {own_reader})",
             remedy="leave out --like: what the files are is guessed",
         )
     return dict(dataset.prepare)

@@ -275,7 +275,7 @@ def table(
         else:
             rows = [tuple(line) for line in lines]
             output.put_rows(tables.HEADER, rows, chosen, out, tables.TYPES)
-    elif tables.is_of_store(name) and chosen in ("table", "markdown"):
+    elif tables.needs_store(name) and chosen in ("table", "markdown"):
         output.put_grid(tables.of_store(name, database), chosen, out)
     else:
         _table_of_file(name, database, chosen, out)

@@ -118,7 +118,8 @@ def bundle(root: Path) -> Path:
         (root / name).touch()
     files = {path.name: {"bytes": path.stat().st_size, "sha256": checksum(path)}
              for path in sorted(root.iterdir())}  # fmt: skip
-    described = {"format": checking.FORMAT, "version": checking.VERSION, "model": "mine",
+    described = {"format": checking.FORMAT, "version": checking.VERSION, "stp": "0.1",
+                 "model": "mine",
                  "title": "Mine", "scales": ["demo"], "sources": ["synthetic"], "cells": 1,
                  "comparable_cells": 0, "rows": 1, "sample_rows": None, "checkpoints": False,
                  "files": files}  # fmt: skip

@@ -63,7 +63,7 @@ def of_findings() -> set[str]:
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
-def is_of_store(name: str) -> bool:
+def needs_store(name: str) -> bool:
     """Whether the page of a table that is none of a dimension is made from the results store."""
     return tables()[name].is_of_store
 
