@@ -20,6 +20,7 @@ from stp.verbs.app import app
 # isort: off
 # In the order of `stp --help`.
 from stp.verbs import (  # noqa: F401
+    project,
     stages,
     search,
     progress,

@@ -7,6 +7,7 @@ The database is built beside and renamed, so that readers are never in the way o
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -292,9 +293,14 @@ def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
 def _models(plans: list[Manifest]) -> list[ModelRow]:
     """All models, by name, with their titles and what else is known of them."""
     titles = {name: title for plan in plans for name, title in plan.names.models.items()}
-    facts = {name: vars(about) for plan in plans for name, about in plan.models.items()}
+    facts = {name: about for plan in plans for name, about in plan.models.items()}
+    columns = {column.name for column in fields(ModelRow)}  # figures alone ask for other facts
+    told = {
+        name: {key: value for key, value in vars(about).items() if key in columns}
+        for name, about in facts.items()
+    }
     return [
-        ModelRow(model=name, title=title, **facts.get(name, {}))
+        ModelRow(model=name, title=title, **told.get(name, {}))
         for name, title in sorted(titles.items())
     ]
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from stp.core.errors import StpError
+from stp.core.project import IS_CHECKOUT
 from stp.core.receipts import Provenance
 
 PACKAGES = (
@@ -93,6 +94,8 @@ def _device() -> str:
 
 def _commit() -> str | None:
     """Name the commit of the checkout, marked if files were changed since."""
+    if not IS_CHECKOUT:  # Git would name the commit of whatever the environment lies in
+        return None
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12"],

@@ -20,6 +20,7 @@ from stp.collect.rows import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
+from stp.core.project import ORIGIN
 from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
 from stp.export.card import card
@@ -27,7 +28,6 @@ from stp.export.checking import FORMAT, MANIFEST, VERSION, BundleManifest, Held,
 from stp.export.contents import Checkpoint, Contents
 from stp.options.score import CELL_KEYS
 from stp.page.safe_text import csv_text
-from stp.plan.strict import CONFIG_FOLDER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -122,7 +122,7 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
         samples = _query_to_files(database, contents.SAMPLES, model, folder / "sample_scores")
     checkpoints = _checkpoints(found)
     citations = cite.of_results(database, model)
-    constraints = CONFIG_FOLDER.parent / "constraints.txt"
+    constraints = ORIGIN / "constraints.txt"
     texts = {
         "README.md": card(
             found,

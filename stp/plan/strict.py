@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stp.core.errors import StpError, nearest
 from stp.core.limits import require
+from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder
 
-CONFIG_FOLDER = Path(__file__).parents[2] / "config"
+CONFIG_FOLDER = config_folder(Path.cwd())
 
 
 Json = dict[str, Any]
@@ -77,6 +78,8 @@ def read_yaml(path: Path) -> Any:
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
         project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
+        if CONFIG_FOLDER.is_relative_to(ORIGIN) and not IS_CHECKOUT:
+            project = "`stp init FOLDER` makes a project; work in its folder"
         raise StpError(
             f"there is no configuration file {path}",
             remedy=nearest(str(path), beside) if beside else project,

@@ -43,6 +43,7 @@ VARIABLES = frozenset({"CUBLAS_WORKSPACE_CONFIG", "STP_LIMITS"})
 """What cores may ask the environment for: the first is set by us, the second only refuses."""
 
 _CHECKOUT = f"{SOURCE_FOLDER}{os.sep}"
+_OURS = f"{_CHECKOUT}{PACKAGE}{os.sep}"
 _UNSEEN = "what its fingerprint knows: imports that are written out, its recipe and its inputs"
 _ENVIRON = frozenset({"os", "_collections_abc", "collections.abc"})
 T = TypeVar("T")
@@ -76,6 +77,8 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 
 def _is_installed(path: str) -> bool:
     """Does a file belong to Python, an installed package or the system, or is it about one?"""
+    if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
+        return False
     return _below(path, _installed()) or any(
         part.endswith((".egg-info", ".dist-info")) or part in ("site-packages", "dist-packages")
         for part in Path(path).parts
@@ -240,7 +243,7 @@ class Sight:
 
     def _is_module(self, path: str) -> bool:
         """Is it a module of the package that the fingerprint knows?"""
-        if not path.startswith(f"{_CHECKOUT}{PACKAGE}{os.sep}") or not path.endswith(".py"):
+        if not path.startswith(_OURS) or not path.endswith(".py"):
             return False
         name = path.removeprefix(_CHECKOUT).removesuffix(".py").replace(os.sep, ".")
         return name.removesuffix(".__init__") in self._modules

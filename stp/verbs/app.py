@@ -1,6 +1,7 @@
 """What all verbs share: the application, common options, small helpers."""
 
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,28 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"stp {metadata.version('stp')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Show the version, and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Take the options of `stp` itself."""
+
 
 ConfigFile = Annotated[
     Path,

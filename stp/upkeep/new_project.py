@@ -1,0 +1,51 @@
+"""A folder to work in: configuration and profiles of its own, the workflow of the package."""
+
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+from stp.core.errors import StpError
+from stp.core.project import MARK, ORIGIN
+
+SNAKEFILE = """\
+# The workflow of the installed package. Rules of your own can follow.
+from stp.core.project import WORKFLOW
+
+include: str(WORKFLOW)
+"""
+IGNORED = """\
+.snakemake/
+config/site.yaml
+results/
+slurm_logs/
+"""
+COPIED = ("config", "profiles")
+PROFILES = ("local", "slurm")
+"""Profiles of a run, which Snakemake finds by their names beside the Snakefile."""
+
+
+def create(folder: Path) -> None:
+    """Make the folder of a project.
+
+    Args:
+        folder: it is made unless it exists.
+
+    Raises:
+        StpError: the folder has files, which could be lost.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StpError(
+            f"{folder} exists and is not an empty folder",
+            expected="a new folder, or an empty one",
+            remedy="name another folder",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        ignored = shutil.ignore_patterns("site.yaml")  # that of the place of a checkout
+        shutil.copytree(ORIGIN / name, folder / name, ignore=ignored)
+    for name in PROFILES:
+        (folder / name).symlink_to(Path("profiles", name))
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    (folder / ".gitignore").write_text(IGNORED)
+    (folder / "results").mkdir()
+    (folder / MARK).write_text(f"made by stp {version('stp')}\n")
