@@ -323,12 +323,11 @@ class _Context:
                 expected=f"{self.dtype} {(piece.frames, *self.shape)}",
                 remedy="the raw file contradicts itself or the configuration: fetch it again",
             )
+        lost, bad = None, 0
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
-            lost = ~np.isfinite(frames)
+            lost = np.isnan(frames)
             allowed = np.isin(np.arange(frames.shape[1]), self.may_lack)[:, None, None]
-            bad = int((lost & ~(allowed & np.isnan(frames))).sum())
-        else:
-            bad = 0
+            bad = int((~np.isfinite(frames) & ~(lost & allowed)).sum())
         if bad:
             raise StpError(
                 f"{piece.name}: {bad} values that are missing or not finite",
@@ -340,16 +339,18 @@ class _Context:
             assert isinstance(array, zarr.Array)
             self.writer = RowWriter(array, create=False)
         self.writer.write(start, frames)
-        return _described(number, frames, note)
+        return _described(number, frames, note, lost)
 
 
-def _described(number: int, frames: np.ndarray, note: Any) -> StoredPiece:
+def _described(
+    number: int, frames: np.ndarray, note: Any, lost: np.ndarray | None = None
+) -> StoredPiece:
+    """Statistics of the frames of a piece; ``lost`` says where they are NaN, if they are."""
     channels = frames.shape[1]
     sums, squares = np.zeros(channels), np.zeros(channels)
     counts = np.full(channels, frames.size // max(channels, 1))
-    lost = np.isnan(frames) if frames.dtype.kind == "f" else np.zeros(0, bool)
     lows, highs = frames, frames
-    if lost.any():
+    if lost is not None:
         counts -= lost.sum(axis=(0, 2, 3))
         lows, highs = (np.where(lost, frames.dtype.type(x), frames) for x in (np.inf, -np.inf))
         frames = np.where(lost, frames.dtype.type(0), frames)
