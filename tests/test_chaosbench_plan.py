@@ -6,8 +6,10 @@ import pytest
 import yaml
 
 from stp.core.errors import StpError
+from stp.core.options import build
 from stp.plan import config
 from stp.plan.cells import Plan, Raw
+from stp.prepare.chaosbench import ChaosbenchOptions
 from stp.run.costs.estimate import Costs
 
 ROOT = Path(__file__).parents[1]
@@ -86,3 +88,14 @@ def test_a_source_belongs_to_models_whose_forecasts_are_read() -> None:
     for change in ({"fit": "none"}, {"source": None}):
         with pytest.raises(StpError, match="source"):
             config.check(config.Model, {**yaml.safe_load(path.read_text()), **change}, str(path))
+
+
+def test_land_and_ocean_as_the_page_says() -> None:
+    page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
+    block = page.split("## Land and ocean")[1].split("```yaml\n")[1].split("```")[0]
+    scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())
+    made = config.load({**scale, **yaml.safe_load(block)}).datasets["chaosbench"]
+    release = made.releases["official"]
+    assert [file.path.split("/")[1] for file in release.files] == ["era5", "lra5", "oras5"]
+    options = build(ChaosbenchOptions, release.prepare, "prepare options")
+    assert made.shape[0] == len(options.channels) == 64

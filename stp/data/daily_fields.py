@@ -119,10 +119,71 @@ def read_fields(
     return np.ascontiguousarray(np.concatenate(parts, axis=-3))
 
 
+def read_surface(
+    name: str,
+    opened: xr.Dataset,
+    variables: Sequence[str],
+    grid: Grid,
+    *,
+    shown_by: str,
+    between: tuple[float, float],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read variables without levels that exist on land or in the ocean alone, and are 0 elsewhere.
+
+    Args:
+        name: of the group, for errors.
+        opened: the group.
+        variables: in the order of the channels.
+        grid: that it must have.
+        shown_by: a variable that is 0 only where there is nothing.
+        between: where its mean over the other points lies.
+
+    Returns:
+        float32 (C, rows, columns) in the units of the group, NaN where there is nothing; and bool
+        (rows, columns), where there is something.
+
+    Raises:
+        StpError: a variable is absent, the grid is another one, units are not those, the group is
+            damaged, or values are missing where there should be some.
+    """
+    flip, roll = orientation(name, opened, grid)
+
+    def field(variable: str) -> np.ndarray:
+        values = _variable(name, opened, variable, None, ())
+        try:
+            found = values.to_numpy().astype(np.float32)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise _damaged(name, error) from error
+        return np.roll(found[::-1] if flip else found, roll, axis=-1)
+
+    shown = field(shown_by)
+    there = np.isfinite(shown) & (shown != 0)
+    mean = float(shown[there].mean(dtype=np.float64)) if there.any() else np.nan
+    if not between[0] <= mean <= between[1]:
+        raise StpError(
+            f"{name}: {shown_by} is {mean:.6g} in the mean over {int(there.sum())} points",
+            expected=f"{between[0]:g} to {between[1]:g}, and 0 where there is nothing",
+            remedy="fetch the official release: its units are others, or values are missing",
+        )
+    fields = np.empty((len(variables), *there.shape), np.float32)
+    for place, variable in enumerate(variables):
+        values = shown if variable == shown_by else field(variable)
+        bad = int((~np.isfinite(values) & there).sum())
+        if bad:
+            raise StpError(
+                f"{name}: {bad} values of {variable} are missing where {shown_by} has some",
+                expected="numbers there",
+                remedy="fetch the official parts again",
+            )
+        fields[place] = np.where(there, values, np.float32(np.nan))
+    return fields, there
+
+
 def _variable(
-    name: str, opened: xr.Dataset, variable: str, levels: Sequence[int], outer: Sequence[str]
+    name: str, opened: xr.Dataset, variable: str, levels: Sequence[int] | None, outer: Sequence[str]
 ) -> xr.DataArray:
-    dims = (*outer, "level", "latitude", "longitude")
+    """A variable with its dimensions in order; without levels where they are None."""
+    dims = (*outer, *(() if levels is None else ("level",)), "latitude", "longitude")
     if variable not in opened:
         raise StpError(
             f"{name}: no variable {variable!r}",
@@ -130,12 +191,14 @@ def _variable(
             remedy="fetch the official release, or take it out of `variables`",
         )
     values = opened[variable]
-    if set(values.dims) != set(dims) or "level" not in opened.coords:
+    if set(values.dims) != set(dims) or (levels is not None and "level" not in opened.coords):
         raise StpError(
             f"{name}: {variable} has dimensions {', '.join(map(str, values.dims))}",
             expected=", ".join(dims),
             remedy="fetch the official release",
         )
+    if levels is None:
+        return values.transpose(*dims)
     there = opened["level"].to_numpy().tolist()
     lost = [level for level in levels if level not in there]
     if lost or len(set(there)) != len(there):

@@ -25,8 +25,12 @@ class Normalisation:
         return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
 
     def apply(self, values: Tensor) -> Tensor:
-        """Units -> normalised, (..., C, H, W)."""
-        return (values - _column(self.offset, values)) / _column(self.scale, values)
+        """Units -> normalised, (..., C, H, W).
+
+        Where a variable does not exist (NaN, as soil moisture at sea) it is 0, its mean.
+        """
+        found = (values - _column(self.offset, values)) / _column(self.scale, values)
+        return found.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
     def undo(self, values: Tensor) -> Tensor:
         """Normalised -> units, (..., C, H, W)."""

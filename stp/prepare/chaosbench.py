@@ -4,6 +4,7 @@ Nathaniel, Qu, Nguyen, Yu, Busecke, Grover and Gentine 2024, "ChaosBench: a mult
 physics-based benchmark for subseasonal-to-seasonal climate prediction". The release is one tar
 stream in parts; in it lies one Zarr group for each day, whose name ends with the date, with
 variables (level, latitude, longitude). Days may lie in any order: the stream is read once.
+Variables of land and ocean are in streams of their own (`stp.prepare.chaosbench_surface`).
 """
 
 from collections.abc import Callable, Iterator
@@ -20,6 +21,16 @@ from stp.core.options import build, check_keys, require, whole
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
+from stp.prepare.chaosbench_surface import (
+    ERA5_LAND,
+    LAND,
+    OCEAN,
+    ORAS5,
+    STANDARD_NAMES,
+    SurfaceStream,
+    month_before,
+    month_of,
+)
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.frames import Piece, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
@@ -53,6 +64,12 @@ class ChaosbenchOptions:
             longer than the last lead time of the first week.
         gravity: m s-2, by which the release divided geopotential; heights are geopotential over
             9.80665 m s-2, whatever it was.
+        land: variables of ERA5-Land, channels after those on levels.
+        ocean: variables of ORAS5, channels after these.
+        land_parts, ocean_parts: as `parts`, of the streams of these.
+        ocean_month: whether a day shows the mean of its own month, as "published", most of which is
+            still to come on the 1st; or "lagged", of the month before. The first month of all
+            has none before it, and shows itself.
     """
 
     parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
@@ -67,6 +84,11 @@ class ChaosbenchOptions:
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
     cluster_days: int = 8
     gravity: float = 9.81
+    land: list[str] = field(default_factory=list)
+    ocean: list[str] = field(default_factory=list)
+    land_parts: str = "chaosbench/lra5/lra5_chunks.tar.gz.*"
+    ocean_parts: str = "chaosbench/oras5/oras5_chunks.tar.gz.*"
+    ocean_month: str = "published"
 
     def __post_init__(self) -> None:
         check_keys("variables", self.variables, VARIABLES)
@@ -92,11 +114,26 @@ class ChaosbenchOptions:
         require(ok, "stride", self.stride, "train, val, test: days >= 1")
         require(whole(self.cluster_days, 1), "cluster_days", self.cluster_days, ">= 1")
         require(self.gravity > 0, "gravity", self.gravity, "> 0")
+        for what, names, known in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
+            check_keys(what, names, known)
+            require(len(set(names)) == len(names), what, names, "different variables")
+        ok = self.ocean_month in ("published", "lagged")
+        require(ok, "ocean_month", self.ocean_month, "published or lagged")
 
     @property
     def channels(self) -> list[str]:
-        """Names of the channels: "z_10", ..."""
+        """Names of the channels: "z_10", ..., "t2m", ..., "sosstsst", ..."""
+        return [*self.on_levels, *self.surface]
+
+    @property
+    def on_levels(self) -> list[str]:
+        """Names of the channels that have a level: "z_10", ..."""
         return [f"{name}_{level}" for name, levels in self.variables.items() for level in levels]
+
+    @property
+    def surface(self) -> list[str]:
+        """Names of the channels of land and ocean."""
+        return [*self.land, *self.ocean]
 
     def years_of(self, split: str) -> range:
         """The years of a split or subset."""
@@ -162,16 +199,11 @@ def run(job: Job) -> Extras:
     days = options.days
     hours = days.astype("datetime64[h]").astype(np.int64)
     clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
-    names = [name for name in raw.names if fnmatch(name, options.parts)]
-    if not names:
-        raise StpError(
-            f"no raw file is a part of the stream {options.parts}",
-            expected=f"some; the release has {', '.join(raw.names[:5])}",
-            remedy="correct `parts`, or the files of the release",
-        )
+    names = _names(raw, options.parts)
     pieces = [
         Piece(str(day), 1, None, sum(map(raw.size, names)) // len(days)) for day in days.tolist()
     ]
+    surface = _surface(job, raw, options, grid, [piece.name for piece in pieces])
     climatology: dict[str, Any] = {}
 
     def average(group: zarr.Group) -> None:
@@ -181,7 +213,7 @@ def run(job: Job) -> Extras:
         job,
         raw,
         pieces,
-        Stream(_reader(raw, names, options, grid, [piece.name for piece in pieces])),
+        Stream(_reader(raw, names, options, grid, [piece.name for piece in pieces], surface)),
         attrs=attributes(
             recipe,
             raw,
@@ -190,12 +222,19 @@ def run(job: Job) -> Extras:
             stored_offset=0.0,
             phases=1,
             variables=options.channels,
-            conventions={"gravity": STANDARD_GRAVITY, "gravity of the release": options.gravity},
+            conventions={
+                "gravity": STANDARD_GRAVITY,
+                "gravity of the release": options.gravity,
+                **({"month of the ocean": options.ocean_month} if options.ocean else {}),
+            },
         ),
         dtype=np.float32,
         unit="days",
         then=average,
+        may_lack=range(len(options.on_levels), channels),
     )
+    for stream in surface:
+        stream.close()
     train = options.years_of("train")
     at = [i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train]
     found = written.statistics.of(at)
@@ -211,7 +250,9 @@ def run(job: Job) -> Extras:
     epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
     write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
     frames = written.group["frames"]
-    frames.attrs.update(long_name="ERA5 fields, one a channel", coordinates=f"time {COORDINATES}")
+    frames.attrs.update(
+        long_name="fields of a day, one a channel", coordinates=f"time {COORDINATES}"
+    )
     return {**write_index(job.out, clips, blocks=blocks), **written.extras, **climatology}
 
 
@@ -225,12 +266,49 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     return Planned(cut(options, recipe["context"] + recipe["horizon"])[0])
 
 
+def _names(raw: RawFiles, parts: str) -> list[str]:
+    """The raw files that are parts of a stream, in their order."""
+    names = [name for name in raw.names if fnmatch(name, parts)]
+    if not names:
+        raise StpError(
+            f"no raw file is a part of the stream {parts}",
+            expected=f"some; the release has {', '.join(raw.names[:5])}",
+            remedy="correct the pattern of the parts, or the files of the release",
+        )
+    return names
+
+
+def _surface(
+    job: Job, raw: RawFiles, options: ChaosbenchOptions, grid: Grid, days: list[str]
+) -> list[SurfaceStream]:
+    """The streams of land and ocean, as far as variables of them are wanted."""
+    found = []
+    if options.land:
+        names = _names(raw, options.land_parts)
+        of = {day: day for day in days}
+        found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
+    if options.ocean:
+        names = _names(raw, options.ocean_parts)
+        of = {day: month_of(day) for day in days}
+        if options.ocean_month == "lagged":
+            of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
+        found.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, of, job.state))
+    return found
+
+
 def _reader(
-    raw: RawFiles, names: list[str], options: ChaosbenchOptions, grid: Grid, days: list[str]
+    raw: RawFiles,
+    names: list[str],
+    options: ChaosbenchOptions,
+    grid: Grid,
+    days: list[str],
+    surface: list[SurfaceStream],
 ) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
     def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         number = {days[i]: i for i in wanted}
         todo = frozenset(number)
+        for stream in surface:
+            stream.collect(sorted(todo))
         parts = [raw.find(name) for name in names]
         for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
             day = str(date_of(folder.name))
@@ -248,7 +326,11 @@ def _reader(
                 grid,
                 gravity=options.gravity,
             )
+            if surface:
+                fields = np.concatenate([fields, *(stream.of(day) for stream in surface)])
             yield number.pop(day), fields[None]
+            for stream in surface:  # the day is stored by now
+                stream.done(day)
         if number:
             raise StpError(
                 f"{names[0]} ({len(names)} parts): {len(number)} of {len(days)} days are missing, "
@@ -269,13 +351,20 @@ def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None
     write_coordinate(group, "lon", "x", grid.lon, **lon)
     of = [(name, level) for name, levels in options.variables.items() for level in levels]
     write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
-    units = np.array([VARIABLES[name][0] for name, _ in of], dtype=object)
-    write_coordinate(group, "channel_units", "channel", units, long_name="units of each channel")
-    standard = np.array([VARIABLES[name][1] for name, _ in of], dtype=object)
-    what = "CF standard name of each channel"
-    write_coordinate(group, "channel_standard_name", "channel", standard, long_name=what)
+    known = {**LAND, **OCEAN}
+    units = [*(VARIABLES[name][0] for name, _ in of), *(known[name] for name in options.surface)]
+    what = "units of each channel"
+    values = np.array(units, dtype=object)
+    write_coordinate(group, "channel_units", "channel", values, long_name=what)
+    standard = [
+        *(VARIABLES[name][1] for name, _ in of),
+        *(STANDARD_NAMES.get(name, "") for name in options.surface),
+    ]
+    what = "CF standard name of each channel, where it has one"
+    values = np.array(standard, dtype=object)
+    write_coordinate(group, "channel_standard_name", "channel", values, long_name=what)
     pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
-    level = np.array([level for _, level in of], float)
+    level = np.array([*(level for _, level in of), *(np.nan for _ in options.surface)], float)
     write_coordinate(group, "level", "channel", level, **pressure)
 
 

@@ -75,7 +75,7 @@ class Statistics:
     """What the frames of each piece look like, for normalisation and checks.
 
     Attributes:
-        count: values per channel, (pieces,).
+        count: values per channel, (pieces, C).
         sum: (pieces, C) float64, of the stored values.
         squares: of their squares.
         low: smallest values.
@@ -91,7 +91,7 @@ class Statistics:
     def of(self, pieces: np.ndarray | list[int]) -> dict[str, list[float]]:
         """``mean``, ``std``, ``min`` and ``max`` of each channel over some pieces, by number."""
         at = np.asarray(pieces, np.int64)
-        n = self.count[at].sum()
+        n = self.count[at].sum(axis=0)
         mean = self.sum[at].sum(axis=0) / n
         # Never negative but for rounding.
         variance = np.maximum(self.squares[at].sum(axis=0) / n - mean**2, 0)
@@ -109,12 +109,12 @@ class StoredPiece:
 
     Attributes:
         piece: its number.
-        count, sum, squares, low, high: see `Statistics`; all but the first by channel.
+        count, sum, squares, low, high: see `Statistics`; by channel.
         note: of the decoder.
     """
 
     piece: int
-    count: int
+    count: list[int]
     sum: list[float]
     squares: list[float]
     low: list[float]
@@ -152,6 +152,7 @@ def write_frames(
     dtype: DTypeLike,
     unit: str,
     then: Callable[[zarr.Group], None] | None = None,
+    may_lack: Sequence[int] = (),
 ) -> Written:
     """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
 
@@ -165,6 +166,8 @@ def write_frames(
         dtype: of the stored values.
         unit: what pieces are, in the plural, for progress: "videos".
         then: long work on the finished frames; if it is interrupted, they are not made again.
+        may_lack: numbers of the channels that are NaN where they have no values, as soil moisture
+            has at sea; statistics are of the others.
 
     Raises:
         StpError: a piece cannot be decoded, or has another number or shape of frames than expected,
@@ -190,7 +193,7 @@ def write_frames(
     resumed = len(done)
     begun = time.monotonic()
     if todo:
-        context = _Context(str(folder), raw, decode, np.dtype(dtype), shape)
+        context = _Context(str(folder), raw, decode, np.dtype(dtype), shape, tuple(may_lack))
         results: Iterator[StoredPiece]
         if isinstance(decode, Stream):
             results = (
@@ -298,9 +301,10 @@ class _Context:
         decode: Decode | Stream,
         dtype: np.dtype[Any],
         shape: tuple[int, ...],
+        may_lack: tuple[int, ...],
     ) -> None:
         self.folder, self.raw, self.decode = folder, raw, decode
-        self.dtype, self.shape = dtype, shape
+        self.dtype, self.shape, self.may_lack = dtype, shape, may_lack
         self.writer: RowWriter | None = None
 
     def make(self, number: int, piece: Piece, start: int) -> StoredPiece:
@@ -319,8 +323,12 @@ class _Context:
                 expected=f"{self.dtype} {(piece.frames, *self.shape)}",
                 remedy="the raw file contradicts itself or the configuration: fetch it again",
             )
+        lost, bad = None, 0
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
-            bad = int((~np.isfinite(frames)).sum())
+            lost = np.isnan(frames)
+            allowed = np.isin(np.arange(frames.shape[1]), self.may_lack)[:, None, None]
+            bad = int((~np.isfinite(frames) & ~(lost & allowed)).sum())
+        if bad:
             raise StpError(
                 f"{piece.name}: {bad} values that are missing or not finite",
                 expected="numbers everywhere",
@@ -331,23 +339,32 @@ class _Context:
             assert isinstance(array, zarr.Array)
             self.writer = RowWriter(array, create=False)
         self.writer.write(start, frames)
-        return _described(number, frames, note)
+        return _described(number, frames, note, lost)
 
 
-def _described(number: int, frames: np.ndarray, note: Any) -> StoredPiece:
+def _described(
+    number: int, frames: np.ndarray, note: Any, lost: np.ndarray | None = None
+) -> StoredPiece:
+    """Statistics of the frames of a piece; ``lost`` says where they are NaN, if they are."""
     channels = frames.shape[1]
     sums, squares = np.zeros(channels), np.zeros(channels)
+    counts = np.full(channels, frames.size // max(channels, 1))
+    lows, highs = frames, frames
+    if lost is not None:
+        counts -= lost.sum(axis=(0, 2, 3))
+        lows, highs = (np.where(lost, frames.dtype.type(x), frames) for x in (np.inf, -np.inf))
+        frames = np.where(lost, frames.dtype.type(0), frames)
     for frame in frames:  # one by one: float64 copies of all would be large
         values = frame.reshape(channels, -1).astype(np.float64)
         sums += values.sum(axis=1)
         squares += np.einsum("cn,cn->c", values, values)
     return StoredPiece(
         piece=number,
-        count=frames.size // max(channels, 1),
+        count=counts.tolist(),
         sum=sums.tolist(),
         squares=squares.tolist(),
-        low=frames.min(axis=(0, 2, 3)).astype(np.float64).tolist(),
-        high=frames.max(axis=(0, 2, 3)).astype(np.float64).tolist(),
+        low=lows.min(axis=(0, 2, 3)).astype(np.float64).tolist(),
+        high=highs.max(axis=(0, 2, 3)).astype(np.float64).tolist(),
         note=note,
     )
 

@@ -24,6 +24,12 @@ def test_normalisation_with_constants_of_each_channel():
     assert normalisation.undo(normalised).unique().tolist() == [6.0]
 
 
+def test_a_variable_that_does_not_exist_is_shown_as_its_mean():
+    values = torch.tensor([[[6.0, torch.nan, torch.inf]]])
+    assert Normalisation(2.0, 4.0).apply(values).tolist() == [[[1.0, 0.0, torch.inf]]]
+    assert values.isnan().any()  # what was given stays
+
+
 def test_bf16_on_a_cpu_becomes_float32_and_says_so():
     with settle("cpu", 1, "bf16") as compute, compute.autocast():
         product = torch.ones(2, 2) @ torch.ones(2, 2)

@@ -176,6 +176,82 @@ def test_a_part_that_is_missing_is_an_error(make_job: Callable[..., Job], made: 
         run(job)
 
 
+SURFACE = {"land": ["swvl1", "t2m", "sd"], "ocean": ["sosstsst"]}
+THREE_YEARS = {"train": [2019, 2019], "val": [2021, 2021], "test": [2022, 2022]}
+
+
+@pytest.fixture(scope="module")
+def surface(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Days of two months, and the month before them."""
+    out = tmp_path_factory.mktemp("surface")
+    wet = {"ocean": ["sosstsst", "sosaline"], "years": [2019, 2021, 2022], "days": 33}
+    world = {**WORLD, **SURFACE, **wet, "first_year": 2018}
+    generator.generate(out, world, silent)
+    return out
+
+
+def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
+    make_job: Callable[..., Job], surface: Path
+) -> None:
+    found = {}
+    for month in ("published", "lagged"):
+        options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}}
+        options |= {"ocean_month": month, "days_per_year": 33}
+        job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
+        run(job)
+        assert not list(job.state.glob("surface-*"))
+        found[month] = xr.open_zarr(job.out / "frames.zarr", consolidated=False).load()
+    one = found["published"]
+    assert one["variable"].to_numpy().tolist()[4:] == ["swvl1", "t2m", "sd", "sosstsst"]
+    assert one["channel_units"].to_numpy().tolist()[4:6] == ["m**3 m**-3", "K"]
+    assert np.isnan(one["level"][4:]).all()
+    frames = one["frames"].to_numpy()
+    land = generator.WorldOptions(**WORLD).atmosphere.land
+    assert 0 < land.sum() < land.size
+    assert np.isfinite(frames[:, :4]).all()
+    for channel, there in ((4, land), (5, land), (6, land), (7, ~land)):
+        values = np.isfinite(frames[:, channel])
+        np.testing.assert_array_equal(values, np.broadcast_to(there, values.shape))
+    assert (frames[:, 6][:, land] == 0).any()  # no snow is a value
+    # Mean and deviation of training days, over land alone.
+    train = frames[:33, 5][:, land].astype(float)
+    of = one.attrs["normalisation"]
+    np.testing.assert_allclose(of["offset"][5], train.mean(), rtol=1e-9)
+    np.testing.assert_allclose(of["scale"][5], train.std(), rtol=1e-6)
+    # The days of a month are the same; lagged, those of February 2019 are January's.
+    ocean, late = (f["frames"].to_numpy()[:, 7][:, ~land] for f in (one, found["lagged"]))
+    assert (ocean[0] == ocean[30]).all() and (ocean[30] != ocean[31]).any()
+    np.testing.assert_array_equal(late[31:33], ocean[29:31])
+    np.testing.assert_array_equal(late[:31], ocean[:31])  # the first month of all
+    assert (late[33] != ocean[33]).any()  # December 2020, which no window shows
+
+
+def test_damage_of_land_is_named(make_job: Callable[..., Job], tmp_path: Path) -> None:
+    land = np.zeros((5, 8), "f4")
+    land[1:3, 2:5] = 280
+
+    def job_of(change: Callable[[int, np.ndarray], np.ndarray]) -> Job:
+        root = write(tmp_path / f"raw-{len(list(tmp_path.glob('raw-*')))}")
+        groups = []
+        for number, (name, fields) in enumerate(days(lambda name, fields: fields)):
+            warm = Field(("latitude", "longitude"), change(number, land))
+            two = {axis: fields[axis] for axis in ("latitude", "longitude")} | {"t2m": warm}
+            groups.append((name.replace("era5", "lra5"), two))
+        generator.write_stream(root / "chaosbench/lra5", groups, 0.05)
+        return make_job(
+            "chaosbench", [5, 5, 8], {**OPTIONS, "land": ["t2m"]}, horizon=HORIZON, root=root
+        )
+
+    hole = np.where(np.arange(8) == 3, 0, land)
+    for change, said in (
+        (lambda n, f: f - 273 * (f > 0), "t2m is 7 in the mean over 6 points"),
+        (lambda n, f: hole if n == 5 else f, "ERA5-Land has 4 grid points, 2 of them different"),
+        (lambda n, f: 0 * f, "t2m is nan in the mean over 0 points"),
+    ):
+        with pytest.raises(StpError, match=said):
+            run(job_of(change))
+
+
 def test_days_that_are_done_are_not_read_again(
     make_job: Callable[..., Job], tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from stp.prepare import chaosbench as reader
 from stp.score.read import kept_of, run
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
-SHAPE = [4, 5, 8]
+SHAPE = [5, 5, 8]  # with the temperature of the land, which no centre forecasts
 NAMES = ["z500", "t850", "w500", "w850"]
 VARIABLES = {"z": [500], "t": [850], "w": [500, 850]}
 HORIZON, STARTS = 4, 4
@@ -47,10 +47,11 @@ def lock(path: Path, root: Path) -> Path:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prepared: 9 days of each year, 4 test windows of 5 days."""
     folder = tmp_path_factory.mktemp("data")
-    years = {"years": [2019, 2020, 2021, 2022], "days": 9}
+    years = {"years": [2019, 2020, 2021, 2022], "days": 9, "land": ["t2m"]}
     chaosbench.generate(folder / "raw", {**WORLD, **years}, silent)
     options = {
         "variables": VARIABLES,
+        "land": ["t2m"],
         "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
         "days_per_year": 9,
         "subsets": {},
@@ -206,6 +207,24 @@ def test_kept_forecasts_say_what_they_lack(
     assert stored.attrs["variables"] == ["z_500", "t_850", "w_500"]
     assert not stored.attrs["complete"] and stored["predictions"].shape == (2, HORIZON, 3, 5, 8)
     assert pd.read_parquet(job.out / "index.parquet")["sample"].is_monotonic_increasing
+
+
+def test_land_is_scored_where_it_is(make: Callable[..., Job], data: Path) -> None:
+    """Weights are divided by the sum of those of the land."""
+    job = make("daily_climatology")
+    run(job)
+    means = xr.open_zarr(data / "climatology.zarr", consolidated=False)["without_validation"]
+    land = chaosbench.WorldOptions(**WORLD).atmosphere.land
+    weights = land * np.cos(np.deg2rad(np.linspace(90, -90, 5)))[:, None]
+    clips = Prepared(data).clips("test")
+    found = []
+    for row, start in enumerate(clips.index["clip"]):
+        day = str(np.datetime64(start) + 1)[5:]
+        error = means.sel(day=day).to_numpy()[4] - clips.read([row], length=5)[0, 1, 4]
+        assert (np.isfinite(error) == land).all()
+        found.append((np.nan_to_num(error).astype(float) ** 2 * weights).sum() / weights.sum())
+    expected = np.sqrt(np.mean(found))
+    np.testing.assert_allclose(value(job, "t2m", 1)["value"], expected, rtol=1e-6)
 
 
 def test_climatology_is_the_mean_of_the_day(make: Callable[..., Job], data: Path) -> None:

@@ -1,8 +1,8 @@
-"""Stand-in for ChaosBench's ERA5: one Zarr group for each day, in the parts of one tar stream.
+"""Stand-in for ChaosBench's days: one Zarr group for each, in the parts of one tar stream.
 
 Like the official data: names of files, groups, variables, dimensions and coordinates, Zarr v2, a
 grid with both poles, heights that are geopotential over 9.81 m s-2, days in no order. Any grid that
-divides 180 degrees, any years and levels.
+divides 180 degrees, any years and levels. Land and ocean are streams of their own.
 
 Unlike them: the weather is that of `chaotic_waves`, and nothing is compressed.
 """
@@ -11,7 +11,7 @@ import gzip
 import io
 import json
 import tarfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
+from stp.fetch.generators import chaosbench_surface
 from stp.fetch.generators.chaotic_waves import Atmosphere, truth
 
 VARIABLES = ("z", "q", "t", "u", "v", "w")
@@ -91,13 +92,20 @@ class DaysOptions(WorldOptions):
     Attributes:
         years: whose days are written.
         days: of each year from 1 January; null for all.
+        land: variables of ERA5-Land that are written; readers see from t2m where land is.
+        ocean: variables of ORAS5 that are written (sosaline shows where ocean is), also of the
+            month before the first day of each run of years.
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
     days: int | None = None
+    land: tuple[str, ...] = ()
+    ocean: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_keys("land", self.land, chaosbench_surface.LAND)
+        check_keys("ocean", self.ocean, chaosbench_surface.OCEAN)
         ok = bool(self.years) and all(whole(year, self.first_year) for year in self.years)
         require(ok, "years", self.years, f"years from {self.first_year}")
         require(self.days is None or whole(self.days, 1, 366), "days", self.days, "null or 1..366")
@@ -119,8 +127,12 @@ class Field(NamedTuple):
     chunk: int | None = None
 
 
+Group = tuple[str, dict[str, Field]]
+"""Name and arrays of a Zarr group."""
+
+
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5.
 
     Raises:
         StpError: an unknown option or one out of its range.
@@ -132,7 +144,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     order = np.random.default_rng([chosen.seed, 1]).permutation(len(days))
     atmosphere = chosen.atmosphere
 
-    def groups() -> Iterable[tuple[str, dict[str, Field]]]:
+    def groups() -> Iterable[Group]:
         for first in range(0, len(order), _DAYS_AT_ONCE):
             block = order[first : first + _DAYS_AT_ONCE]
             fields = atmosphere.fields(states[block], days[block])
@@ -151,6 +163,48 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
             report("make days", first + len(block), len(order))
 
     write_stream(out / "chaosbench/era5", groups(), chosen.part_mb)
+    if chosen.land:
+        write_stream(out / "chaosbench/lra5", _land(chosen, states, days), chosen.part_mb)
+    if chosen.ocean:
+        write_stream(out / "chaosbench/oras5", _ocean(chosen, days), chosen.part_mb)
+
+
+def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
+    """ERA5-Land of the same days, in another order."""
+    atmosphere = chosen.atmosphere
+    for n in np.random.default_rng([chosen.seed, 2]).permutation(len(days)).tolist():
+        here = slice(n, n + 1)
+        fields = chaosbench_surface.surface(atmosphere, chosen.land, states[here], days[here])
+        yield _surface_group(chosen, "lra5", days[n], fields)
+
+
+def _ocean(chosen: DaysOptions, days: np.ndarray) -> Iterator[Group]:
+    """ORAS5: means of months, on each of the days, and on the last one before each run of days."""
+    atmosphere, month = chosen.atmosphere, "datetime64[M]"
+    before = days[np.diff(days, prepend=days[0] - 2) != np.timedelta64(1, "D")] - 1
+    first = np.datetime64(f"{chosen.first_year}-01-01")
+    shown = np.concatenate([before[before >= first], days])
+    months = np.unique(shown.astype(month))
+    whole = [np.arange(m, m + 1, dtype="datetime64[D]") for m in months]
+    everything = truth(chosen.first_year, np.concatenate(whole), chosen.seed)
+    cuts = np.cumsum([len(of) for of in whole])[:-1]
+    for m, part in zip(months, np.split(everything, cuts), strict=True):
+        middle = (m.astype("datetime64[D]") + 15)[None]
+        mean = part.mean(axis=0)[None]
+        fields = chaosbench_surface.surface(atmosphere, chosen.ocean, mean, middle)
+        for day in shown[shown.astype(month) == m]:
+            yield _surface_group(chosen, "oras5", day, fields)
+
+
+def _surface_group(
+    chosen: DaysOptions, data: str, day: np.datetime64, fields: Mapping[str, np.ndarray]
+) -> Group:
+    """A group of variables without levels; ORAS5 has no coordinate time."""
+    known = coordinates(chosen, day)
+    axes = ("latitude", "longitude", *(("time",) if data == "lra5" else ()))
+    name = f"{data}_full_{chosen.title}_{str(day).replace('-', '')}.zarr"
+    two = {v: Field(("latitude", "longitude"), values[0]) for v, values in fields.items()}
+    return name, {**{axis: known[axis] for axis in axes}, **two}
 
 
 def _stored(variable: str, values: np.ndarray) -> np.ndarray:
@@ -173,9 +227,7 @@ def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
     }
 
 
-def write_stream(
-    folder: Path, groups: Iterable[tuple[str, dict[str, Field]]], part_mb: float
-) -> None:
+def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
     """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
 
     Args:

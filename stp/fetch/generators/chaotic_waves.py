@@ -69,7 +69,7 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
     return found
 
 
-class _Weather(NamedTuple):
+class Weather(NamedTuple):
     """What all fields of some days are made from, each (n, 1 or H, 1 or W).
 
     Attributes:
@@ -93,6 +93,10 @@ class Atmosphere:
         lon: degrees east.
         levels: hPa.
         variables: some of z, q, t, u, v and w.
+
+    Attributes:
+        latitude: radians, (H, 1).
+        land: bool (H, W).
     """
 
     def __init__(
@@ -103,7 +107,7 @@ class Atmosphere:
         variables: tuple[str, ...] = tuple("zqtuvw"),
     ) -> None:
         self.levels, self._variables = levels, variables
-        self._lat = np.deg2rad(lat)[:, None]
+        self.latitude = np.deg2rad(lat)[:, None]
         off = (lat[:, None] - _CENTRE) / _WIDTH
         self._envelope = np.exp(-0.5 * off**2)  # (H, RINGS)
         waves = np.arange(1, SITES // 2 + 1)
@@ -126,23 +130,23 @@ class Atmosphere:
             z (gpm), q (kg kg**-1), t (K), u, v (m s**-1), w (Pa s**-1): float32
             (n, levels, H, W).
         """
-        weather = self._weather(states, days)
+        weather = self.weather(states, days)
         made = [self._level(float(level), weather) for level in self.levels]
         return {name: np.stack([one[name] for one in made], axis=1) for name in self._variables}
 
-    def _weather(self, states: np.ndarray, days: np.ndarray) -> _Weather:
+    def weather(self, states: np.ndarray, days: np.ndarray) -> Weather:
         waves = np.fft.rfft((states - _MEAN) / _DEVIATION, axis=-1)[..., 1:] * (2 / SITES)
         waves[..., -1] /= 2
         crest = np.einsum("njm,hjm->nhm", waves, self._shape) @ self._around
         slope = np.einsum("njm,hjm->nhm", waves, self._tilted) @ self._around
         year = (days - days.astype("datetime64[Y]")).astype(float)[:, None, None] / 365.25
-        season = -np.cos(2 * np.pi * (year - 0.06)) * np.sin(self._lat)
-        return _Weather(season, crest.real, crest.imag, slope.real)
+        season = -np.cos(2 * np.pi * (year - 0.06)) * np.sin(self.latitude)
+        return Weather(season, crest.real, crest.imag, slope.real)
 
-    def _level(self, level: float, weather: _Weather) -> dict[str, np.ndarray]:
+    def _level(self, level: float, weather: Weather) -> dict[str, np.ndarray]:
         height = np.log(1000 / level)  # scale heights above the ground
         jet = np.exp(-(((height - 1.5) / 0.9) ** 2))  # strongest near 220 hPa
-        poleward = np.sin(self._lat) ** 2
+        poleward = np.sin(self.latitude) ** 2
         near = (level / 1000) ** 2 * (1 + self.land)  # of the ground
         ground = 300 - 44 * poleward + (8 + 6 * near) * weather.season
         warm = 205 + (ground - 205) * (level / 1000) ** 0.55
@@ -150,7 +154,9 @@ class Atmosphere:
         turn = 0.4 * height  # waves lean with height
         wave = np.cos(turn) * weather.wave - np.sin(turn) * weather.ahead
         ahead = np.sin(turn) * weather.wave + np.cos(turn) * weather.ahead
-        wind = 22 * np.sin(2 * self._lat) ** 2 - 6 * np.cos(3 * self._lat) ** 2 * np.cos(self._lat)
+        wind = 22 * np.sin(2 * self.latitude) ** 2 - 6 * np.cos(3 * self.latitude) ** 2 * np.cos(
+            self.latitude
+        )
         t = warm - (5 - 3 * jet) * storm * ahead
         moist = 0.014 * np.exp(-2.2 * height) * np.exp(0.055 * (warm - 290) * (level / 1000))
         made = {

@@ -48,17 +48,17 @@ class CentreArchive(Source):
         levels = coordinate(given.data, "level")
         hours = coordinate(given.data, "time")
         assert levels is not None and hours is not None
-        self._of = [
-            (name.removesuffix(f"_{level:g}"), int(level))
-            for name, level in zip(names, levels.tolist(), strict=True)
-        ]
-        self._names = names
+        # Centres have no variables of land and ocean, which have no levels.
+        on_levels = np.flatnonzero(np.isfinite(levels)).tolist()
+        self._of = [(names[c].removesuffix(f"_{levels[c]:g}"), int(levels[c])) for c in on_levels]
+        self._names = [names[c] for c in on_levels]
         days = hours.astype("datetime64[h]").astype("datetime64[D]")
         starts = [str(days[given.valid(row, -1)]) for row in range(len(given.clips))]
         self._row = {start: row for row, start in enumerate(starts)}
         order, channels = self._listing()
         self.rows = np.array([self._row[start] for start in order], np.int64)
         self.channels = np.array([names.index(name) for name in channels], np.int64)
+        self._held = [self._names.index(name) for name in channels]
         self._stream: Generator[tuple[str, xr.Dataset], None, None] | None = None
         self._place = -1  # in the stream, of the start that is open
         self._order = order
@@ -68,13 +68,13 @@ class CentreArchive(Source):
         place = int(np.flatnonzero(self.rows == row)[0])
         name, opened = self._at(place)
         variables: dict[str, list[int]] = {}
-        for c in self.channels:
+        for c in self._held:
             variable, level = self._of[c]
             variables.setdefault(variable, []).append(level)
         fields = self._fields(name, opened, variables, {"step": 1 + leads})
         if not np.isfinite(fields).all():
             bad = np.argwhere(~np.isfinite(fields))[0]
-            channel, lead = self._names[self.channels[bad[-3]]], int(leads[bad[-4]]) + 1
+            channel, lead = self._names[self._held[bad[-3]]], int(leads[bad[-4]]) + 1
             raise StpError(
                 f"{name}: {channel} is not finite at lead time {lead}",
                 expected="numbers where a start has a forecast, NaN in all of what is missing",

@@ -98,7 +98,9 @@ class OwnFiles(Source):
                 remedy="prepare the data with a reader that writes them",
             )
         self._units = dict(zip(channels, units, strict=True))
-        of_levels = [None] * len(channels) if levels is None else levels.tolist()
+        of_levels: list[float | None] = [None] * len(channels)
+        if levels is not None:
+            of_levels = [level if np.isfinite(level) else None for level in levels.tolist()]
         self._levels = dict(zip(channels, of_levels, strict=True))
         paths = _stores(given.archive)
         self._variables = self._mapped(channels, variables, paths[0])

@@ -1,0 +1,191 @@
+"""ChaosBench's variables of land and ocean: ERA5-Land and ORAS5, beside the levels of ERA5.
+
+Each is a tar stream of its own, one Zarr group for each day, with variables (latitude, longitude)
+that are 0 where they do not exist. Where they do is seen from one variable that is 0 nowhere on
+land or in the ocean; other zeros, such as those of snow, are values. The streams have days in
+orders of their own. So their fields are put aside first, one file for each day or month, and wait
+for the day of ERA5.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.data.daily_fields import Grid, date_of, open_group, read_surface
+from stp.data.raw_files import RawFiles
+from stp.data.tar_stream import folders
+
+WATER = "m of water equivalent"
+# name -> units, in the order of the release's channels
+LAND = {
+    **{"asn": "1", "d2m": "K", "e": WATER, "es": WATER, "evabs": WATER, "evaow": WATER},
+    **{"evatc": WATER, "evavt": WATER, "fal": "1", "lai_hv": "m**2 m**-2"},
+    **{"lai_lv": "m**2 m**-2", "pev": "m", "ro": "m", "rsn": "kg m**-3", "sd": WATER, "sde": "m"},
+    **{"sf": WATER, "skt": "K", "slhf": "J m**-2", "smlt": WATER, "snowc": "%", "sp": "Pa"},
+    **{"src": WATER, "sro": "m", "sshf": "J m**-2", "ssr": "J m**-2", "ssrd": "J m**-2"},
+    **{"ssro": "m", "stl1": "K", "stl2": "K", "stl3": "K", "stl4": "K", "str": "J m**-2"},
+    **{"strd": "J m**-2", "swvl1": "m**3 m**-3", "swvl2": "m**3 m**-3", "swvl3": "m**3 m**-3"},
+    **{"swvl4": "m**3 m**-3", "t2m": "K", "tp": "m", "tsn": "K", "u10": "m s**-1"},
+    **{"v10": "m s**-1"},
+}
+OCEAN = {
+    **{"iicethic": "m", "iicevelu": "m s**-1", "iicevelv": "m s**-1", "ileadfra": "1"},
+    **{"so14chgt": "m", "so17chgt": "m", "so20chgt": "m", "so26chgt": "m", "so28chgt": "m"},
+    **{"sohefldo": "W m**-2", "sohtc300": "J m**-2", "sohtc700": "J m**-2", "sohtcbtm": "J m**-2"},
+    **{"sometauy": "N m**-2", "somxl010": "m", "somxl030": "m", "sosaline": "PSU"},
+    **{"sossheig": "m", "sosstsst": "degC", "sowaflup": "kg m**-2 s**-1", "sozotaux": "N m**-2"},
+}
+# CF standard names of those that have one without doubt
+STANDARD_NAMES = {
+    **{"d2m": "dew_point_temperature", "skt": "surface_temperature", "sp": "surface_air_pressure"},
+    **{"t2m": "air_temperature", "u10": "eastward_wind", "v10": "northward_wind"},
+    **{"iicethic": "sea_ice_thickness", "ileadfra": "sea_ice_area_fraction"},
+    **{"sosaline": "sea_surface_salinity", "sosstsst": "sea_surface_temperature"},
+}
+
+
+class Part(NamedTuple):
+    """Land or ocean.
+
+    Attributes:
+        title: of the data.
+        shown_by: the variable that is 0 nowhere but where there is no land, or no ocean.
+        low, high: means of it, over where it is, that are possible in its units.
+        when: date -> what a field is of: "2022-01-01", or "2022-01".
+    """
+
+    title: str
+    shown_by: str
+    low: float
+    high: float
+    when: Callable[[str], str]
+
+
+def month_of(day: str) -> str:
+    """ "2022-01" of "2022-01-15"."""
+    return day[:7]
+
+
+def month_before(day: str) -> str:
+    """ "2021-12" of "2022-01-15"."""
+    return str(np.datetime64(day[:7], "M") - 1)
+
+
+ERA5_LAND = Part("ERA5-Land", "t2m", 180, 320, str)
+ORAS5 = Part("ORAS5", "sosaline", 20, 45, month_of)
+"""ORAS5 has means of months, which the release repeats on each of their days."""
+
+
+class SurfaceStream:
+    """The fields of land or ocean of some days.
+
+    Args:
+        part: which of the two.
+        raw: the raw files.
+        names: of the parts of the stream, in their order.
+        variables: in the order of the channels.
+        grid: of all data.
+        wanted: day -> of which day or month it shows the fields.
+        state: a folder that survives a crash.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        raw: RawFiles,
+        names: Sequence[str],
+        variables: Sequence[str],
+        grid: Grid,
+        wanted: dict[str, str],
+        state: Path,
+    ) -> None:
+        self._part, self._variables, self._grid, self._wanted = part, variables, grid, wanted
+        self._files = [raw.find(name) for name in names]
+        checksums = {name: raw.checksums()[name] for name in names}
+        about = json.dumps([part.title, checksums, list(variables)], sort_keys=True)
+        self._aside = state / f"surface-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+
+    def collect(self, days: Sequence[str]) -> None:
+        """Read the stream once, and put aside what some days show and is not there yet.
+
+        Raises:
+            StpError: a day or month is missing, or damaged.
+        """
+        self._aside.mkdir(parents=True, exist_ok=True)
+        todo = {self._wanted[day] for day in days}
+        todo -= {path.stem for path in self._aside.glob("*.npy")}
+        if not todo:
+            return
+        for when, fields in self._read(todo):
+            beside = self._aside / f"{when}.part"
+            with beside.open("wb") as file:
+                np.save(file, fields)
+            beside.replace(self._path(when))
+            todo.discard(when)
+        if todo:
+            raise StpError(
+                f"{self._files[0]} ({len(self._files)} parts): {len(todo)} fields of "
+                f"{self._part.title} are missing, first {min(todo)}",
+                expected="those of every day of the years of all splits",
+                remedy="fetch the official parts, or choose other `years`",
+            )
+
+    def of(self, day: str) -> np.ndarray:
+        """What a day shows, float32 (C, rows, columns), NaN where there is nothing."""
+        return np.asarray(np.load(self._path(self._wanted[day])))
+
+    def done(self, day: str) -> None:
+        """Forget the fields of a day, unless they are of its month."""
+        if self._wanted[day] == day:
+            self._path(day).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Remove all that was put aside."""
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+    def _path(self, when: str) -> Path:
+        return self._aside / f"{when}.npy"
+
+    def _read(self, todo: set[str]) -> Iterator[tuple[str, np.ndarray]]:
+        left = set(todo)
+
+        def needed(name: str) -> bool:
+            day = date_of(name)
+            return day is not None and self._part.when(day) in left
+
+        for folder in folders(self._files, needed, suffix=".zarr"):
+            when = self._part.when(str(date_of(folder.name)))
+            fields, there = read_surface(
+                folder.name,
+                open_group(folder),
+                self._variables,
+                self._grid,
+                shown_by=self._part.shown_by,
+                between=(self._part.low, self._part.high),
+            )
+            self._check_mask(folder.name, there)
+            left.discard(when)
+            yield when, fields
+
+    def _check_mask(self, name: str, there: np.ndarray) -> None:
+        """Refuse another land or ocean than on the first day that was read."""
+        path = self._aside / "there.bin"  # rows x columns, of bytes
+        if not path.exists():
+            beside = path.with_suffix(".part")
+            beside.write_bytes(there.tobytes())
+            beside.replace(path)
+            return
+        first = np.frombuffer(path.read_bytes(), bool).reshape(there.shape)
+        if (first != there).any():
+            raise StpError(
+                f"{name}: {self._part.title} has {int(there.sum())} grid points, "
+                f"{int((first != there).sum())} of them different",
+                expected=f"the {int(first.sum())} of the day that was read first",
+                remedy="fetch the official parts again",
+            )
