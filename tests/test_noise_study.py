@@ -152,6 +152,11 @@ def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
     assert all(row["correlation"] == "" for row in blind)
     page = out.with_suffix(".md").read_text()
     assert "random weights have learnt nothing" in page and "synthetic" in page
+    assert "at infinite N: 5 samples of" in page and "Values of different N" in page
+    # Mean and standard error of 50 tries, for each size of subsets of eleven clips.
+    sizes = [row.split("|")[1:] for row in page.splitlines() if row.endswith("| 50 |")]
+    of_logits = [(row[1].strip(), float(row[2])) for row in sizes if "fvd.random_logits" in row[0]]
+    assert [n for n, _ in of_logits] == ["2", "5"] and of_logits[0][1] > of_logits[1][1] > 0
     for ending in (".tex", ".html", ".png", ".svg"):
         assert out.with_suffix(ending).stat().st_size > 1000
 

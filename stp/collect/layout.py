@@ -309,6 +309,7 @@ SETTING_KEYS = {
     "observe": "Observed positions; NULL: as many as the dataset has for context.",
     "noise": "Standard deviation of noise on observed positions, in millimetres; NULL if none.",
     "people": "The fewest people in a scenario; NULL for all scenarios.",
+    "intensity": "Number of the intensity of a distortion, from 1; NULL of what is not distorted.",
 }
 """Keys of settings that tables have columns for whether they occur or not; others where they do."""
 

@@ -12,15 +12,13 @@ from stp.data.distortions import DISTORTIONS
 from stp.metrics.perceptual import SetDistance
 from stp.plan.manifest import Cell, Manifest
 from stp.score.conventions import find
-from stp.score.sample_size import AtSize, resolution, within
+from stp.score.sample_size import SHARES, AtSize, resolution, within
 
 HEADER = (
     *("convention", "dataset", "distortion", "is_temporal", "n"),
     *("correlation", "ci95_low", "ci95_high", "why"),
 )
 """Columns of `rows`."""
-SHARES = (8, 4, 2)
-"""Sizes of subsets, as parts of all clips."""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def test_curves_of_our_own_scores_are_in_the_view(base: Path) -> None:
 
 
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
-    assert of_findings() == {"findings", "s2s_findings"}
+    assert of_findings() == {"findings", "s2s_findings", "fvd_findings"}
     assert all(tables()[name].is_of_store for name in of_findings())
     with pytest.raises(StpError, match="s2s_findings"):
         check_name("s2s_finding")

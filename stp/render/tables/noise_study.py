@@ -10,13 +10,17 @@ import numpy as np
 from scipy.stats import kendalltau, pearsonr
 
 from stp.collect.published import PublishedValue, read_published
-from stp.collect.sensitivity import Curve, curves
+from stp.collect.sensitivity import Curve, curves, looked
 from stp.core.disk import beside
+from stp.metrics.perceptual import SetDistance
 from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save, styles, whose
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.plan.manifest import Manifest, load_manifest
+from stp.plan.manifest import Manifest, columns_of, load_manifest
+from stp.plan.setting import read_shown
+from stp.score.conventions import find
+from stp.score.sample_size import SHARES, extrapolate, why_no_line, within
 
 HEADER = (
     *("source", "scale", "protocol", "dataset", "n", "metric", "distortion"),
@@ -70,6 +74,7 @@ def _number(value: float | None) -> str:
 def _grid(plan: Manifest, found: list[Curve], name: str) -> Grid:
     datasets = list(dict.fromkeys(curve.dataset for curve in found))
     sections = [_section(plan, [c for c in found if c.dataset == one]) for one in datasets]
+    sections += _sample_sizes(plan)
     published = read_published(plan.published)
     for one in [*datasets, None] if len(datasets) > 1 else [None]:
         here = [curve for curve in found if one in (None, curve.dataset)]
@@ -133,6 +138,58 @@ def _section(plan: Manifest, found: list[Curve]) -> Section:
         numeric=[False, *[True] * len(distortions)],
         notes=list(notes),
     )
+
+
+def _sample_sizes(plan: Manifest) -> list[Section]:
+    """Distances between disjoint subsets of the real clips of each dataset, by their size."""
+    sections = []
+    for dataset, cell in {one.key.tested_on: one for one in plan.cells}.items():
+        rows: list[list[str | Item]] = []
+        notes: dict[str, None] = {}
+        for shown in columns_of(plan, plan.dimension, cell).values():
+            convention = read_shown(shown).convention
+            metric = find(convention)
+            if not isinstance(metric, SetDistance) or convention in plan.unavailable:
+                continue
+            real = looked(cell, convention).pair.observed
+            sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
+            if not sizes or not np.isfinite(real).all():
+                continue
+            # Random halves are of one distribution: at infinite N there is no distance.
+            order = np.random.default_rng(0).permutation(len(real))
+            first, second = (
+                real[order[part : part + len(real) // 2]] for part in (0, len(real) // 2)
+            )
+            limit = why_no_line(len(first), real.shape[1])
+            if limit:
+                notes[f"{convention}, at infinite N: {limit}"] = None
+            else:
+                line = extrapolate(first, second, metric.distance)
+                notes[
+                    f"{convention}, at infinite N: {line.value:.4g} ± {line.standard_error:.2g}, "
+                    "of two halves; our addition"
+                ] = None
+            rows += [
+                [convention, str(one.n), f"{one.mean:.4g}", f"{one.standard_error:.2g}",
+                 str(one.tries)]
+                for one in within(real, sizes, metric.distance)
+            ]  # fmt: skip
+        if rows:
+            sections.append(
+                Section(
+                    title=f"Sample size, {plan.names.datasets[dataset]}",
+                    columns=["metric", "N of each subset", "mean", "standard error", "tries"],
+                    rows=rows,
+                    numeric=[False, *[True] * 4],
+                    intro=[
+                        "Distances between two subsets of the real clips that share none (Figure "
+                        "4 of the paper): both were drawn from one set, so what is there is bias "
+                        "and chance. Values of different N are not to be compared.",
+                    ],
+                    notes=list(notes),
+                )
+            )
+    return sections
 
 
 def _correlations(found: list[Curve], published: Iterable[PublishedValue], title: str) -> Section:
