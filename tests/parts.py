@@ -17,7 +17,7 @@ PARTS = {
     "slurm-people": "what people, disks and the controller do to runs on a real Slurm",
     "chaos": "random kills on a real Slurm",
 }
-AT_A_TIME = 2
+AT_A_TIME = 1
 
 
 def chosen(commit: str) -> list[str]:
