@@ -294,3 +294,10 @@ def answers_of_raters(wildcards):
             remedy="put the files of raters there; docs/human_study.md says how to get some",
         )
     return found
+
+
+def rows_of_figure(wildcards):
+    """The rows of a dimension, and of the single forecasts that its ensembles are divided by."""
+    of = PLAN.config.suite.dimensions[wildcards.dimension]
+    names = [wildcards.dimension, *([of.controls] if wildcards.kind == "gain" else [])]
+    return [f"{RESULTS}/collected/{name}.parquet" for name in names]

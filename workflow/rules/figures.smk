@@ -19,13 +19,6 @@ FIGURES_INPUT = workflow_files.write_code_input(
 )
 
 
-def rows_of_figure(wildcards):
-    """The rows of a dimension, and of the single forecasts that its ensembles are divided by."""
-    of = PLAN.config.suite.dimensions[wildcards.dimension]
-    names = [wildcards.dimension, *([of.controls] if wildcards.kind == "gain" else [])]
-    return [f"{RESULTS}/collected/{name}.parquet" for name in names]
-
-
 rule figure_of_dimension:
     input:
         # Its text changes only together with the rows.
