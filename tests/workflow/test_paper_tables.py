@@ -11,7 +11,9 @@ PAGE = (ROOT / "docs" / "tables.md").read_text()
 LISTED = re.findall(r"^\| `(results/tables/\w+\.csv)` \|", PAGE, re.MULTILINE)
 OF_PEOPLE = [name for name in LISTED if Path(name).stem.startswith("atlas_")]
 OF_FIELDS = [name for name in LISTED if Path(name).stem.startswith("s2s_")]
-OF_DISTORTIONS = ["results/tables/video_distortions.csv", "results/tables/noise_study.csv"]
+OF_DISTORTIONS = [
+    f"results/tables/{name}.csv" for name in ("video_distortions", "noise_study", "fvd_findings")
+]
 OF_VIDEO = {*LISTED} - {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS}
 ON_DEMAND = "results/tables/model_speed.csv"
 ALL = "results/tables/all"
