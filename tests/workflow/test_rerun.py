@@ -170,7 +170,8 @@ def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
     for name, reached in (  # one after the other
         ("stp/core/errors.py", []),
         ("stp/export/cite.py", ["cite"]),
-        # Citations as well: they ask for the tables there are, some of them of findings.
+        # Citations, made above, are made again, too: their code has the text "stp", which counts
+        # as an import of the package, whose functions for notebooks reach the tables.
         ("stp/render/tables/findings.py", ["render_findings"]),
         ("stp/render/tables/paper_table.py", ["render_short_term"]),
         ("config/published/predbench.csv", ["collect_short_term"]),
