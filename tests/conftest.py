@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -48,6 +49,13 @@ class Scheduling(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return SLURM if nodeid.startswith(SLURM) else super()._split_scope(nodeid)
+
+
+def pytest_configure() -> None:
+    """Interrupts reach what tests start, even if the tests were started in the background of a
+    shell, which has them ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:

@@ -90,76 +90,28 @@ leads AS (
         string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
     FROM places
     GROUP BY side, tested, model
-),
-evidence AS (
-    SELECT
-        side, 'a. each model is beaten in some column' AS part,
-        count(*) OVER (PARTITION BY side) AS needed, model, 'all datasets' AS tested,
-        'columns in which it is the best' AS metric, value, 'all columns' AS against, other,
-        outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark, bytes, comparable
-    FROM beaten
-    UNION ALL
-    SELECT
-        side, 'b. ranks on motion datasets share less than half of the variance of ranks on others',
-        4, 'all models', tested, 'correlation of mean ranks', value, 'less than', 0.7, value < 0.7,
-        fair, CASE WHEN value IS NULL THEN gap END, bytes, comparable
-    FROM shared
-    UNION ALL
-    SELECT
-        side, 'c. the named models lead their datasets', 15, model, tested,
-        'columns in which it is the best', value, 'all columns', other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM leads
-    UNION ALL
-    SELECT
-        side, 'c. the named models lead their datasets', 15, model, tested, metric, value, leader,
-        leader_value, is_best, fair, coalesce(gap, remark), bytes, comparable
-    FROM v
-    WHERE model = 'phydnet' AND tested = 'traffic4cast' AND metric = 'PSNR'
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model;
+    side, 'a. each model is beaten in some column' AS part,
+    count(*) OVER (PARTITION BY side) AS needed, model, 'all datasets' AS tested,
+    'columns in which it is the best' AS metric, value, 'all columns' AS against, other,
+    outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark, bytes, comparable
+FROM beaten
+UNION ALL
+SELECT
+    side, 'b. ranks on motion datasets share less than half of the variance of ranks on others',
+    4, 'all models', tested, 'correlation of mean ranks', value, 'less than', 0.7, value < 0.7,
+    fair, CASE WHEN value IS NULL THEN gap END, bytes, comparable
+FROM shared
+UNION ALL
+SELECT
+    side, 'c. the named models lead their datasets', 15, model, tested,
+    'columns in which it is the best', value, 'all columns', other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM leads
+UNION ALL
+SELECT
+    side, 'c. the named models lead their datasets', 15, model, tested, metric, value, leader,
+    leader_value, is_best, fair, coalesce(gap, remark), bytes, comparable
+FROM v
+WHERE model = 'phydnet' AND tested = 'traffic4cast' AND metric = 'PSNR';

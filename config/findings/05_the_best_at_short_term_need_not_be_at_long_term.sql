@@ -54,67 +54,19 @@ said AS (
         ('c. MCVD leads nuScenes in both', 2, 'mcvd', 'nuscenes', 'short_term'),
         ('c. MCVD leads nuScenes in both', 2, 'mcvd', 'nuscenes', 'long_term')
     ) AS said(part, needed, model, dataset, dimension)
-),
-evidence AS (
-    SELECT
-        l.side, s.part, s.needed, l.model, l.tested, l.metric, l.value, l.against, l.other,
-        l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark,
-        l.bytes, l.comparable
-    FROM said s
-    JOIN leads l ON l.model = s.model AND l.dimension = s.dimension
-        AND l.tested = CASE l.dimension
-            WHEN 'long_term' THEN s.dataset || ' extrapolation' ELSE s.dataset
-        END
-    UNION ALL
-    SELECT
-        side, 'd. somewhere the best short-term model is not the best long-term one', 1,
-        model, tested, metric, value, against, other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM places
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model;
+    l.side, s.part, s.needed, l.model, l.tested, l.metric, l.value, l.against, l.other,
+    l.outcome, l.fair, CASE WHEN l.outcome IS NULL THEN l.gap END AS remark,
+    l.bytes, l.comparable
+FROM said s
+JOIN leads l ON l.model = s.model AND l.dimension = s.dimension
+    AND l.tested = CASE l.dimension
+        WHEN 'long_term' THEN s.dataset || ' extrapolation' ELSE s.dataset
+    END
+UNION ALL
+SELECT
+    side, 'd. somewhere the best short-term model is not the best long-term one', 1,
+    model, tested, metric, value, against, other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM places;

@@ -36,62 +36,14 @@ families AS (
         any_value(bytes) AS bytes, bool_and(comparable) AS comparable
     FROM named
     GROUP BY side, tested, metric
-),
-evidence AS (
-    SELECT
-        side, 'a. Earthformer is the best' AS part, 6 AS needed, model, tested, metric, value,
-        against, other, is_best AS outcome, fair, coalesce(gap, remark) AS remark, bytes, comparable
-    FROM v
-    WHERE model = 'earthformer'
-    UNION ALL
-    SELECT
-        side, 'b. non-recurrent models have the better mean rank', 6, 'non-recurrent', tested,
-        metric, value, 'recurrent', other, value < other, true, gap, bytes, comparable
-    FROM families
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model;
+    side, 'a. Earthformer is the best' AS part, 6 AS needed, model, tested, metric, value,
+    against, other, is_best AS outcome, fair, coalesce(gap, remark) AS remark, bytes, comparable
+FROM v
+WHERE model = 'earthformer'
+UNION ALL
+SELECT
+    side, 'b. non-recurrent models have the better mean rank', 6, 'non-recurrent', tested,
+    metric, value, 'recurrent', other, value < other, true, gap, bytes, comparable
+FROM families;

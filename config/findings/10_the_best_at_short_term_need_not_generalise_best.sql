@@ -47,73 +47,25 @@ places AS (
     WHERE s.dimension = 'short_term' AND g.dimension = 'generalization'
         AND tested_on IN ('bridge', 'traffic4cast')
     GROUP BY g.side, g.tested, g.metric
-),
-evidence AS (
-    SELECT
-        side, 'a. Earthformer leads in generalization' AS part, 4 AS needed, model, tested, metric,
-        value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark,
-        bytes, comparable
-    FROM leads
-    WHERE model = 'earthformer' AND dimension = 'generalization'
-        AND (tested LIKE 'bridge %' OR tested LIKE 'traffic4cast %')
-    UNION ALL
-    SELECT
-        side, 'b. Earthformer does not lead in the short term', 2, model, tested, metric,
-        value, against, other, NOT outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
-        bytes, comparable
-    FROM leads
-    WHERE model = 'earthformer' AND dimension = 'short_term'
-        AND tested IN ('bridge', 'traffic4cast')
-    UNION ALL
-    SELECT
-        side, 'c. somewhere the best short-term model does not generalise best', 1, model, tested,
-        metric, value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
-        bytes, comparable
-    FROM places
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model;
+    side, 'a. Earthformer leads in generalization' AS part, 4 AS needed, model, tested, metric,
+    value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark,
+    bytes, comparable
+FROM leads
+WHERE model = 'earthformer' AND dimension = 'generalization'
+    AND (tested LIKE 'bridge %' OR tested LIKE 'traffic4cast %')
+UNION ALL
+SELECT
+    side, 'b. Earthformer does not lead in the short term', 2, model, tested, metric,
+    value, against, other, NOT outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
+    bytes, comparable
+FROM leads
+WHERE model = 'earthformer' AND dimension = 'short_term'
+    AND tested IN ('bridge', 'traffic4cast')
+UNION ALL
+SELECT
+    side, 'c. somewhere the best short-term model does not generalise best', 1, model, tested,
+    metric, value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
+    bytes, comparable
+FROM places;

@@ -92,98 +92,50 @@ beaten AS (
     FROM paper_values
     WHERE dimension = 'robustness' AND frame_interval > 1
     GROUP BY side, model
-),
-evidence AS (
-    SELECT
-        side, 'a. worse: ' || against || ' to ' || tested || ', ' || metric AS part, 10 AS needed,
-        model, tested, metric, value, against, other, decline > 0 AS outcome,
-        fair, remark, bytes, comparable
-    FROM v
-    WHERE base_interval = CASE WHEN trained_on = 'weatherbench' THEN 1 ELSE frame_interval - 1 END
-    UNION ALL
-    SELECT
-        side, 'b. MCVD leads BridgeData and nuScenes at longer intervals', 4,
-        model, tested, metric, value, against, other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM leads
-    WHERE model = 'mcvd' AND tested IN ('bridge x2', 'bridge x3', 'nuscenes x2', 'nuscenes x3')
-    UNION ALL
-    SELECT
-        side, 'c. MCVD declines least on BridgeData and nuScenes', 2,
-        model, tested, metric, value, 'all columns, from ' || against, other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM stable
-    WHERE model = 'mcvd' AND trained_on IN ('bridge', 'nuscenes') AND frame_interval = 3
-    UNION ALL
-    SELECT
-        side, 'd. FVD of MCVD on BridgeData is better at longer intervals', 2,
-        model, tested, metric, value, against, other, decline < 0, fair, remark, bytes, comparable
-    FROM v
-    WHERE model = 'mcvd' AND trained_on = 'bridge' AND base_interval = 1 AND metric = 'FVD'
-    UNION ALL
-    SELECT
-        side, 'e. Earthformer leads WeatherBench at longer intervals', 2,
-        model, tested, metric, value, against, other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM leads
-    WHERE model = 'earthformer' AND tested IN ('weatherbench x2', 'weatherbench x3')
-    UNION ALL
-    SELECT
-        side, 'f. Earthformer declines least on WeatherBench', 2,
-        model, tested, metric, value, 'all columns, from ' || against, other, outcome,
-        fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM stable
-    WHERE model = 'earthformer' AND trained_on = 'weatherbench'
-    UNION ALL
-    SELECT
-        side, 'g. each model is beaten in some column', count(*) OVER (PARTITION BY side),
-        model, 'all at x2 and x3', 'columns in which it is the best', value, 'all columns', other,
-        outcome, fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-    FROM beaten
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model;
+    side, 'a. worse: ' || against || ' to ' || tested || ', ' || metric AS part, 10 AS needed,
+    model, tested, metric, value, against, other, decline > 0 AS outcome,
+    fair, remark, bytes, comparable
+FROM v
+WHERE base_interval = CASE WHEN trained_on = 'weatherbench' THEN 1 ELSE frame_interval - 1 END
+UNION ALL
+SELECT
+    side, 'b. MCVD leads BridgeData and nuScenes at longer intervals', 4,
+    model, tested, metric, value, against, other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM leads
+WHERE model = 'mcvd' AND tested IN ('bridge x2', 'bridge x3', 'nuscenes x2', 'nuscenes x3')
+UNION ALL
+SELECT
+    side, 'c. MCVD declines least on BridgeData and nuScenes', 2,
+    model, tested, metric, value, 'all columns, from ' || against, other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM stable
+WHERE model = 'mcvd' AND trained_on IN ('bridge', 'nuscenes') AND frame_interval = 3
+UNION ALL
+SELECT
+    side, 'd. FVD of MCVD on BridgeData is better at longer intervals', 2,
+    model, tested, metric, value, against, other, decline < 0, fair, remark, bytes, comparable
+FROM v
+WHERE model = 'mcvd' AND trained_on = 'bridge' AND base_interval = 1 AND metric = 'FVD'
+UNION ALL
+SELECT
+    side, 'e. Earthformer leads WeatherBench at longer intervals', 2,
+    model, tested, metric, value, against, other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM leads
+WHERE model = 'earthformer' AND tested IN ('weatherbench x2', 'weatherbench x3')
+UNION ALL
+SELECT
+    side, 'f. Earthformer declines least on WeatherBench', 2,
+    model, tested, metric, value, 'all columns, from ' || against, other, outcome,
+    fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM stable
+WHERE model = 'earthformer' AND trained_on = 'weatherbench'
+UNION ALL
+SELECT
+    side, 'g. each model is beaten in some column', count(*) OVER (PARTITION BY side),
+    model, 'all at x2 and x3', 'columns in which it is the best', value, 'all columns', other,
+    outcome, fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
+FROM beaten;

@@ -41,72 +41,24 @@ ranked AS (
     FROM of_variants
     WHERE mean IS NOT NULL
     WINDOW best AS (PARTITION BY tested_on ORDER BY mean DESC, convention)
-),
-evidence AS (
-    SELECT
-        'ours' AS side, 'in the better half of the variants' AS part, 3 AS needed,
-        'fvd.predicted_only' AS model, d.dataset AS tested, 'mean rank correlation' AS metric,
-        r.mean AS value, r.best AS against, r.best_mean AS other,
-        CASE WHEN r.variants > 1 THEN 2 * r.place <= r.variants END AS outcome, true AS fair,
-        CASE
-            WHEN v.convention IS NULL THEN 'not evaluated'
-            WHEN r.mean IS NULL THEN v.reason
-            WHEN r.variants = 1 THEN 'no other variant has a correlation'
-        END AS remark,
-        v.bytes, v.comparable
-    FROM (VALUES ('bair'), ('hmdb51'), ('kinetics400')) AS d(dataset)
-    LEFT JOIN of_variants v ON v.tested_on = d.dataset AND v.convention = 'fvd.predicted_only'
-    LEFT JOIN ranked r ON r.tested_on = d.dataset AND r.convention = 'fvd.predicted_only'
-    UNION ALL
-    SELECT
-        'published', 'in the better half of the variants', 3, 'fvd.predicted_only', dataset,
-        'mean rank correlation', NULL, NULL, NULL, NULL, true, 'Figure 6 has no printed numbers',
-        NULL, NULL
-    FROM (VALUES ('bair'), ('hmdb51'), ('kinetics400')) AS d(dataset)
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    'ours' AS side, 'in the better half of the variants' AS part, 3 AS needed,
+    'fvd.predicted_only' AS model, d.dataset AS tested, 'mean rank correlation' AS metric,
+    r.mean AS value, r.best AS against, r.best_mean AS other,
+    CASE WHEN r.variants > 1 THEN 2 * r.place <= r.variants END AS outcome, true AS fair,
+    CASE
+        WHEN v.convention IS NULL THEN 'not evaluated'
+        WHEN r.mean IS NULL THEN v.reason
+        WHEN r.variants = 1 THEN 'no other variant has a correlation'
+    END AS remark,
+    v.bytes, v.comparable
+FROM (VALUES ('bair'), ('hmdb51'), ('kinetics400')) AS d(dataset)
+LEFT JOIN of_variants v ON v.tested_on = d.dataset AND v.convention = 'fvd.predicted_only'
+LEFT JOIN ranked r ON r.tested_on = d.dataset AND r.convention = 'fvd.predicted_only'
+UNION ALL
+SELECT
+    'published', 'in the better half of the variants', 3, 'fvd.predicted_only', dataset,
+    'mean rank correlation', NULL, NULL, NULL, NULL, true, 'Figure 6 has no printed numbers',
+    NULL, NULL
+FROM (VALUES ('bair'), ('hmdb51'), ('kinetics400')) AS d(dataset);

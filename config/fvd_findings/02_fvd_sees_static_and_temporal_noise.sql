@@ -58,84 +58,36 @@ of_clips AS (
     FROM seen
     WHERE is_temporal AND convention = 'fvd.predicted_only'
     GROUP BY tested_on
-),
-evidence AS (
-    SELECT
-        w.side,
-        CASE WHEN w.is_temporal THEN 'b. temporal noise' ELSE 'a. static noise' END AS part,
-        12 AS needed, 'fvd.predicted_only' AS model, w.dataset AS tested, w.distortion AS metric,
-        s.correlation AS value, 'significant from' AS against, s.least AS other,
-        -- 1.0 of four comes out of a division.
-        s.correlation >= s.least - 1e-9 AS outcome, true AS fair,
-        CASE
-            WHEN w.side = 'published' THEN 'Figure 6 has no printed numbers'
-            WHEN s.convention IS NULL THEN 'not evaluated'
-            WHEN s.correlation IS NULL THEN s.reason
-            WHEN s.least IS NULL THEN 'significance is known of four to six intensities'
-        END AS remark,
-        s.bytes, s.comparable
-    FROM wanted w
-    LEFT JOIN seen s
-        ON w.side = 'ours' AND s.tested_on = w.dataset AND s.distortion = w.distortion
-        AND s.convention = 'fvd.predicted_only'
-    UNION ALL
-    SELECT
-        w.side, 'c. average FID follows temporal noise less', 3, 'fvd.predicted_only', w.dataset,
-        'mean over temporal noise', c.mean, f.convention, f.mean, f.mean < c.mean, true,
-        CASE
-            WHEN w.side = 'published' THEN 'Figure 6 has no printed numbers'
-            WHEN c.tested_on IS NULL THEN 'not evaluated'
-            WHEN c.mean IS NULL THEN coalesce(c.reason, 'fewer than four temporal distortions')
-            WHEN f.mean IS NULL THEN 'no value of average FID'
-        END,
-        c.bytes, c.comparable
-    FROM (SELECT DISTINCT side, dataset FROM wanted) w
-    LEFT JOIN of_clips c ON w.side = 'ours' AND c.tested_on = w.dataset
-    LEFT JOIN of_frames f ON w.side = 'ours' AND f.tested_on = w.dataset
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    w.side,
+    CASE WHEN w.is_temporal THEN 'b. temporal noise' ELSE 'a. static noise' END AS part,
+    12 AS needed, 'fvd.predicted_only' AS model, w.dataset AS tested, w.distortion AS metric,
+    s.correlation AS value, 'significant from' AS against, s.least AS other,
+    -- 1.0 of four comes out of a division.
+    s.correlation >= s.least - 1e-9 AS outcome, true AS fair,
+    CASE
+        WHEN w.side = 'published' THEN 'Figure 6 has no printed numbers'
+        WHEN s.convention IS NULL THEN 'not evaluated'
+        WHEN s.correlation IS NULL THEN s.reason
+        WHEN s.least IS NULL THEN 'significance is known of four to six intensities'
+    END AS remark,
+    s.bytes, s.comparable
+FROM wanted w
+LEFT JOIN seen s
+    ON w.side = 'ours' AND s.tested_on = w.dataset AND s.distortion = w.distortion
+    AND s.convention = 'fvd.predicted_only'
+UNION ALL
+SELECT
+    w.side, 'c. average FID follows temporal noise less', 3, 'fvd.predicted_only', w.dataset,
+    'mean over temporal noise', c.mean, f.convention, f.mean, f.mean < c.mean, true,
+    CASE
+        WHEN w.side = 'published' THEN 'Figure 6 has no printed numbers'
+        WHEN c.tested_on IS NULL THEN 'not evaluated'
+        WHEN c.mean IS NULL THEN coalesce(c.reason, 'fewer than four temporal distortions')
+        WHEN f.mean IS NULL THEN 'no value of average FID'
+    END,
+    c.bytes, c.comparable
+FROM (SELECT DISTINCT side, dataset FROM wanted) w
+LEFT JOIN of_clips c ON w.side = 'ours' AND c.tested_on = w.dataset
+LEFT JOIN of_frames f ON w.side = 'ours' AND f.tested_on = w.dataset;

@@ -41,61 +41,13 @@ compared AS (
     FROM printed f JOIN printed o USING (run)
     WHERE f.metric = 'FVD' AND o.metric <> 'FVD'
     GROUP BY f.run
-),
-evidence AS (
-    SELECT
-        side, part, needed, 'FVD' AS model, 'BAIR' AS tested, metric,
-        CASE side WHEN 'published' THEN value END AS value, against,
-        CASE side WHEN 'published' THEN other END AS other,
-        CASE side WHEN 'published' THEN value > other END AS outcome, true AS fair,
-        CASE side WHEN 'ours' THEN 'no raters compared such pairs' END AS remark,
-        NULL::VARCHAR AS bytes, NULL::BOOLEAN AS comparable
-    FROM compared
-    CROSS JOIN (VALUES ('ours'), ('published')) AS s(side)
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    side, part, needed, 'FVD' AS model, 'BAIR' AS tested, metric,
+    CASE side WHEN 'published' THEN value END AS value, against,
+    CASE side WHEN 'published' THEN other END AS other,
+    CASE side WHEN 'published' THEN value > other END AS outcome, true AS fair,
+    CASE side WHEN 'ours' THEN 'no raters compared such pairs' END AS remark,
+    NULL::VARCHAR AS bytes, NULL::BOOLEAN AS comparable
+FROM compared
+CROSS JOIN (VALUES ('ours'), ('published')) AS s(side);

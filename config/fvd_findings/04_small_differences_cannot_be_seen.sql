@@ -18,71 +18,23 @@ WITH gaps AS (
     FROM (VALUES ('ours'), ('published')) AS s(side)
     CROSS JOIN (VALUES ('base200'), ('base400')) AS b(base)
     CROSS JOIN (VALUES (10), (20), (100), (200), (300), (400), (500)) AS g(gap)
-),
-evidence AS (
-    SELECT
-        g.side,
-        CASE
-            WHEN g.gap < 50 THEN 'a. under 50: close to random' ELSE 'b. over 50: seen'
-        END AS part,
-        CASE WHEN g.gap < 50 THEN 4 ELSE 10 END AS needed, g.base AS model, 'BAIR' AS tested,
-        'agreement at +' || g.gap AS metric, p.value,
-        CASE WHEN g.gap < 50 THEN 'at most' ELSE 'above' END AS against, 60.0 AS other,
-        CASE WHEN g.gap < 50 THEN p.value BETWEEN 50 AND 60 ELSE p.value > 60 END AS outcome,
-        true AS fair,
-        CASE
-            WHEN g.side = 'ours' THEN 'no raters compared such pairs'
-            WHEN p.value IS NULL THEN 'Figure 5 has no printed numbers'
-        END AS remark,
-        NULL::VARCHAR AS bytes, NULL::BOOLEAN AS comparable
-    FROM gaps g
-    LEFT JOIN published p
-        ON g.side = 'published' AND p.suite = 'fvd_study' AND p.dimension = 'resolution'
-        AND p.printed_model = g.base AND p.run = '+' || g.gap
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    g.side,
+    CASE
+        WHEN g.gap < 50 THEN 'a. under 50: close to random' ELSE 'b. over 50: seen'
+    END AS part,
+    CASE WHEN g.gap < 50 THEN 4 ELSE 10 END AS needed, g.base AS model, 'BAIR' AS tested,
+    'agreement at +' || g.gap AS metric, p.value,
+    CASE WHEN g.gap < 50 THEN 'at most' ELSE 'above' END AS against, 60.0 AS other,
+    CASE WHEN g.gap < 50 THEN p.value BETWEEN 50 AND 60 ELSE p.value > 60 END AS outcome,
+    true AS fair,
+    CASE
+        WHEN g.side = 'ours' THEN 'no raters compared such pairs'
+        WHEN p.value IS NULL THEN 'Figure 5 has no printed numbers'
+    END AS remark,
+    NULL::VARCHAR AS bytes, NULL::BOOLEAN AS comparable
+FROM gaps g
+LEFT JOIN published p
+    ON g.side = 'published' AND p.suite = 'fvd_study' AND p.dimension = 'resolution'
+    AND p.printed_model = g.base AND p.run = '+' || g.gap;

@@ -17,84 +17,36 @@ WITH pairs AS (
     FROM (VALUES ('ours'), ('published')) AS s(side)
     CROSS JOIN (VALUES ('SSIM', 'PSNR'), ('SSIM', 'FVD'), ('FVD', 'PSNR')) AS p(one, other)
     CROSS JOIN (VALUES ('pearson'), ('kendall')) AS k(kind)
-),
-evidence AS (
-    SELECT
-        p.side,
-        CASE p.one || p.other
-            WHEN 'SSIMPSNR' THEN 'a. SSIM and PSNR are near'
-            WHEN 'SSIMFVD' THEN 'b. SSIM and FVD are less near'
-            ELSE 'c. FVD and PSNR are unrelated'
-        END AS part,
-        2 AS needed, p.one || ' and ' || p.other AS model, 'all datasets' AS tested,
-        p.kind AS metric,
-        c.value,
-        CASE p.one || p.other
-            WHEN 'SSIMPSNR' THEN 'at least' WHEN 'SSIMFVD' THEN 'SSIM and PSNR' ELSE 'below'
-        END AS against,
-        CASE p.one || p.other WHEN 'SSIMPSNR' THEN 0.6 WHEN 'SSIMFVD' THEN n.value ELSE 0.4 END
-            AS other,
-        CASE p.one || p.other
-            WHEN 'SSIMPSNR' THEN c.value >= 0.6
-            WHEN 'SSIMFVD' THEN abs(c.value) < abs(n.value)
-            ELSE abs(c.value) < 0.4
-        END AS outcome,
-        true AS fair,
-        CASE
-            WHEN c.side IS NULL THEN 'not evaluated' ELSE coalesce(c.reason, n.reason)
-        END AS remark,
-        c.bytes, c.comparable
-    FROM pairs p
-    LEFT JOIN metric_correlations c
-        ON c.side = p.side AND c.one = p.one AND c.other = p.other AND c.kind = p.kind
-        AND c.tested_on = 'all'
-    LEFT JOIN metric_correlations n
-        ON n.side = p.side AND n.one = 'SSIM' AND n.other = 'PSNR' AND n.kind = p.kind
-        AND n.tested_on = 'all' AND p.other = 'FVD'
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    p.side,
+    CASE p.one || p.other
+        WHEN 'SSIMPSNR' THEN 'a. SSIM and PSNR are near'
+        WHEN 'SSIMFVD' THEN 'b. SSIM and FVD are less near'
+        ELSE 'c. FVD and PSNR are unrelated'
+    END AS part,
+    2 AS needed, p.one || ' and ' || p.other AS model, 'all datasets' AS tested,
+    p.kind AS metric,
+    c.value,
+    CASE p.one || p.other
+        WHEN 'SSIMPSNR' THEN 'at least' WHEN 'SSIMFVD' THEN 'SSIM and PSNR' ELSE 'below'
+    END AS against,
+    CASE p.one || p.other WHEN 'SSIMPSNR' THEN 0.6 WHEN 'SSIMFVD' THEN n.value ELSE 0.4 END
+        AS other,
+    CASE p.one || p.other
+        WHEN 'SSIMPSNR' THEN c.value >= 0.6
+        WHEN 'SSIMFVD' THEN abs(c.value) < abs(n.value)
+        ELSE abs(c.value) < 0.4
+    END AS outcome,
+    true AS fair,
+    CASE
+        WHEN c.side IS NULL THEN 'not evaluated' ELSE coalesce(c.reason, n.reason)
+    END AS remark,
+    c.bytes, c.comparable
+FROM pairs p
+LEFT JOIN metric_correlations c
+    ON c.side = p.side AND c.one = p.one AND c.other = p.other AND c.kind = p.kind
+    AND c.tested_on = 'all'
+LEFT JOIN metric_correlations n
+    ON n.side = p.side AND n.one = 'SSIM' AND n.other = 'PSNR' AND n.kind = p.kind
+    AND n.tested_on = 'all' AND p.other = 'FVD';

@@ -15,76 +15,28 @@ WITH wanted AS (
     FROM (VALUES ('ours'), ('published')) AS s(side)
     CROSS JOIN (VALUES ('ukmo'), ('ncep'), ('cma'), ('ecmwf')) AS f(forecast)
     CROSS JOIN (VALUES ('t850'), ('z500'), ('q700')) AS v(variable)
-),
-evidence AS (
-    SELECT
-        w.side, 'no better than climatology from day 16 on' AS part, 12 AS needed,
-        w.forecast AS model, 'ChaosBench' AS tested, w.variable || ' RMSE' AS metric,
-        CAST(min(c.lead) FILTER (c.value >= r.value) AS DOUBLE) AS value,
-        'day' AS against, 16.0 AS other,
-        CASE
-            WHEN bool_or(c.value < r.value) FILTER (c.lead > 15) THEN false
-            WHEN count(c.value - r.value) FILTER (c.lead > 15) = 29 THEN true
-        END AS outcome,
-        true AS fair,
-        CASE
-            WHEN count(c.lead) = 0 THEN 'not evaluated'
-            WHEN outcome IS NULL THEN coalesce(min(c.reason), 'no value of climatology')
-        END AS remark,
-        min(c.bytes) AS bytes, bool_and(c.comparable) AS comparable
-    FROM wanted w
-    LEFT JOIN s2s_curves c
-        ON c.side = w.side AND c.forecast = w.forecast AND c.variable = w.variable
-        AND c.dimension = 's2s_control' AND c.subset = 'test' AND c.curve = 'RMSE'
-    LEFT JOIN s2s_curves r
-        ON r.side = c.side AND r.dimension = c.dimension AND r.subset = c.subset
-        AND r.curve = c.curve AND r.variable = c.variable AND r.lead = c.lead
-        AND r.forecast = 'daily_climatology'
-    GROUP BY w.side, w.forecast, w.variable
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    w.side, 'no better than climatology from day 16 on' AS part, 12 AS needed,
+    w.forecast AS model, 'ChaosBench' AS tested, w.variable || ' RMSE' AS metric,
+    CAST(min(c.lead) FILTER (c.value >= r.value) AS DOUBLE) AS value,
+    'day' AS against, 16.0 AS other,
+    CASE
+        WHEN bool_or(c.value < r.value) FILTER (c.lead > 15) THEN false
+        WHEN count(c.value - r.value) FILTER (c.lead > 15) = 29 THEN true
+    END AS outcome,
+    true AS fair,
+    CASE
+        WHEN count(c.lead) = 0 THEN 'not evaluated'
+        WHEN outcome IS NULL THEN coalesce(min(c.reason), 'no value of climatology')
+    END AS remark,
+    min(c.bytes) AS bytes, bool_and(c.comparable) AS comparable
+FROM wanted w
+LEFT JOIN s2s_curves c
+    ON c.side = w.side AND c.forecast = w.forecast AND c.variable = w.variable
+    AND c.dimension = 's2s_control' AND c.subset = 'test' AND c.curve = 'RMSE'
+LEFT JOIN s2s_curves r
+    ON r.side = c.side AND r.dimension = c.dimension AND r.subset = c.subset
+    AND r.curve = c.curve AND r.variable = c.variable AND r.lead = c.lead
+    AND r.forecast = 'daily_climatology'
+GROUP BY w.side, w.forecast, w.variable;

@@ -56,72 +56,24 @@ others AS (
     LEFT JOIN curves c
         ON c.side = w.side AND c.variable = w.variable AND c.forecast = o.forecast
     GROUP BY w.side, o.forecast, w.variable, b.value, b.complete, b.bytes, b.comparable
-),
-evidence AS (
-    SELECT
-        side, 'a. skill at every lead time to day 15' AS part, 3 AS needed, 'ecmwf' AS model,
-        'ChaosBench' AS tested, metric, value, 'day' AS against, 15.0 AS other, skilful AS outcome,
-        true AS fair,
-        CASE WHEN found = 0 THEN 'not evaluated' WHEN skilful IS NULL THEN reason END AS remark,
-        bytes, comparable
-    FROM best
-    UNION ALL
-    SELECT
-        side, 'b. no skill at some lead time to day 20', 3, 'ecmwf', 'ChaosBench', metric, value,
-        'day', 20.0, ends, true,
-        CASE WHEN found = 0 THEN 'not evaluated' WHEN ends IS NULL THEN reason END,
-        bytes, comparable
-    FROM best
-    UNION ALL
-    SELECT
-        side, 'c. longer skill than the other centres', 9, 'ecmwf', 'ChaosBench', metric,
-        value, forecast, other, outcome, true, CASE WHEN outcome IS NULL THEN reason END,
-        bytes, comparable
-    FROM others
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    side, 'a. skill at every lead time to day 15' AS part, 3 AS needed, 'ecmwf' AS model,
+    'ChaosBench' AS tested, metric, value, 'day' AS against, 15.0 AS other, skilful AS outcome,
+    true AS fair,
+    CASE WHEN found = 0 THEN 'not evaluated' WHEN skilful IS NULL THEN reason END AS remark,
+    bytes, comparable
+FROM best
+UNION ALL
+SELECT
+    side, 'b. no skill at some lead time to day 20', 3, 'ecmwf', 'ChaosBench', metric, value,
+    'day', 20.0, ends, true,
+    CASE WHEN found = 0 THEN 'not evaluated' WHEN ends IS NULL THEN reason END,
+    bytes, comparable
+FROM best
+UNION ALL
+SELECT
+    side, 'c. longer skill than the other centres', 9, 'ecmwf', 'ChaosBench', metric,
+    value, forecast, other, outcome, true, CASE WHEN outcome IS NULL THEN reason END,
+    bytes, comparable
+FROM others;

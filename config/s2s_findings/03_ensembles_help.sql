@@ -39,64 +39,16 @@ ratios AS (
         AND c.dimension = 's2s_control' AND c.subset = e.subset AND c.curve = e.curve
         AND c.lead = e.lead
     GROUP BY w.side, w.forecast, w.variable
-),
-evidence AS (
-    SELECT
-        side, 'a. better from day 15 on' AS part, 12 AS needed, forecast AS model,
-        'ChaosBench' AS tested, metric, last AS value, 'single forecast' AS against, 1.0 AS other,
-        is_better AS outcome, true AS fair,
-        CASE WHEN is_better IS NULL THEN reason END AS remark, bytes, comparable
-    FROM ratios
-    UNION ALL
-    SELECT
-        side, 'b. the ratio decreases from day 1 to day 44', 12, forecast, 'ChaosBench', metric,
-        last, 'ratio at day 1', first, last < first, true,
-        CASE WHEN last < first IS NULL THEN reason END, bytes, comparable
-    FROM ratios
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    side, 'a. better from day 15 on' AS part, 12 AS needed, forecast AS model,
+    'ChaosBench' AS tested, metric, last AS value, 'single forecast' AS against, 1.0 AS other,
+    is_better AS outcome, true AS fair,
+    CASE WHEN is_better IS NULL THEN reason END AS remark, bytes, comparable
+FROM ratios
+UNION ALL
+SELECT
+    side, 'b. the ratio decreases from day 1 to day 44', 12, forecast, 'ChaosBench', metric,
+    last, 'ratio at day 1', first, last < first, true,
+    CASE WHEN last < first IS NULL THEN reason END, bytes, comparable
+FROM ratios;

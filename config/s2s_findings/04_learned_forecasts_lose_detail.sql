@@ -28,70 +28,22 @@ values_of AS (
     FROM published
     WHERE suite = 'chaosbench' AND dimension = 's2s_control' AND metric = 'SpecDiv'
         AND leads = '44'
-),
-evidence AS (
-    SELECT
-        s.side, 'less detail than centres at day 44' AS part, 24 AS needed, l.forecast AS model,
-        'ChaosBench' AS tested, l.variable || ' SpecDiv' AS metric, a.value, o.forecast AS against,
-        b.value AS other, a.value > b.value AS outcome, true AS fair,
-        CASE
-            WHEN a.forecast IS NULL OR b.forecast IS NULL
-                THEN CASE s.side WHEN 'ours' THEN 'not evaluated' ELSE 'not printed' END
-            WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
-        END AS remark,
-        coalesce(a.bytes, b.bytes) AS bytes,
-        coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
-    FROM (VALUES ('ours'), ('published')) AS s(side)
-    CROSS JOIN learned l
-    CROSS JOIN (VALUES ('ukmo'), ('cma'), ('ecmwf')) AS o(forecast)
-    LEFT JOIN values_of a
-        ON a.side = s.side AND a.forecast = l.forecast AND a.variable = l.variable
-    LEFT JOIN values_of b
-        ON b.side = s.side AND b.forecast = o.forecast AND b.variable = l.variable
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    s.side, 'less detail than centres at day 44' AS part, 24 AS needed, l.forecast AS model,
+    'ChaosBench' AS tested, l.variable || ' SpecDiv' AS metric, a.value, o.forecast AS against,
+    b.value AS other, a.value > b.value AS outcome, true AS fair,
+    CASE
+        WHEN a.forecast IS NULL OR b.forecast IS NULL
+            THEN CASE s.side WHEN 'ours' THEN 'not evaluated' ELSE 'not printed' END
+        WHEN outcome IS NULL THEN coalesce(a.reason, b.reason)
+    END AS remark,
+    coalesce(a.bytes, b.bytes) AS bytes,
+    coalesce(a.comparable AND b.comparable, a.comparable, b.comparable) AS comparable
+FROM (VALUES ('ours'), ('published')) AS s(side)
+CROSS JOIN learned l
+CROSS JOIN (VALUES ('ukmo'), ('cma'), ('ecmwf')) AS o(forecast)
+LEFT JOIN values_of a
+    ON a.side = s.side AND a.forecast = l.forecast AND a.variable = l.variable
+LEFT JOIN values_of b
+    ON b.side = s.side AND b.forecast = o.forecast AND b.variable = l.variable;

@@ -7,7 +7,6 @@ The database is built beside and renamed, so that readers are never in the way o
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -294,13 +293,8 @@ def _models(plans: list[Manifest]) -> list[ModelRow]:
     """All models, by name, with their titles and what else is known of them."""
     titles = {name: title for plan in plans for name, title in plan.names.models.items()}
     facts = {name: about for plan in plans for name, about in plan.models.items()}
-    columns = {column.name for column in fields(ModelRow)}  # figures alone ask for other facts
-    told = {
-        name: {key: value for key, value in vars(about).items() if key in columns}
-        for name, about in facts.items()
-    }
     return [
-        ModelRow(model=name, title=title, **told.get(name, {}))
+        ModelRow(model=name, title=title, **(vars(facts[name]) if name in facts else {}))
         for name, title in sorted(titles.items())
     ]
 

@@ -260,7 +260,8 @@ class Meaning:
         hash: of its meaning.
         imports: what may be modules of the package: (level, base, name), as in
             ``from <level dots><base> import <name>``. The name is empty in ``import <base>``; the
-            level is -1 for a text, which may name a module that is imported by its name.
+            level is -1 for a text, which may name a module that is imported by its name; the name
+            of the package itself does not count.
         defines: the names that it defines if it does nothing else, so that running it has no
             effect; None if it may have one.
     """
@@ -297,7 +298,11 @@ def meaning(source: bytes) -> Meaning:
                 found[(0, base, name) if base and alias.asname else (0, alias.name, "")] = None
         elif isinstance(node, ast.ImportFrom):
             found |= {(node.level, node.module or "", alias.name): None for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value != PACKAGE  # by which nobody imports a part
+        ):
             found[-1, node.value, ""] = None
     return Meaning(
         hashlib.sha256(canonical.encode()).hexdigest()[:DIGITS],

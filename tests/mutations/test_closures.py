@@ -150,6 +150,13 @@ def test_a_package_that_is_asked_for_a_name_counts(tmp_path: Path, line: str):
     assert of(tmp_path, "LEVEL = 1", line) != of(tmp_path, "LEVEL = 2", line)
 
 
+def test_the_name_of_the_whole_package_as_a_text_is_no_import(tmp_path: Path):
+    """As in ``metadata.version("stp")``: functions of the package may reach everything."""
+    files = {"__init__.py": "def load():\n    from stp import c", "c.py": "",
+             "run.py": "VERSION = version('stp')"}  # fmt: skip
+    assert set(Sources(package(tmp_path, files)).closure(["stp.run"])) == {"stp.run"}
+
+
 def test_everything_of_a_package_is_every_module_of_it(tmp_path: Path):
     """Which of them are imported is decided while Python runs."""
     files = {"__init__.py": "", "run.py": "from stp.c import *", "c/__init__.py": "",

@@ -444,19 +444,18 @@ def test_there_are_eleven_and_each_runs_alone(base: Path) -> None:
     """As in the shell: ``duckdb results.duckdb < config/findings/08_....sql``."""
     files = sorted(FOLDER.glob("*.sql"))
     assert [int(path.name[:2]) for path in files] == list(QUESTIONS) == list(range(1, 12))
+    judgements = judge(base, QUESTIONS.values())
     with duckdb.connect(str(base), read_only=True) as connection:
-        for path in files:
-            answer = connection.execute(path.read_text(encoding="utf-8"))
-            assert tuple(c[0] for c in answer.description) == findings.COLUMNS
-            assert answer.fetchall()
+        for path, finding in zip(files, judgements, strict=True):
+            evidence = connection.execute(path.read_text(encoding="utf-8")).fetchall()
+            assert len(evidence) == len(finding.evidence) > 0
 
 
-def test_verdicts_follow_from_outcomes_in_the_same_way() -> None:
-    tails = {
-        path.read_text().partition("-- The verdict, in the same words for every finding.")[2]
-        for path in FOLDER.glob("*.sql")
-    }
-    assert len(tails) == 1 and tails != {""}
+def test_a_query_that_is_no_evidence_is_refused(tmp_path: Path, base: Path) -> None:
+    comments = "".join(f"-- {key}: x\n" for key in ("title", "paper", "criterion", "reading"))
+    (tmp_path / "01_x.sql").write_text(f"{comments}SELECT 'ours' AS side, 1 AS needed;\n")
+    with pytest.raises(StpError, match=r"01_x\.sql: not the evidence of a finding"):
+        judge(base, read_questions(tmp_path).values())
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """The paper's findings with their verdicts: each is a query over results.duckdb.
 
 A file of config/findings begins with comments, YAML behind ``-- ``: title, the paper's sentences,
-the criterion in words and numbers, how vague words are read. Its query judges each comparison that
-the criterion needs, on our data and on the published numbers, and ends in a verdict: a part holds
-as soon as enough comparisons do, fails as soon as too many do not, and is undecided before that.
+the criterion in words and numbers, how vague words are read. Its query is the evidence: a row for
+each comparison that the criterion needs, on our data and on the published numbers. The verdict
+follows from it in the same way for every finding (`stp.render.tables.verdict`).
 """
 
 import textwrap
@@ -21,6 +21,7 @@ from stp.page.files import write_all
 from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
+from stp.render.tables.verdict import judged
 
 NAME = "findings"
 """The findings that are judged unless others are named: a folder in config/, and its table."""
@@ -45,7 +46,7 @@ class Question:
         paper: what the paper says.
         criterion: when it holds.
         reading: how vague words are read, and what comparison is fair.
-        sql: the query.
+        sql: the query for its evidence and its verdict.
         path: of its file.
     """
 
@@ -101,7 +102,7 @@ class Comparison:
 
 
 COLUMNS = tuple(field.name for field in fields(Comparison))
-"""What every query returns: a row for each comparison."""
+"""What the query of every finding returns: a row for each comparison."""
 
 
 class Part(NamedTuple):
@@ -155,7 +156,7 @@ def read_questions(folder: Path) -> dict[int, Question]:
                 remedy="restore the file from the repository",
             )
         said = {key: " ".join(str(about[key]).split()) for key in _KEYS}
-        found[int(number)] = Question(number=int(number), sql=sql, path=path, **said)
+        found[int(number)] = Question(int(number), **said, sql=judged(sql), path=path)
     return found
 
 
@@ -186,14 +187,14 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
 
 
 def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Finding:
-    answer = connection.execute(question.sql)
-    columns = tuple(column[0] for column in answer.description or [])
-    if columns != COLUMNS:
+    try:
+        answer = connection.execute(question.sql)
+    except duckdb.BinderException as error:
         raise StpError(
-            f"{question.path}: columns {', '.join(columns)}",
-            expected=", ".join(COLUMNS),
+            f"{question.path}: not the evidence of a finding: {error}",
+            expected="a query for the columns that stp/render/tables/verdict.py names",
             remedy="restore the file from the repository",
-        )
+        ) from None
     rows = [Comparison(*row) for row in answer.fetchall()]
     parts: dict[str, list[Part]] = {}
     for side in SIDES:

@@ -23,7 +23,8 @@ snakemake --profile local results/tables/findings.csv    # and .md, .tex, .html
 
 The table is part of `results/tables/all` at every scale. It waits for all dimensions of the
 scale, and says "not enough data" for findings about other dimensions. A query is plain SQL: in
-the shell of DuckDB, `.read config/findings/08_caltech_is_too_easy.sql` gives the same rows.
+the shell of DuckDB, `.read config/findings/08_caltech_is_too_easy.sql` gives the same
+comparisons. The verdict follows from them in the same way for every finding.
 
 ## Verdicts
 

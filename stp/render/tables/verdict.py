@@ -1,0 +1,72 @@
+"""From the evidence of a finding to its verdict: SQL, in the same words for every finding.
+
+A part of a criterion holds as soon as enough comparisons do, fails as soon as too many do not, and
+is undecided before that. A finding holds if all its parts do.
+"""
+
+_JUDGED = """
+WITH evidence AS (
+{evidence}
+),
+parts AS (
+    SELECT
+        side, part, max(needed) AS wanted, count(*) AS comparisons,
+        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
+        CASE
+            WHEN yes >= wanted THEN 'holds'
+            WHEN comparisons - no < wanted THEN 'does not hold'
+            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
+            ELSE 'not comparable'
+        END AS part_verdict
+    FROM evidence
+    GROUP BY side, part
+),
+verdicts AS (
+    SELECT
+        side,
+        CASE
+            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
+            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
+            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
+            ELSE 'not comparable'
+        END AS verdict
+    FROM parts
+    GROUP BY side
+),
+sources AS (
+    SELECT
+        side,
+        CASE
+            WHEN side = 'published' THEN 'published numbers'
+            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
+            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
+                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
+        END AS about
+    FROM evidence
+    GROUP BY side
+)
+SELECT
+    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
+    model, tested, metric, value, against, other, outcome, remark
+FROM evidence
+JOIN parts USING (side, part)
+JOIN verdicts USING (side)
+JOIN sources USING (side)
+ORDER BY side, part, tested, metric, model, against;
+"""
+
+
+def judged(query: str) -> str:
+    """The query for a finding's verdict.
+
+    Args:
+        query: of its evidence, as in config/findings: a row for each comparison. It names at least
+            `side`, `part`, `needed` (how many comparisons of the part have to come out so),
+            `model`, `tested`, `metric`, `value`, `against`, `other`, `outcome` (whether it came
+            out so), `fair` (whether a value that is missing could decide it), `remark`, `bytes`
+            and `comparable` (what the values rest on).
+
+    Returns:
+        a query for the same rows, each with what follows for its part and for its side.
+    """
+    return _JUDGED.replace("{evidence}", query.rstrip().removesuffix(";"))
