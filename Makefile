@@ -8,7 +8,7 @@ WORKERS ?= auto
 # torch for CPUs, for machines without a GPU.
 UV := $(shell command -v uv 2> /dev/null)
 CREATE := $(if $(UV),$(UV) venv --quiet --seed --allow-existing --python $(PYTHON),$(PYTHON) -m venv)
-INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+INSTALL := $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --no-compile)
 export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
@@ -66,5 +66,8 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo "no GPU here: torch for CPUs from STP_TORCH_CPU_INDEX"; \
 	    $(INSTALL) --index-url "$$STP_TORCH_CPU_INDEX" --no-deps $$(grep -E '^torch(vision)?==' constraints.txt); fi
 	@$(INSTALL) -c constraints.txt -e '.[dev]'
+	@# On all processors: pip would compile on one, and uv leaves it to the first jobs. A few files
+	@# of packages are no Python.
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $(STAMP)
 	@echo "... $(VENV) is ready."

@@ -49,8 +49,9 @@ SLOW = ("tests/workflow", "tests/slurm")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider")
 ENDLESS = ("--timeout", "200", "--timeout-method", "thread")
 """A change may make a loop endless: a test that takes so many seconds has noticed it."""
-MOST = 400
-"""Tests that a change of a line meets: some lines are executed by thousands."""
+MOST = 120
+"""Tests that a change of a line meets, the nearest: some lines are executed by thousands, and a
+change that survives meets them all."""
 
 
 class Change(NamedTuple):
@@ -249,7 +250,8 @@ def tests_of_line(change: Change, source: str, executed: CoverageData) -> tuple[
     """The tests that execute the statement of a change: those of files that name its module
     first, then those of files with few of them.
 
-    What a fixture executes, every test of the file may rest on: then it is the whole file.
+    What only a fixture executes, every test of the file may rest on: then it is the whole file,
+    after all tests that execute the statement themselves.
     """
     contexts = executed.contexts_by_lineno(change.path)
     found = {c for line in statement(source, change.line) for c in contexts.get(line, []) if c}
@@ -259,8 +261,9 @@ def tests_of_line(change: Change, source: str, executed: CoverageData) -> tuple[
         file = test.partition("::")[0]
         tests.setdefault(file, set()).add(test if phase == "run" else file)
     naming = tests_of(change.path)
-    order = sorted(tests, key=lambda file: (file not in naming, len(tests[file])))
-    chosen = [sorted({file} if file in tests[file] else tests[file]) for file in order]
+    itself = {file: sorted(names - {file}) for file, names in tests.items()}
+    order = sorted(tests, key=lambda file: (not itself[file], file not in naming, len(tests[file])))
+    chosen = [itself[file] or [file] for file in order]
     return tuple(name for names in chosen for name in names)[:MOST]
 
 
