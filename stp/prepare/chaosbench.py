@@ -7,7 +7,7 @@ variables (level, latitude, longitude). Days may lie in any order: the stream is
 Variables of land and ocean are in streams of their own (`stp.prepare.chaosbench_surface`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
@@ -18,10 +18,9 @@ import zarr
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
-from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
+from stp.data.daily_fields import STANDARD_GRAVITY, Grid
 from stp.data.raw_files import RawFiles
-from stp.data.tar_stream import folders
-from stp.prepare.chaosbench_store import DaysOfStore
+from stp.prepare.chaosbench_levels import DaysOfStore, DaysOfStream
 from stp.prepare.chaosbench_surface import (
     ERA5_LAND,
     LAND,
@@ -56,12 +55,14 @@ class ChaosbenchOptions:
 
     Attributes:
         parts: pattern of the parts of the stream, in the order of their names.
-        store: pattern of the folder of a store of WeatherBench 2 (`stp.prepare.chaosbench_store`)
+        store: pattern of the folder of a store of WeatherBench 2 (`stp.prepare.chaosbench_levels`)
             that variables on levels are read from instead; null: they are in the stream.
         variables: name -> its pressure levels in hPa, in the order of the channels.
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
-        subsets: further test windows: name -> first and last year.
+        subsets: further test windows: name -> first and last year, or ``{years: [first, last],
+            days: [1, 15]}``, windows that start on some days of the month alone. Of the default,
+            `common_starts` are those from which others ran trained models.
         stride: days between the windows of each split; of subsets as of test.
         cluster_days: windows that start in the same block of so many days are one cluster. 8 is
             longer than the last lead time of the first week.
@@ -92,7 +93,12 @@ class ChaosbenchOptions:
         default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
     )
     days_per_year: int | None = None
-    subsets: dict[str, list[int]] = field(default_factory=lambda: {"two_years": [2022, 2023]})
+    subsets: dict[str, Any] = field(
+        default_factory=lambda: {
+            "two_years": [2022, 2023],
+            "common_starts": {"years": [2022, 2022], "days": [1, 15]},
+        }
+    )
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
     cluster_days: int = 8
     gravity: float = 9.81
@@ -116,9 +122,16 @@ class ChaosbenchOptions:
         per_year = self.days_per_year
         require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
         check_keys("subsets", set(self.subsets) & set(SPLITS), ())
-        for name, years in (self.years | self.subsets).items():
-            ok = isinstance(years, list) and len(years) == 2 and years[0] <= years[1]
-            ok = ok and all(whole(year, 1678, 2261) for year in years)
+        for name, of in self.subsets.items():
+            if isinstance(of, dict):
+                check_keys(f"subsets.{name}", of, ("years", "days"))
+                days = of.get("days")
+                ok = isinstance(days, list) and all(whole(day, 1, 31) for day in days)
+                require(ok and bool(days), f"days of {name}", days, "days of the month")
+        for name in (*self.years, *self.subsets):
+            years = self._span(name)
+            ok = isinstance(years, list) and len(years) == 2
+            ok = ok and all(whole(year, 1678, 2261) for year in years) and years[0] <= years[1]
             require(ok, f"years of {name}", years, "[first, last]")
         dealt = [year for split in SPLITS for year in self.years_of(split)]
         require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
@@ -161,8 +174,17 @@ class ChaosbenchOptions:
 
     def years_of(self, split: str) -> range:
         """The years of a split or subset."""
-        first, last = (self.years | self.subsets)[split]
+        first, last = self._span(split)
         return range(first, last + 1)
+
+    def starts_on(self, split: str, day: np.datetime64) -> bool:
+        """Whether windows of a split or subset start on a day."""
+        of = self.subsets.get(split)
+        return not isinstance(of, dict) or int(str(day)[-2:]) in of["days"]
+
+    def _span(self, split: str) -> Any:
+        of = (self.years | self.subsets)[split]
+        return of.get("years") if isinstance(of, dict) else of
 
     @property
     def all_years(self) -> list[int]:
@@ -202,7 +224,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
         for start in range(0, count - span, stride):
-            if not unbroken[start]:
+            if not unbroken[start] or not options.starts_on(split, days[first + start]):
                 continue
             block = start // options.cluster_days
             cluster = f"{split}/block-{block:04d}"
@@ -317,58 +339,6 @@ def _surface(
             of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
         found.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, of, job.state))
     return found
-
-
-class DaysOfStream:
-    """The fields of some days in the tar stream of the release.
-
-    Args:
-        raw: the raw files.
-        names: of the parts of the stream, in their order.
-        variables: name -> levels in hPa, in the order of the channels.
-        grid: that each day must have.
-        gravity: m s-2, by which geopotential was divided.
-    """
-
-    def __init__(
-        self,
-        raw: RawFiles,
-        names: list[str],
-        variables: dict[str, list[int]],
-        grid: Grid,
-        gravity: float,
-    ) -> None:
-        self._raw, self._names, self._variables = raw, names, variables
-        self._grid, self._gravity = grid, gravity
-
-    @property
-    def name(self) -> str:
-        """Of the stream, for errors."""
-        return f"{self._names[0]} ({len(self._names)} parts)"
-
-    def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield days with their fields, float32 (C, rows, columns), in the order of the stream.
-
-        Raises:
-            StpError: the stream is damaged or ends early, or a day comes twice.
-        """
-        todo, seen = frozenset(days), set()
-        parts = [self._raw.find(name) for name in self._names]
-        for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
-            day = str(date_of(folder.name))
-            if day in seen:
-                raise StpError(
-                    f"{self._names[0]}: {day} comes twice in the stream, the second time as "
-                    f"{folder.name}",
-                    expected="one group for each day",
-                    remedy="fetch the official parts again",
-                )
-            seen.add(day)
-            group = open_group(folder)
-            yield (
-                day,
-                read_fields(folder.name, group, self._variables, self._grid, gravity=self._gravity),
-            )
 
 
 def _reader(

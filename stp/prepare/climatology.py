@@ -10,7 +10,6 @@ import numpy as np
 import zarr
 
 from stp.core.job import Report
-from stp.data.zarr_rows import MappedRows
 from stp.data.zarr_write import RowWriter, create_array, create_group
 
 HOURS = (0, 6, 12, 18)
@@ -159,7 +158,7 @@ def write_climatology(
         what = f"{window.of.what}, over {window.days} days around each"
         both = writer(window.name, what), writer(window.deviation, f"standard deviation: {what}")
         counts = behind[wanted.index(window.of)]
-        _smooth(out, window, calendar, counts, both, workers, report)
+        _smooth(group, window, calendar, counts, both, workers, report)
     array = group.create_array(
         "day",
         shape=(len(calendar),),
@@ -173,7 +172,7 @@ def write_climatology(
 
 
 def _smooth(
-    out: Path,
+    group: zarr.Group,
     window: Window,
     calendar: Sequence[str],
     counts: np.ndarray,
@@ -186,7 +185,12 @@ def _smooth(
     The mean over all frames of a window is the mean of the days, weighted by their frames; the
     variance is the mean of the days' variances and of the squares of their distances from that.
     """
-    means, deviations = MappedRows(out / window.of.name), MappedRows(out / window.of.deviation)
+    means, deviations = (group[name] for name in (window.of.name, window.of.deviation))
+    assert isinstance(means, zarr.Array) and isinstance(deviations, zarr.Array)
+
+    def read(array: zarr.Array[Any], row: int) -> np.ndarray:
+        return np.asarray(array[row], np.float64)
+
     place = {day: row for row, day in enumerate(calendar)}
     half = window.days // 2
 
@@ -198,11 +202,10 @@ def _smooth(
         variance = np.zeros_like(mean)
         total = counts[rows].sum()
         for row in rows:
-            mean += counts[row] / total * means.read(row, row + 1)[0].astype(np.float64)
+            mean += counts[row] / total * read(means, row)
         for row in rows:
-            apart = means.read(row, row + 1)[0].astype(np.float64) - mean
-            spread = deviations.read(row, row + 1)[0].astype(np.float64)
-            variance += counts[row] / total * (spread**2 + apart**2)
+            apart = read(means, row) - mean
+            variance += counts[row] / total * (read(deviations, row) ** 2 + apart**2)
         for writer, found in zip(writers, (mean, np.sqrt(variance)), strict=True):
             found = found if rows else np.full_like(found, np.nan)
             writer.write(number, found.astype(np.float32)[None])

@@ -1,5 +1,10 @@
 """ChaosBench's days are read from their stream, whatever their order; damage is named."""
 
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -296,6 +301,72 @@ def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     assert (late[33] != ocean[33]).any()  # December 2020, which no window shows
 
 
+@pytest.mark.parametrize("data", ["lra5", "oras5"])
+def test_a_stream_of_land_or_ocean_that_ends_early_is_an_error(
+    make_job: Callable[..., Job], surface: Path, data: str
+) -> None:
+    names = sorted(path.relative_to(surface).as_posix() for path in surface.rglob("*.gz.*"))
+    last = [name for name in names if data in name][-1]
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 33}
+    names.remove(last)
+    job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface, names=names)
+    with pytest.raises(StpError, match=f"{data}_chunks(.|\n)*damaged or ends early"):
+        run(job)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files below a folder."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.move"}
+
+
+def run_until_killed(job: Job, changes: int) -> None:
+    """Prepare, and be killed before a change of files of the given number, as by the system."""
+    left = changes
+
+    def count(event: str, given: tuple[Any, ...]) -> None:
+        nonlocal left
+        if event in CHANGES and str(job.state.parent) in str(given[0]):
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    run(job)
+
+
+def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
+    make_job: Callable[..., Job], surface: Path
+) -> None:
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 33}
+    options |= {"ocean_month": "lagged", "window_days": 3}
+
+    def job() -> Job:
+        return make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
+
+    whole = job()
+    run(whole)
+    expected = contents(whole.out)
+    shutil.rmtree(whole.state)
+    kills, changes, context = 0, 3, multiprocessing.get_context("fork")
+    while True:
+        process = context.Process(target=run_until_killed, args=(last := job(), changes))
+        process.start()
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+        kills, changes = kills + 1, 2 * changes + kills % 3
+        assert not (last.out / "index.parquet").exists()
+    assert kills >= 5
+    found = contents(last.out)
+    assert found.keys() == expected.keys()
+    assert [name for name in found if found[name] != expected[name]] == []
+
+
 def test_damage_of_land_is_named(make_job: Callable[..., Job], tmp_path: Path) -> None:
     land = np.zeros((5, 8), "f4")
     land[1:3, 2:5] = 280
@@ -370,7 +441,10 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
 def test_starts_of_the_paper() -> None:
     clips, blocks = cut(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
-    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685}
+    windows = {"train": 13469, "val": 2147, "test": 320, "two_years": 685, "common_starts": 22}
+    assert numbers == windows
+    common = [clip.clip for clip in clips if clip.split == "common_starts"]
+    assert common[:3] == ["2022-01-01", "2022-01-15", "2022-02-01"] and common[-1] == "2022-11-15"
     assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)

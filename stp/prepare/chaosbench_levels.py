@@ -1,4 +1,4 @@
-"""ChaosBench's variables on levels from WeatherBench 2, instead of the tar stream of the release.
+"""ChaosBench's variables on levels: from the tar stream of the release, or from WeatherBench 2.
 
 Rasp et al. 2024, "WeatherBench 2: a benchmark for the next generation of data-driven global weather
 models". Its stores of ERA5 are Zarr groups of all times with variables (time, level, longitude,
@@ -17,8 +17,9 @@ import xarray as xr
 import zarr
 
 from stp.core.errors import StpError
-from stp.data.daily_fields import Grid, read_fields
+from stp.data.daily_fields import Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
+from stp.data.tar_stream import folders
 from stp.data.zarr_codecs import check_codecs
 
 NAMES = {
@@ -28,6 +29,58 @@ NAMES = {
 """Names of the variables in the store."""
 _BLOCK_BYTES = 128 << 20
 DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
+
+
+class DaysOfStream:
+    """The fields of some days in the tar stream of the release.
+
+    Args:
+        raw: the raw files.
+        names: of the parts of the stream, in their order.
+        variables: name -> levels in hPa, in the order of the channels.
+        grid: that each day must have.
+        gravity: m s-2, by which geopotential was divided.
+    """
+
+    def __init__(
+        self,
+        raw: RawFiles,
+        names: list[str],
+        variables: dict[str, list[int]],
+        grid: Grid,
+        gravity: float,
+    ) -> None:
+        self._raw, self._names, self._variables = raw, names, variables
+        self._grid, self._gravity = grid, gravity
+
+    @property
+    def name(self) -> str:
+        """Of the stream, for errors."""
+        return f"{self._names[0]} ({len(self._names)} parts)"
+
+    def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield days with their fields, float32 (C, rows, columns), in the order of the stream.
+
+        Raises:
+            StpError: the stream is damaged or ends early, or a day comes twice.
+        """
+        todo, seen = frozenset(days), set()
+        parts = [self._raw.find(name) for name in self._names]
+        for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
+            day = str(date_of(folder.name))
+            if day in seen:
+                raise StpError(
+                    f"{self._names[0]}: {day} comes twice in the stream, the second time as "
+                    f"{folder.name}",
+                    expected="one group for each day",
+                    remedy="fetch the official parts again",
+                )
+            seen.add(day)
+            group = open_group(folder)
+            yield (
+                day,
+                read_fields(folder.name, group, self._variables, self._grid, gravity=self._gravity),
+            )
 
 
 class DaysOfStore:
