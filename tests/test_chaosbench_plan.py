@@ -1,15 +1,21 @@
 """The plan of the scale files of ChaosBench: what is read, what is scored, and what it costs."""
 
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.plan import config
 from stp.plan.cells import Plan, Raw
-from stp.prepare.chaosbench import ChaosbenchOptions
+from stp.prepare.chaosbench import ChaosbenchOptions, count
+from stp.prepare.planned import Lists
+from stp.run import runner
 from stp.run.costs.estimate import Costs
 
 ROOT = Path(__file__).parents[1]
@@ -21,13 +27,14 @@ def paper() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 6 single and 5 ensemble forecasts, on 2022 and on 2022-2023
-    assert len(paper.cells) == 22
+    # 9 single and 5 ensemble forecasts, on 2022 and on 2022-2023; single ones on common starts too
+    assert len(paper.cells) == 9 * 3 + 5 * 2
     assert all(made.predictions is None for made in paper.cells)
     # One start of single forecasts is kept for pictures; of 50 members it would be 15 GB.
-    assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
-        ("s2s_control", 1),
-        ("s2s_ensemble", 0),
+    assert {(made.cell.dimension, made.cell.subset, made.keep) for made in paper.cells} == {
+        *(("s2s_control", subset, 1) for subset in ("test", "two_years")),
+        ("s2s_control", "common_starts", 0),
+        *(("s2s_ensemble", subset, 0) for subset in ("test", "two_years")),
     }
 
 
@@ -39,7 +46,7 @@ def test_an_archive_is_read_by_all_cells_of_its_model_and_locked_once(paper: Pla
             assert isinstance(archive, Raw) and archive.release == "official"
             assert paper.raw_of(archive.lock) is archive
             locks.setdefault(made.cell.model, set()).add(archive.lock)
-    assert len(locks) == 8 and all(len(lock) == 1 for lock in locks.values())
+    assert len(locks) == 11 and all(len(lock) == 1 for lock in locks.values())
     assert locks["ecmwf"] == {"raw/ecmwf-chaosbench/official.lock.json"}
 
 
@@ -59,6 +66,53 @@ def test_reading_an_archive_takes_time(paper: Plan) -> None:
     assert work.reading_mb == pytest.approx(2 * 434_000)
 
 
+def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few bytes under the official names: only checksums tell them from the official ones."""
+    raw = tmp_path / "raw"
+    monkeypatch.setenv("STP_RAW_DIR", str(raw))
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())
+    parts = [{"path": f"chaosbench/era5/era5_chunks.tar.gz.{part}"} for part in ("aa", "ab")]
+    scale["datasets"] = {"chaosbench": {"releases": {"official": {"files": parts}}}}
+    plan = Plan.load(scale)
+    declared = [
+        model.archives["chaosbench"]["official"].files[0].path
+        for model in plan.config.models.values()
+        if "chaosbench" in model.archives
+    ]
+    assert len(declared) == 11
+    for path in ("chaosbench/era5/era5_chunks.tar.gz.*", *declared):
+        for part in ("aa", "ab"):
+            file = raw / path.replace("*", part)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(path + part)
+    inputs = [made.scores.inputs for made in plan.cells]
+    locks = {given["archive"].lock for given in inputs if "archive" in given}
+    assert len(locks) == 11
+    for release in (*map(plan.raw_of, locks), plan.raw_of("chaosbench")):
+        lock = runner.fetch(plan, release)
+        assert len(json.loads(lock.read_text())["files"]) == 2
+    # The clips of the calendar are those that the configuration states.
+    dataset = plan.config.datasets["chaosbench"]
+    planned = Counter(clip.split for clip in count(plan.data("chaosbench").recipe, Lists(())).clips)
+    stated = {split: getattr(dataset.counts, split) for split in ("train", "val", "test")}
+    assert planned == {**stated, **{name: of.clips for name, of in dataset.subsets.items()}}
+    # With all bytes there: preparing and every scoring has a cost of its own.
+    costs = Costs(plan)
+    parts_of = {artefact.stage for artefact in plan.artefacts.values()}
+    assert {"prepare", "score"} <= parts_of
+    assert all(costs.of(artefact).seconds > 0 for artefact in plan.artefacts.values())
+    file = tmp_path / "scale.yaml"
+    file.write_text(yaml.safe_dump(scale))
+    said = CliRunner().invoke(app, ["plan", "--configfile", str(file)], catch_exceptions=False)
+    rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
+    jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
+    assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
+    assert jobs["score_s2s_control"] == ("27", "0") and jobs["score_s2s_ensemble"] == ("10", "0")
+
+
 def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:
     """Forecasts of another world would be no forecasts; nothing but this test compares them."""
     loaded = config.load(ROOT / "config" / "chaosbench-demo.yaml")
@@ -70,7 +124,7 @@ def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:
             if release.generator:
                 assert [release.options[key] for key in shared] == [days[key] for key in shared]
                 found += 1
-    assert found == 8
+    assert found == 11
 
 
 def test_an_archive_of_another_release_cannot_be_taken() -> None:

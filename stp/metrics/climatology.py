@@ -14,7 +14,10 @@ class Climatology:
     Args:
         data: the prepared data.
         kind: name of the array: "with_validation" (as PredBench publishes), "without_validation"
-            (training years), or the standard deviation of these, "climatology_deviation".
+            (training years), "windowed" (these, over a window of days) or "published" (as
+            ChaosBench's code); or the standard deviation of one, "climatology_deviation",
+            "windowed_deviation" or "published_deviation". Data have those that they were prepared
+            with.
 
     Attributes:
         missing: why there is no such climatology; empty if there is one.
@@ -34,6 +37,9 @@ class Climatology:
             found = zarr.open_array(str(store / "day"), mode="r", zarr_format=3)[:]
             self._row = {str(day): i for i, day in enumerate(np.asarray(found).tolist())}
             self._stamps = hours.astype("datetime64[h]")
+            attrs = zarr.open_array(str(store / kind), mode="r", zarr_format=3).attrs
+            # Rows are of the n-th day of a year, not of dates (stp.prepare.climatology).
+            self._by_number = bool(attrs.get("by_number"))
 
     def day(self, frame: int) -> str:
         """Calendar day of a frame of the prepared data: "02-29"."""
@@ -43,15 +49,24 @@ class Climatology:
         """Why there is no mean for some of these frames; empty if there is one for all."""
         if self.missing:
             return self.missing
-        for day in sorted({self.day(frame) for frame in np.unique(frames).tolist()}):
-            row = self._row.get(day)
+        days = {self._row_of(frame): self.day(frame) for frame in np.unique(frames).tolist()}
+        for row, day in sorted(days.items(), key=lambda found: found[1]):
             # A variable may be nowhere, and most are everywhere: the first one tells.
             if row is None or all(np.isnan(v).all() for v in self._means.read(row, row + 1)[0]):
                 return f"the climatology has no {day} (month-day)"
         return ""
 
+    def _row_of(self, frame: int) -> int | None:
+        """The row of a frame, or None."""
+        if not self._by_number:
+            return self._row.get(self.day(frame))
+        stamp = self._stamps[frame]
+        number = int((stamp - stamp.astype("datetime64[Y]")) // np.timedelta64(1, "D"))
+        return number if number < len(self._row) else None
+
     def read(self, frame: int) -> np.ndarray:
         """The mean of the day of a frame, float32 (C, H, W)."""
-        row = self._row[self.day(frame)]
+        row = self._row_of(frame)
+        assert row is not None, "asked for by `missing_of`"
         whole = self._means.read(row, row + 1)[0]
         return whole if len(whole) == len(self._channels) else np.asarray(whole[self._channels])

@@ -20,7 +20,9 @@ from stp.metrics.globe import Area, groups
 from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, needs_data
 
-MEAN, DEVIATION = "without_validation", "climatology_deviation"
+TRAINING = ("without_validation", "climatology_deviation")
+PUBLISHED = ("published", "published_deviation")
+"""Mean and deviation of a climatology."""
 
 
 def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -44,13 +46,12 @@ def _skill(means: np.ndarray) -> np.ndarray:
         return 1 - both[..., 0, :] / both[..., 1, :]
 
 
-def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
+def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]) -> Metric:
     bound = per_variable(metric, compared, ("forecast", "climatology"))
     weights = weights_of(compared.data)
     if weights is None:
         return bound
-    means = Climatology(compared.data, MEAN)
-    deviations = Climatology(compared.data, DEVIATION)
+    means, deviations = (Climatology(compared.data, kind) for kind in kinds)
     missing = means.missing_of(compared.frames) or deviations.missing_of(compared.frames)
     if missing:
         return bound._replace(reason=missing)
@@ -73,13 +74,13 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     return bound._replace(statistics=statistics)
 
 
-def _convention(*, fair: bool) -> Metric:
+def _convention(*, fair: bool, kinds: tuple[str, str] = TRAINING) -> Metric:
     return Metric(
         needs_data,
         finish=_skill,
         leads="pool",
         no_value="the climatology is exact",
-        on_data=partial(_on, fair=fair),
+        on_data=partial(_on, fair=fair, kinds=kinds),
         numbered=True,
         ensemble=True,
     )
@@ -91,3 +92,7 @@ climatology = _convention(fair=True)
 climatology_biased = _convention(fair=False)
 """The CRPS of the members as a distribution, as ChaosBench's code; it takes the ratio within
 batches of 32 samples, and a climatology that includes the test years."""
+
+climatology_published = _convention(fair=False, kinds=PUBLISHED)
+"""As ``climatology_biased``, against that climatology: 1994-2023, by the number of the day in its
+year, so that days after February are one off in leap years."""

@@ -18,9 +18,9 @@ import zarr
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
-from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
+from stp.data.daily_fields import STANDARD_GRAVITY, Grid
 from stp.data.raw_files import RawFiles
-from stp.data.tar_stream import folders
+from stp.prepare.chaosbench_levels import DaysOfStore, DaysOfStream
 from stp.prepare.chaosbench_surface import (
     ERA5_LAND,
     LAND,
@@ -31,8 +31,8 @@ from stp.prepare.chaosbench_surface import (
     month_before,
     month_of,
 )
-from stp.prepare.climatology import Means, write_climatology
-from stp.prepare.frames import Piece, Stream, write_frames
+from stp.prepare.climatology import Means, Window, write_climatology
+from stp.prepare.frames import Piece, Statistics, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
 
@@ -55,10 +55,14 @@ class ChaosbenchOptions:
 
     Attributes:
         parts: pattern of the parts of the stream, in the order of their names.
+        store: pattern of the folder of a store of WeatherBench 2 (`stp.prepare.chaosbench_levels`)
+            that variables on levels are read from instead; null: they are in the stream.
         variables: name -> its pressure levels in hPa, in the order of the channels.
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
-        subsets: further test windows: name -> first and last year.
+        subsets: further test windows: name -> first and last year, or ``{years: [first, last],
+            days: [1, 15]}``, windows that start on some days of the month alone. Of the default,
+            `common_starts` are those from which others ran trained models.
         stride: days between the windows of each split; of subsets as of test.
         cluster_days: windows that start in the same block of so many days are one cluster. 8 is
             longer than the last lead time of the first week.
@@ -70,9 +74,18 @@ class ChaosbenchOptions:
         ocean_month: whether a day shows the mean of its own month, as "published", most of which is
             still to come on the 1st; or "lagged", of the month before. The first month of all
             has none before it, and shows itself.
+        window_days: a further climatology of training years, `windowed`, is averaged over so many
+            days around each calendar day, an odd number; null: none.
+        published_climatology: first and last year of a further one, `published`, that is made as in
+            the released code: [1994, 2023], test years among them, by the number of the day in its
+            year instead of the date; null: none.
+        normalisation: "train": mean and deviation of each channel over training years; or
+            "published": over all days that are read, test years and the zeros of sea or land among
+            them.
     """
 
     parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
+    store: str | None = None
     variables: dict[str, list[int]] = field(
         default_factory=lambda: {name: list(LEVELS) for name in VARIABLES}
     )
@@ -80,7 +93,12 @@ class ChaosbenchOptions:
         default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
     )
     days_per_year: int | None = None
-    subsets: dict[str, list[int]] = field(default_factory=lambda: {"two_years": [2022, 2023]})
+    subsets: dict[str, Any] = field(
+        default_factory=lambda: {
+            "two_years": [2022, 2023],
+            "common_starts": {"years": [2022, 2022], "days": [1, 15]},
+        }
+    )
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
     cluster_days: int = 8
     gravity: float = 9.81
@@ -89,6 +107,9 @@ class ChaosbenchOptions:
     land_parts: str = "chaosbench/lra5/lra5_chunks.tar.gz.*"
     ocean_parts: str = "chaosbench/oras5/oras5_chunks.tar.gz.*"
     ocean_month: str = "published"
+    window_days: int | None = None
+    published_climatology: list[int] | None = None
+    normalisation: str = "train"
 
     def __post_init__(self) -> None:
         check_keys("variables", self.variables, VARIABLES)
@@ -101,9 +122,16 @@ class ChaosbenchOptions:
         per_year = self.days_per_year
         require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
         check_keys("subsets", set(self.subsets) & set(SPLITS), ())
-        for name, years in (self.years | self.subsets).items():
-            ok = isinstance(years, list) and len(years) == 2 and years[0] <= years[1]
-            ok = ok and all(whole(year, 1678, 2261) for year in years)
+        for name, of in self.subsets.items():
+            if isinstance(of, dict):
+                check_keys(f"subsets.{name}", of, ("years", "days"))
+                days = of.get("days")
+                ok = isinstance(days, list) and all(whole(day, 1, 31) for day in days)
+                require(ok and bool(days), f"days of {name}", days, "days of the month")
+        for name in (*self.years, *self.subsets):
+            years = self._span(name)
+            ok = isinstance(years, list) and len(years) == 2
+            ok = ok and all(whole(year, 1678, 2261) for year in years) and years[0] <= years[1]
             require(ok, f"years of {name}", years, "[first, last]")
         dealt = [year for split in SPLITS for year in self.years_of(split)]
         require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
@@ -119,6 +147,15 @@ class ChaosbenchOptions:
             require(len(set(names)) == len(names), what, names, "different variables")
         ok = self.ocean_month in ("published", "lagged")
         require(ok, "ocean_month", self.ocean_month, "published or lagged")
+        window = self.window_days
+        ok = window is None or (whole(window, 3, 365) and window % 2 == 1)
+        require(ok, "window_days", window, "null, or an odd number from 3 to 365")
+        if (span := self.published_climatology) is not None:
+            ok = len(span) == 2 and all(whole(year, 1678, 2261) for year in span)
+            ok = ok and span[0] <= span[1] and {*range(span[0], span[1] + 1)} <= {*self.all_years}
+            require(ok, "published_climatology", span, "[first, last], years that are read")
+        ok = self.normalisation in ("train", "published")
+        require(ok, "normalisation", self.normalisation, "train or published")
 
     @property
     def channels(self) -> list[str]:
@@ -137,13 +174,27 @@ class ChaosbenchOptions:
 
     def years_of(self, split: str) -> range:
         """The years of a split or subset."""
-        first, last = (self.years | self.subsets)[split]
+        first, last = self._span(split)
         return range(first, last + 1)
+
+    def starts_on(self, split: str, day: np.datetime64) -> bool:
+        """Whether windows of a split or subset start on a day."""
+        of = self.subsets.get(split)
+        return not isinstance(of, dict) or int(str(day)[-2:]) in of["days"]
+
+    def _span(self, split: str) -> Any:
+        of = (self.years | self.subsets)[split]
+        return of.get("years") if isinstance(of, dict) else of
+
+    @property
+    def all_years(self) -> list[int]:
+        """All years that are read, ascending."""
+        return sorted({y for split in (*SPLITS, *self.subsets) for y in self.years_of(split)})
 
     @property
     def days(self) -> np.ndarray:
         """All days that are read, datetime64[D], ascending."""
-        years = sorted({y for split in (*SPLITS, *self.subsets) for y in self.years_of(split)})
+        years = self.all_years
         found = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in years]
         return np.concatenate([days[: self.days_per_year] for days in found])
 
@@ -173,7 +224,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
         for start in range(0, count - span, stride):
-            if not unbroken[start]:
+            if not unbroken[start] or not options.starts_on(split, days[first + start]):
                 continue
             block = start // options.cluster_days
             cluster = f"{split}/block-{block:04d}"
@@ -199,10 +250,14 @@ def run(job: Job) -> Extras:
     days = options.days
     hours = days.astype("datetime64[h]").astype(np.int64)
     clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
-    names = _names(raw, options.parts)
-    pieces = [
-        Piece(str(day), 1, None, sum(map(raw.size, names)) // len(days)) for day in days.tolist()
-    ]
+    levels: DaysOfStore | DaysOfStream
+    if options.store is not None:
+        levels = DaysOfStore(raw, options.store, options.variables, grid)
+    else:
+        names = _names(raw, options.parts)
+        levels = DaysOfStream(raw, names, options.variables, grid, options.gravity)
+    a_day = sum(map(raw.size, raw.names)) // len(days)
+    pieces = [Piece(str(day), 1, None, a_day) for day in days.tolist()]
     surface = _surface(job, raw, options, grid, [piece.name for piece in pieces])
     climatology: dict[str, Any] = {}
 
@@ -213,7 +268,7 @@ def run(job: Job) -> Extras:
         job,
         raw,
         pieces,
-        Stream(_reader(raw, names, options, grid, [piece.name for piece in pieces], surface)),
+        Stream(_reader(levels, [piece.name for piece in pieces], surface)),
         attrs=attributes(
             recipe,
             raw,
@@ -224,7 +279,7 @@ def run(job: Job) -> Extras:
             variables=options.channels,
             conventions={
                 "gravity": STANDARD_GRAVITY,
-                "gravity of the release": options.gravity,
+                "gravity of the release": 1.0 if options.store else options.gravity,
                 **({"month of the ocean": options.ocean_month} if options.ocean else {}),
             },
         ),
@@ -235,17 +290,7 @@ def run(job: Job) -> Extras:
     )
     for stream in surface:
         stream.close()
-    train = options.years_of("train")
-    at = [i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train]
-    found = written.statistics.of(at)
-    # A channel that never changes keeps its units.
-    scale = [std or 1.0 for std in found["std"]]
-    written.group.attrs["normalisation"] = {
-        "offset": found["mean"],
-        "scale": scale,
-        "method": "z-score",
-        "from": "train split",
-    }
+    written.group.attrs["normalisation"] = _normalisation(options, written.statistics, pieces, grid)
     _describe(written.group, options, grid)
     epoch = {"units": "hours since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
     write_coordinate(written.group, "time", "frame", hours, standard_name="time", **epoch)
@@ -297,35 +342,15 @@ def _surface(
 
 
 def _reader(
-    raw: RawFiles,
-    names: list[str],
-    options: ChaosbenchOptions,
-    grid: Grid,
-    days: list[str],
-    surface: list[SurfaceStream],
+    levels: DaysOfStore | DaysOfStream, days: list[str], surface: list[SurfaceStream]
 ) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
     def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
         number = {days[i]: i for i in wanted}
-        todo = frozenset(number)
+        todo = sorted(number)
         for stream in surface:
-            stream.collect(sorted(todo))
-        parts = [raw.find(name) for name in names]
-        for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
-            day = str(date_of(folder.name))
-            if day not in number:
-                raise StpError(
-                    f"{names[0]}: {day} comes twice in the stream, the second time as "
-                    f"{folder.name}",
-                    expected="one group for each day",
-                    remedy="fetch the official parts again",
-                )
-            fields = read_fields(
-                folder.name,
-                open_group(folder),
-                options.variables,
-                grid,
-                gravity=options.gravity,
-            )
+            stream.collect(todo)
+        for day, on_levels in levels.read(todo):
+            fields = on_levels
             if surface:
                 fields = np.concatenate([fields, *(stream.of(day) for stream in surface)])
             yield number.pop(day), fields[None]
@@ -333,11 +358,11 @@ def _reader(
                 stream.done(day)
         if number:
             raise StpError(
-                f"{names[0]} ({len(names)} parts): {len(number)} of {len(days)} days are missing, "
+                f"{levels.name}: {len(number)} of {len(days)} days are missing, "
                 f"first {min(number)}",
                 expected="every day of the years of all splits: a missing day would shift all "
                 "that follow",
-                remedy="fetch the official parts, or choose other `years`",
+                remedy="fetch all of the release, or choose other `years`",
             )
 
     return read
@@ -368,6 +393,26 @@ def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None
     write_coordinate(group, "level", "channel", level, **pressure)
 
 
+def _normalisation(
+    options: ChaosbenchOptions, statistics: Statistics, pieces: list[Piece], grid: Grid
+) -> dict[str, Any]:
+    """Offset and scale of each channel, in the units of the data."""
+    train = options.years_of("train")
+    if options.normalisation == "published":
+        # Zeros that fill the sea count like others there: n is that of all grid points.
+        n = len(pieces) * grid.rows * grid.columns
+        mean = statistics.sum.sum(axis=0) / n
+        variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)
+        found = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
+        source = "all days that are read and all grid points, as published"
+    else:
+        found = statistics.of([i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train])
+        source = "train split"
+    # A channel that never changes keeps its units.
+    scale = [std or 1.0 for std in found["std"]]
+    return {"offset": found["mean"], "scale": scale, "method": "z-score", "from": source}
+
+
 def _climatology(
     job: Job, options: ChaosbenchOptions, prepared: zarr.Group, hours: np.ndarray, grid: Grid
 ) -> Any:
@@ -376,19 +421,32 @@ def _climatology(
     frames = prepared["frames"]
     assert isinstance(frames, zarr.Array)
     of = "mean of each calendar day"
+    plain = Means("without_validation", train, f"{of}, training years", "climatology_deviation")
+    wanted = [
+        plain,
+        Means("with_validation", (*train, *val), f"{of}, training and validation years"),
+    ]
+    if options.published_climatology is not None:
+        first, last = options.published_climatology
+        what = "mean of the n-th day of each year, as published"
+        years = tuple(range(first, last + 1))
+        wanted.append(Means("published", years, what, "published_deviation", by_number=True))
+    windows = []
+    if options.window_days is not None:
+        windows.append(Window("windowed", plain, options.window_days, "windowed_deviation"))
     group = write_climatology(
         job.out / "climatology.zarr",
         frames,
         hours,
-        [
-            Means("without_validation", train, f"{of}, training years", "climatology_deviation"),
-            Means("with_validation", (*train, *val), f"{of}, training and validation years"),
-        ],
+        wanted,
         {"definition": "over all frames of a calendar day, 29 February over leap years"},
         job.report,
         int(job.runtime.get("prepare_workers", 1)),
+        windows,
     )
     _describe(group, options, grid)
-    for name in ("without_validation", "climatology_deviation", "with_validation"):
-        group[name].attrs["coordinates"] = COORDINATES
-    return {"without validation": list(train), "with validation": [*train, *val]}
+    for one in (*wanted, *windows):
+        for name in filter(None, (one.name, one.deviation)):
+            group[name].attrs["coordinates"] = COORDINATES
+    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
+    return {**years_of, **({"window of days": options.window_days} if windows else {})}

@@ -1,7 +1,7 @@
 """What each calendar day is like over many years: its mean, as anomalies are measured against it,
 and how far single years lie from that."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,8 @@ from stp.core.job import Report
 from stp.data.zarr_write import RowWriter, create_array, create_group
 
 HOURS = (0, 6, 12, 18)
+_RING = [str(day)[5:] for day in np.arange("2000-01-01", "2001-01-01", dtype="datetime64[D]")]
+"""All calendar days, those of leap years among them."""
 
 
 class Means(NamedTuple):
@@ -24,12 +26,32 @@ class Means(NamedTuple):
         what: for readers of the store.
         deviation: name of a second array with the standard deviation over the same frames (their
             number is the divisor); none unless given.
+        by_number: a row is not of a date, but of the n-th day of each year, from 1 January; the
+            attribute `by_number` of the array says so. The 60th is that of 29 February in leap
+            years and of 1 March in others.
     """
 
     name: str
     years: tuple[int, ...]
     what: str
     deviation: str = ""
+    by_number: bool = False
+
+
+class Window(NamedTuple):
+    """A climatology that is averaged over neighbouring calendar days.
+
+    Attributes:
+        name: of its array.
+        of: the one whose days are averaged; it has a deviation, and rows are dates.
+        days: of the window, odd; each frame in it counts once, so 29 February weighs a quarter.
+        deviation: name of the second array: the standard deviation over the frames in the window.
+    """
+
+    name: str
+    of: Means
+    days: int
+    deviation: str
 
 
 def write_climatology(
@@ -40,6 +62,7 @@ def write_climatology(
     attrs: dict[str, Any],
     report: Report,
     workers: int = 1,
+    windows: Sequence[Window] = (),
 ) -> zarr.Group:
     """Write a store with the mean of each calendar day, over some years, of 00, 06, 12 and 18 UTC.
 
@@ -56,6 +79,7 @@ def write_climatology(
         attrs: of the group.
         report: progress.
         workers: days that are averaged at the same time.
+        windows: of some of these, averaged over neighbouring days, the year as a ring.
 
     Returns:
         The group, open for coordinates. Its arrays are float32 (days, C, H, W), "day" their
@@ -64,6 +88,7 @@ def write_climatology(
     stamps = hours.astype("datetime64[h]")
     days = stamps.astype("datetime64[D]")
     years = stamps.astype("datetime64[Y]").astype(np.int64) + 1970
+    number_of = (days - stamps.astype("datetime64[Y]").astype(days.dtype)).astype(np.int64)
     used = np.isin(hours % 24, HOURS) & np.isin(years, [y for m in wanted for y in m.years])
     # "2016-02-29" -> "02-29"
     names = np.array([str(day)[5:] for day in days])
@@ -84,40 +109,56 @@ def write_climatology(
         else None
         for means in wanted
     ]
+    # Frames behind each row, for windows.
+    behind = np.zeros((len(wanted), len(calendar)), np.int64)
 
-    def average(number: int) -> None:
-        rows = np.flatnonzero(used & (names == calendar[number]))
-        sums = [np.zeros(shape) for _ in wanted]
-        squares = [np.zeros(shape) if means.deviation else None for means in wanted]
-        counts = [0 for _ in wanted]
-        for block in np.split(rows, np.flatnonzero(np.diff(years[rows])) + 1):
+    def average(number: int, means: Sequence[int], rows: np.ndarray) -> None:
+        """Average the same frames for the climatologies of these numbers."""
+        sums = [np.zeros(shape) for _ in means]
+        squares = [np.zeros(shape) if wanted[m].deviation else None for m in means]
+        counts = [0 for _ in means]
+        cuts = np.flatnonzero(np.diff(years[rows])) + 1
+        for block in np.split(rows, cuts) if len(rows) else ():
             first = int(block[0])
             read = np.asarray(frames[first : int(block[-1]) + 1])
             used_here = read[block - first].astype(np.float64)
             total = used_here.sum(axis=0)
-            for i, means in enumerate(wanted):
-                if years[first] in means.years:
+            for i, m in enumerate(means):
+                if years[first] in wanted[m].years:
                     sums[i] += total
                     counts[i] += len(block)
                     if (squared := squares[i]) is not None:
                         squared += np.square(used_here).sum(axis=0)
-        for i, n in enumerate(counts):
+        for i, m in enumerate(means):
+            n, squared, spread = counts[i], squares[i], spreads[m]
+            behind[m, number] = n
             mean = sums[i] / n if n else np.full(shape, np.nan)
-            writers[i].write(number, mean.astype(np.float32)[None])
-            squared, spread = squares[i], spreads[i]
+            writers[m].write(number, mean.astype(np.float32)[None])
             if squared is not None and spread is not None:
                 # Never negative but for rounding.
                 variance = np.maximum(squared / n - mean**2, 0) if n else mean
                 spread.write(number, np.sqrt(variance).astype(np.float32)[None])
 
-    # Some days at a time, side by side: each is a sum of its own, so their order is no matter.
-    for first in range(0, len(calendar), 2 * workers):
-        numbers = range(first, min(first + 2 * workers, len(calendar)))
-        tasks = [dask.delayed(average)(number) for number in numbers]
-        dask.compute(*tasks, scheduler="threads", num_workers=workers)
-        report("days of the climatology", numbers.stop, len(calendar))
+    by_date, by_number = (
+        [i for i, m in enumerate(wanted) if m.by_number is k] for k in (False, True)
+    )
+
+    def of_day(number: int) -> None:
+        average(number, by_date, np.flatnonzero(used & (names == calendar[number])))
+        if by_number:
+            average(number, by_number, np.flatnonzero(used & (number_of == number)))
+
+    _each(len(calendar), of_day, workers, report, "days of the climatology")
     for finished in filter(None, [*writers, *spreads]):
         finished.close()
+    for i in by_number:
+        for name in filter(None, (wanted[i].name, wanted[i].deviation)):
+            group[name].attrs["by_number"] = True
+    for window in windows:
+        what = f"{window.of.what}, over {window.days} days around each"
+        both = writer(window.name, what), writer(window.deviation, f"standard deviation: {what}")
+        counts = behind[wanted.index(window.of)]
+        _smooth(group, window, calendar, counts, both, workers, report)
     array = group.create_array(
         "day",
         shape=(len(calendar),),
@@ -128,3 +169,56 @@ def write_climatology(
     array[:] = np.array(calendar, dtype=object)
     array.attrs["long_name"] = "month and day"
     return group
+
+
+def _smooth(
+    group: zarr.Group,
+    window: Window,
+    calendar: Sequence[str],
+    counts: np.ndarray,
+    writers: tuple[RowWriter, RowWriter],
+    workers: int,
+    report: Report,
+) -> None:
+    """Average the finished rows of a climatology over the days around each.
+
+    The mean over all frames of a window is the mean of the days, weighted by their frames; the
+    variance is the mean of the days' variances and of the squares of their distances from that.
+    """
+    means, deviations = (group[name] for name in (window.of.name, window.of.deviation))
+    assert isinstance(means, zarr.Array) and isinstance(deviations, zarr.Array)
+
+    def read(array: zarr.Array[Any], row: int) -> np.ndarray:
+        return np.asarray(array[row], np.float64)
+
+    place = {day: row for row, day in enumerate(calendar)}
+    half = window.days // 2
+
+    def smooth(number: int) -> None:
+        middle = _RING.index(calendar[number])
+        around = [_RING[(middle + k) % len(_RING)] for k in range(-half, half + 1)]
+        rows = [place[day] for day in around if day in place and counts[place[day]]]
+        mean = np.zeros(means.shape[1:])
+        variance = np.zeros_like(mean)
+        total = counts[rows].sum()
+        for row in rows:
+            mean += counts[row] / total * read(means, row)
+        for row in rows:
+            apart = read(means, row) - mean
+            variance += counts[row] / total * (read(deviations, row) ** 2 + apart**2)
+        for writer, found in zip(writers, (mean, np.sqrt(variance)), strict=True):
+            found = found if rows else np.full_like(found, np.nan)
+            writer.write(number, found.astype(np.float32)[None])
+
+    _each(len(calendar), smooth, workers, report, "days of the window")
+    for writer in writers:
+        writer.close()
+
+
+def _each(count: int, make: Callable[[int], None], workers: int, report: Report, what: str) -> None:
+    """Make all days, some at a time, side by side: each by itself, so their order is no matter."""
+    for first in range(0, count, 2 * workers):
+        numbers = range(first, min(first + 2 * workers, count))
+        tasks = [dask.delayed(make)(number) for number in numbers]
+        dask.compute(*tasks, scheduler="threads", num_workers=workers)
+        report(what, numbers.stop, count)

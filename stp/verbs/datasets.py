@@ -23,6 +23,7 @@ command = functools.partial(app.command, rich_help_panel="Data")
         "stp data --page docs/datasets.md",
         "stp data --licences docs/licences.md",
         "stp data --table results/tables/dataset_statistics.csv",
+        "stp data --table results/tables/s2s_benchmarks.csv",
     )
 )
 def data(
@@ -50,8 +51,9 @@ def data(
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Write the paper's Table 1 to this .csv file instead, with .md, .tex and "
-            ".html beside it."
+            help="Write a table of a paper to this .csv file instead, with .md, .tex and .html "
+            "beside it: dataset_statistics (default), s2s_benchmarks, s2s_land_variables or "
+            "s2s_ocean_variables, as the file is called."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -69,7 +71,12 @@ def data(
 
     if table is not None:
         from stp.inspect import statistics
+        from stp.render.tables import s2s_facts
 
+        if table.stem in s2s_facts.TABLES:
+            rows = s2s_facts.write(config.load(configfile), table)
+            say(log, f"wrote {table} with {rows} rows, and beside it .md, .tex and .html")
+            return
         found = statistics.write(load_plan(configfile), table)
         say(log, f"wrote {table} with {len(found)} datasets, and beside it .md, .tex and .html")
         return
@@ -110,10 +117,13 @@ def data(
     epilog=examples(
         "stp leak atlas_eth --configfile config/atlas-sample.yaml",
         "stp leak atlas_eth --observe 3 --predict 12 --json",
+        "stp leak chaosbench --configfile config/mine.yaml",
     )
 )
 def leak(
-    dataset: Annotated[str, typer.Argument(help="A prepared dataset of tracks of people.")],
+    dataset: Annotated[
+        str, typer.Argument(help="A prepared dataset of tracks of people, or with ocean months.")
+    ],
     configfile: ConfigFile = Path("config/atlas-sample.yaml"),
     observe: Annotated[
         int | None,
@@ -125,20 +135,33 @@ def leak(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Measure how much of the future each protocol reveals to predictors of people.
+    """Measure how much of the future is revealed: to predictors of people, or by ocean months.
 
-    The future of everybody is moved by one metre. Nothing that a predictor is given, or predicts,
-    should then move. The errors under each protocol stand beside it, on all scenarios and on those
-    in common. Predictors have the parameters that were released for the dataset, or else their
-    defaults.
+    People: the future of everybody is moved by one metre. Nothing that a predictor is given, or
+    predicts, should then move. The errors under each protocol stand beside it, on all scenarios and
+    on those in common. Predictors have the parameters that were released for the dataset, or else
+    their defaults.
+
+    Ocean: ChaosBench shows the mean of a month on each of its days, from the 1st on. Errors of
+    persistence forecasts from these means stand beside those from the month before.
     """
-    from stp.inspect import future
+    from stp.inspect import future, months
 
-    found = future.measure(load_plan(configfile), dataset, observe, predict)
+    plan = load_plan(configfile)
+    width = shutil.get_terminal_size((150, 20)).columns
+    known = dataset in plan.config.datasets
+    if known and not plan.recipes.samples(dataset).has_scenarios:
+        shown = months.measure(plan, dataset)
+        text = months.lines(shown, width)
+        as_object = shown.as_json()
+    else:
+        found = future.measure(plan, dataset, observe, predict)
+        text = future.lines(found, width)
+        as_object = found.as_json()
     if as_json:
-        print(json.dumps(found.as_json(), indent=1))
+        print(json.dumps(as_object, indent=1))
         return
-    print_lines(future.lines(found, shutil.get_terminal_size((150, 20)).columns))
+    print_lines(text)
 
 
 @command(

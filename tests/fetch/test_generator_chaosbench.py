@@ -11,8 +11,8 @@ from stp.core.errors import StpError
 from stp.core.job import silent
 from stp.data.daily_fields import date_of, open_group
 from stp.data.tar_stream import folders
-from stp.fetch.generators import chaosbench, chaosbench_centre
-from stp.fetch.generators.chaotic_waves import days_from, truth
+from stp.fetch.generators import chaosbench, chaosbench_centre, chaosbench_learned
+from stp.fetch.generators.chaotic_waves import Atmosphere, days_from, truth
 
 WORLD = {"degrees": 45, "levels": [500, 700], "first_year": 2020, "variables": ["z", "t", "w"]}
 CENTRE = {**WORLD, "centre": "ukmo", "starts": ["2020-01-01", "2020-01-03"], "missing": 0}
@@ -71,6 +71,28 @@ def test_archives_lack_variables_and_starts(tmp_path: Path) -> None:
     assert group.sizes["step"] == 45 and group["number"].to_numpy().tolist() == [1, 2]
     assert group["w"].sel(level=700).isnull().all() and group["w"].sel(level=500).notnull().all()
     assert not np.array_equal(group["t"][0, 0], group["t"][1, 0])
+
+
+def test_a_trained_model_has_flat_variables_beside_the_grid_and_24_starts(tmp_path: Path) -> None:
+    options = {**WORLD, "levels": [10, 500], "model": "panguweather", "lacks": ["w"], "error": 0.0}
+    chaosbench_learned.generate(
+        tmp_path, options | {"starts": ["2020-01-01", "2020-12-31"]}, silent
+    )
+    found = read(tmp_path)
+    assert len(found) == 24 and {start[-2:] for start in found} == {"01", "15"}
+    group = found["2020-01-15"]
+    assert sorted(group.data_vars) == ["t-500", "z-500"]
+    assert group["t-500"].dims == ("step", "latitude", "longitude")
+    assert group["step"].to_numpy().tolist() == [24 * day for day in range(1, 45)]
+    np.testing.assert_allclose(group["latitude"], [71.25, 37.5, 3.75, -30, -63.75])
+    np.testing.assert_allclose(group["longitude"], 18.75 + 45 * np.arange(8))
+    # Without an error it is what happens, at these points.
+    valid = np.array(["2020-01-16"], "datetime64[D]")
+    atmosphere = Atmosphere(
+        group["latitude"].to_numpy(), group["longitude"].to_numpy(), np.array([500]), ("t",)
+    )
+    happened = atmosphere.fields(truth(2020, valid, 0), valid)["t"][0, 0]
+    np.testing.assert_allclose(group["t-500"][0], happened, rtol=1e-6)
 
 
 def test_errors_grow_until_forecasts_are_no_better_than_any_other_day() -> None:

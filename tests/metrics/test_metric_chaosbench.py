@@ -45,19 +45,24 @@ def grid(monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
     return coordinates
 
 
+PUBLISHED = 100
+"""Frames from a climatology of training years to another one."""
+
+
 class Climatology:
     """Mean and deviation of a frame, as `climate` has them."""
 
     missing = ""
 
     def __init__(self, data: Any, kind: str) -> None:
-        self._of, self._shape = 0 if kind == "without_validation" else 1, data.shape
+        self._of, self._shape = 1 if kind.endswith("_deviation") else 0, data.shape
+        self._later = PUBLISHED if kind.startswith("published") else 0
 
     def missing_of(self, frames: np.ndarray) -> str:
         return ""
 
     def read(self, frame: int) -> np.ndarray:
-        return climate(frame, self._shape)[self._of]
+        return climate(frame + self._later, self._shape)[self._of]
 
 
 def climate(frame: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -433,13 +438,16 @@ def test_crps_of_normal_distributions_matches_properscoring() -> None:
 
 def test_crpss_is_one_ratio_of_means(grid: Any) -> None:
     members, truth = fields(members=4)
-    for metric, score in ((crpss.climatology, crps.weighted),
-                          (crpss.climatology_biased, crps.weighted_biased)):  # fmt: skip
+    for metric, score, later in (
+        (crpss.climatology, crps.weighted, 0),
+        (crpss.climatology_biased, crps.weighted_biased, 0),
+        (crpss.climatology_published, crps.weighted_biased, PUBLISHED),
+    ):
         parts = of(metric, members, truth)
         assert parts.shape == (2, 2, 2, 3)  # N, C, (forecast, climatology), T
         np.testing.assert_array_equal(parts[:, :, 0], of(score, members, truth))
         for n, c, t in each(parts):
-            mean, deviation = (a[c].astype(float) for a in climate(n + t, SHAPE[2:]))
+            mean, deviation = (a[c].astype(float) for a in climate(n + t + later, SHAPE[2:]))
             points = properscoring.crps_gaussian(truth[n, t, c], mean, deviation)
             expected = over_globe(lambda i, j, p=points: p[i, j], truth[n, t, c])
             assert parts[n, c, 1, t] == pytest.approx(expected, rel=1e-6)

@@ -1,5 +1,10 @@
 """ChaosBench's days are read from their stream, whatever their order; damage is named."""
 
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +19,9 @@ from stp.core.job import Job, silent
 from stp.data.prepared import Prepared
 from stp.fetch.generators import chaosbench as generator
 from stp.fetch.generators.chaosbench import Field
+from stp.metrics.climatology import Climatology
 from stp.prepare.chaosbench import ChaosbenchOptions, cut, run
+from stp.prepare.climatology import Means, Window, write_climatology
 
 SHAPE = [4, 5, 8]  # z and t at 500 and 850 hPa, every 45 degrees
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019, "part_mb": 0.05}
@@ -190,6 +197,74 @@ def surface(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_path: Path) -> None:
+    days = np.arange("2019-01-01", "2021-01-01", dtype="datetime64[D]")
+    frames = np.random.default_rng(0).normal(size=(len(days), 1, 1, 2)).astype("f4")
+    plain = Means("plain", (2019, 2020), "mean", "plain_deviation")
+    numbered = Means("numbered", (2019, 2020), "mean", "numbered_deviation", by_number=True)
+    hours = days.astype("datetime64[h]").astype(np.int64)
+    windows = [Window("windowed", plain, 5, "windowed_deviation")]
+    write_climatology(
+        tmp_path / "climatology.zarr", frames, hours, [plain, numbered], {}, silent, 2, windows
+    )
+    found = xr.open_zarr(tmp_path / "climatology.zarr", consolidated=False).load()
+    row = {day: i for i, day in enumerate(found["day"].to_numpy().tolist())}
+    assert len(row) == 366
+    in_window = {
+        "02-29": ["02-27", "02-28", "02-29", "03-01", "03-02"],
+        "12-31": ["12-29", "12-30", "12-31", "01-01", "01-02"],
+    }
+    dates = np.array([str(day)[5:] for day in days])
+    for day, around in in_window.items():
+        taken = frames[np.isin(dates, around)].astype(float)
+        assert len(taken) == (9 if day == "02-29" else 10)  # each frame once
+        np.testing.assert_allclose(found["windowed"][row[day]], taken.mean(axis=0), rtol=1e-5)
+        deviation = found["windowed_deviation"][row[day]]
+        np.testing.assert_allclose(deviation, taken.std(axis=0), rtol=1e-5)
+    of = {day: frames[days == np.datetime64(day)][0].astype(float) for day in days.astype(str)}
+    np.testing.assert_allclose(found["plain"][row["02-29"]], of["2020-02-29"], rtol=1e-6)
+    for number, both in ((60, ("2019-03-01", "2020-02-29")), (365, ("2019-12-31", "2020-12-30"))):
+        mean = np.mean([of[day] for day in both], axis=0)
+        np.testing.assert_allclose(found["numbered"][number - 1], mean, rtol=1e-5)
+    np.testing.assert_allclose(found["numbered"][365], of["2020-12-31"], rtol=1e-6)
+
+
+def test_published_climatology_and_normalisation_and_a_window(
+    make_job: Callable[..., Job], surface: Path
+) -> None:
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 33}
+    options |= {"window_days": 3, "published_climatology": [2021, 2022]}
+    options |= {"normalisation": "published"}
+    job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
+    extras = run(job)
+    assert extras["climatology"]["published"] == [2021, 2022]
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False).load()
+    fields = frames["frames"].to_numpy().astype(float)
+    filled = np.nan_to_num(fields)  # zeros of sea and land count
+    of = frames.attrs["normalisation"]
+    np.testing.assert_allclose(of["offset"], filled.mean(axis=(0, 2, 3)), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(of["scale"], filled.std(axis=(0, 2, 3)), rtol=1e-4)
+    there = xr.open_zarr(job.out / "climatology.zarr", consolidated=False).load()
+    third = fields[[35, 68]]  # 3 January of 2021 and 2022
+    np.testing.assert_allclose(there["published"][2], third.mean(axis=0), rtol=1e-6)
+    around = fields[1:4]  # 2 to 4 January 2019
+    np.testing.assert_allclose(there["windowed"][2], around.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        there["windowed_deviation"][2], around.std(axis=0), rtol=1e-3, atol=1e-5
+    )
+    means = Climatology(Prepared(job.out), "published")
+    np.testing.assert_array_equal(means.read(68), there["published"][2])
+    with pytest.raises(StpError, match=r"published_climatology(.|\n)*years that are read"):
+        run(
+            make_job(
+                "chaosbench",
+                [8, 5, 8],
+                {**options, "published_climatology": [1994, 2023]},
+                root=surface,
+            )
+        )
+
+
 def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     make_job: Callable[..., Job], surface: Path
 ) -> None:
@@ -224,6 +299,72 @@ def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     np.testing.assert_array_equal(late[31:33], ocean[29:31])
     np.testing.assert_array_equal(late[:31], ocean[:31])  # the first month of all
     assert (late[33] != ocean[33]).any()  # December 2020, which no window shows
+
+
+@pytest.mark.parametrize("data", ["lra5", "oras5"])
+def test_a_stream_of_land_or_ocean_that_ends_early_is_an_error(
+    make_job: Callable[..., Job], surface: Path, data: str
+) -> None:
+    names = sorted(path.relative_to(surface).as_posix() for path in surface.rglob("*.gz.*"))
+    last = [name for name in names if data in name][-1]
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 33}
+    names.remove(last)
+    job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface, names=names)
+    with pytest.raises(StpError, match=f"{data}_chunks(.|\n)*damaged or ends early"):
+        run(job)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The bytes of all files below a folder."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+CHANGES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.move"}
+
+
+def run_until_killed(job: Job, changes: int) -> None:
+    """Prepare, and be killed before a change of files of the given number, as by the system."""
+    left = changes
+
+    def count(event: str, given: tuple[Any, ...]) -> None:
+        nonlocal left
+        if event in CHANGES and str(job.state.parent) in str(given[0]):
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    run(job)
+
+
+def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
+    make_job: Callable[..., Job], surface: Path
+) -> None:
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 33}
+    options |= {"ocean_month": "lagged", "window_days": 3}
+
+    def job() -> Job:
+        return make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
+
+    whole = job()
+    run(whole)
+    expected = contents(whole.out)
+    shutil.rmtree(whole.state)
+    kills, changes, context = 0, 3, multiprocessing.get_context("fork")
+    while True:
+        process = context.Process(target=run_until_killed, args=(last := job(), changes))
+        process.start()
+        process.join()
+        if process.exitcode == 0:
+            break
+        assert process.exitcode == -signal.SIGKILL
+        kills, changes = kills + 1, 2 * changes + kills % 3
+        assert not (last.out / "index.parquet").exists()
+    assert kills >= 5
+    found = contents(last.out)
+    assert found.keys() == expected.keys()
+    assert [name for name in found if found[name] != expected[name]] == []
 
 
 def test_damage_of_land_is_named(make_job: Callable[..., Job], tmp_path: Path) -> None:
@@ -266,10 +407,44 @@ def test_days_that_are_done_are_not_read_again(
     assert len(done) == 1 + 44
 
 
+def test_a_store_of_weatherbench_2_gives_the_same_arrays(
+    make_job: Callable[..., Job], tmp_path: Path
+) -> None:
+    root = tmp_path / "raw"
+    generator.generate(
+        root, {**WORLD, "years": list(range(2019, 2024)), "days": 9, "store": True}, silent
+    )
+    pattern = "chaosbench/weatherbench2/*.zarr"
+    found = []
+    for options in (OPTIONS, {**OPTIONS, "store": pattern}):
+        job = make_job("chaosbench", SHAPE, options, context=1, horizon=HORIZON, root=root)
+        run(job)
+        found.append(xr.open_zarr(job.out / "frames.zarr", consolidated=False).load())
+    stream, store = found
+    # Heights were divided by other numbers on the way; all else is the very same.
+    np.testing.assert_allclose(store["frames"], stream["frames"], rtol=3e-7)
+    np.testing.assert_array_equal(store["frames"][:, 2:], stream["frames"][:, 2:])
+    for name in ("time", "lat", "lon", "level", "variable", "channel_units"):
+        np.testing.assert_array_equal(store[name], stream[name])
+    # What Zarr would take for fields without values is an error, and so is a level it lacks.
+    (temperature,) = root.glob(f"{pattern}/temperature")
+    held = sorted(p.name for p in temperature.iterdir() if p.name[0].isdigit())
+    (temperature / held[0]).unlink()
+    job = make_job("chaosbench", SHAPE, {**OPTIONS, "store": pattern}, root=root, horizon=HORIZON)
+    with pytest.raises(StpError, match=f"chunks of temperature are missing, first {held[0]}"):
+        run(job)
+    lacking = {**OPTIONS, "store": pattern, "variables": {"z": [10, 500]}}
+    with pytest.raises(StpError, match=r"z has the levels \[500, 850\](.|\n)*with 10 hPa"):
+        run(make_job("chaosbench", [2, 5, 8], lacking, root=root, horizon=HORIZON))
+
+
 def test_starts_of_the_paper() -> None:
     clips, blocks = cut(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
-    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685}
+    windows = {"train": 13469, "val": 2147, "test": 320, "two_years": 685, "common_starts": 22}
+    assert numbers == windows
+    common = [clip.clip for clip in clips if clip.split == "common_starts"]
+    assert common[:3] == ["2022-01-01", "2022-01-15", "2022-02-01"] and common[-1] == "2022-11-15"
     assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)

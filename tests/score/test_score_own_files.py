@@ -295,6 +295,52 @@ def test_a_damaged_file_a_wrong_channel_and_grib_are_named(files: Files) -> None
         files.open()
 
 
+def write_grib(path: Path, fields: xr.Dataset) -> None:
+    """Messages as a centre writes them: geopotential, one start, lead time and level in each."""
+    import eccodes
+
+    fields = fields.assign(z_500=fields["z_500"] * np.float32(9.80665))
+    grid = {
+        "Ni": 8,
+        "Nj": 5,
+        "iDirectionIncrementInDegrees": 45.0,
+        "jDirectionIncrementInDegrees": 45.0,
+    }
+    grid |= {"latitudeOfFirstGridPointInDegrees": 90.0, "latitudeOfLastGridPointInDegrees": -90.0}
+    grid |= {"longitudeOfFirstGridPointInDegrees": 0.0, "longitudeOfLastGridPointInDegrees": 315.0}
+    with path.open("wb") as file:
+        for start in fields["start"].to_numpy():
+            for lead in fields["lead"].to_numpy():
+                for channel in ("t_850", "z_500"):
+                    name, _, level = channel.partition("_")
+                    message = eccodes.codes_grib_new_from_samples("regular_ll_pl_grib2")
+                    about = {"dataDate": int(str(start)[:10].replace("-", "")), "dataTime": 0}
+                    about |= {"step": int(lead) * 24, "typeOfLevel": "isobaricInhPa"}
+                    about |= {"level": int(level), "shortName": name, "bitsPerValue": 24}
+                    for key, value in (grid | about).items():
+                        eccodes.codes_set(message, key, value)
+                    values = fields[channel].sel(start=start, lead=lead).to_numpy()
+                    eccodes.codes_set_values(message, values.astype(float).ravel())
+                    eccodes.codes_write(message, file)
+                    eccodes.codes_release(message)
+
+
+@pytest.mark.skipif("cfgrib" not in xr.backends.list_engines(), reason="cfgrib is not installed")
+def test_grib_whose_variables_have_different_levels(files: Files) -> None:
+    plain = forecasts(STARTS)
+    path = files.folder / "mine/a.grib2"
+    write_grib(path, plain)
+    variables = {"t_850": {"name": "t", "level": 850}, "z_500": {"name": "z", "level": 500}}
+    source = files.open(variables=variables)
+    expected = np.stack([plain["t_850"], plain["z_500"]], axis=2)
+    np.testing.assert_allclose(all_of(source)[:, 0], expected, rtol=1e-5)
+    with pytest.raises(StpError, match="t has no level 500 for t_850"):
+        files.open(variables={"t_850": {"name": "t", "level": 500}})
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(StpError, match=r"a\.grib2: cannot be read \(the file ends within"):
+        files.open(variables=variables)
+
+
 def test_scores_of_files_are_those_computed_by_hand(files: Files, tmp_path: Path) -> None:
     """Two lead times of three, three starts of five; the rest is NULL with a reason."""
     plain = forecasts(STARTS[:3], leads=2)

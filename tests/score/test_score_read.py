@@ -15,7 +15,11 @@ import xarray as xr
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job, silent
 from stp.data.prepared import Prepared
+from stp.data.raw_files import RawFiles
 from stp.fetch.generators import chaosbench, chaosbench_centre
+from stp.fetch.generators.chaosbench import Field
+from stp.predict.source import Given
+from stp.predict.sources import learned_archive
 from stp.prepare import chaosbench as reader
 from stp.score.read import kept_of, run
 
@@ -311,3 +315,68 @@ def test_models_that_lack_starts_store_the_same_ones_where_they_can() -> None:
     assert kept_of(np.array([8, 6, 1]), 9, 2).tolist() == [1, 2]  # the next ones: 1 and 6
     assert kept_of(np.array([2, 1]), 9, 2).tolist() == [0, 1]  # none behind 4: the last one
     assert kept_of(np.array([3, 2]), 9, 0).tolist() == []
+
+
+BESIDE = np.linspace(71.25, -63.75, 5), 18.75 + 45 * np.arange(8)
+"""Latitudes and longitudes of means over 6 x 6 points of a grid every 7.5 degrees."""
+
+
+def smooth(lat: np.ndarray, lon: np.ndarray, step: int) -> np.ndarray:
+    """Linear from north to south, a wave around: both interpolations are exact."""
+    return 270 + 0.2 * lat[:, None] + 9 * np.cos(np.deg2rad(lon - 30 * step))
+
+
+def learned(root: Path, data: Path, **changed: Any) -> Any:
+    """Open an archive of two starts, that is written here; t at 850 hPa and z at 500 hPa."""
+    lat, lon = BESIDE
+    groups = []
+    for number, day in enumerate(("20220101", "20220103")):
+        steps = np.arange(1, HORIZON + 1)
+        t = np.stack([smooth(lat, lon, step + number) for step in steps])
+        dims = ("step", "latitude", "longitude")
+        fields = {
+            "latitude": Field(("latitude",), lat),
+            "longitude": Field(("longitude",), lon),
+            "step": Field(("step",), 24 * steps),
+            "t-850": Field(dims, t.astype("f4")),
+            "z-500": Field(dims, (20 * t * 9.80665 / 9.81).astype("f4")),
+        }
+        groups.append((f"m_full_45deg_{day}.zarr", {**fields, **changed.get("fields", {})}))
+    chaosbench.write_stream(root / "chaosbench/m", groups, 0.05)
+    prepared = Prepared(data)
+    raw = RawFiles(lock(root / "lock.json", root / "chaosbench"), [root / "chaosbench"])
+    given = Given(prepared, prepared.clips("test"), HORIZON, 1, raw, root / "aside", silent)
+    return learned_archive.open_source(given, gravity=9.81, **changed.get("options", {}))
+
+
+def test_forecasts_of_trained_models_lie_beside_the_grid(data: Path, tmp_path: Path) -> None:
+    source = learned(tmp_path / "one", data)
+    assert source.rows.tolist() == [0, 2]  # starts on 1 and 3 January
+    assert [NAMES[c] for c in source.channels] == ["z500", "t850"]  # no w, no land
+    found = source.read(2, np.array([0, 3]))
+    grid = np.clip([90, 45, 0, -45, -90], -63.75, 71.25), np.arange(8) * 45
+    expected = np.stack([smooth(*grid, step) for step in (2, 5)])
+    np.testing.assert_allclose(found[0, :, 1], expected, rtol=1e-6)
+    np.testing.assert_allclose(found[0, :, 0], 20 * expected, rtol=1e-6)
+    # As the published scores have it: by the place in the array.
+    by_index = learned(tmp_path / "two", data, options={"placement": "index"})
+    stored = smooth(*BESIDE, 2)
+    np.testing.assert_allclose(by_index.read(2, np.array([0]))[0, 0, 1], stored, rtol=1e-6)
+    assert abs(stored - expected[0]).max() > 3
+
+
+def test_archives_of_trained_models_that_do_not_fit_are_named(data: Path, tmp_path: Path) -> None:
+    dims = ("step", "latitude", "longitude")
+    warm = np.full((HORIZON, 5, 8), 280.0)
+    hole = warm.copy()
+    hole[2, 3, 4] = np.nan
+    south = Field(("latitude",), np.linspace(20, -63.75, 5))
+    for number, (fields, said) in enumerate((
+        ({"step": Field(("step",), 24 * np.arange(HORIZON))}, r"steps are \[0, 24, 48\]"),
+        ({"latitude": south}, "5 latitudes 20 to -63.75"),
+        ({"t-850": Field(dims, warm - 273)}, "t at 850 hPa is 7 K"),
+        ({"t-850": Field(dims[1:], warm[0])}, "t-850 has dimensions latitude, longitude"),
+        ({"t-850": Field(dims, hole)}, "t_850 is not finite at lead time 3"),
+    )):  # fmt: skip
+        with pytest.raises(StpError, match=said):
+            learned(tmp_path / str(number), data, fields=fields).read(0, np.arange(HORIZON))

@@ -14,7 +14,7 @@ OFFLINE = dict.fromkeys(
     ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"
 )
 """Whatever goes through a proxy fails; the report must not need it."""
-NO_SCORES = {"training_protocol", "model_size", "model_speed"}
+NO_SCORES = {"training_protocol", "model_size", "model_speed", "s2s_facts"}
 WITHOUT_CONVENTION = {
     "dataset_statistics",
     "citation",

@@ -81,12 +81,12 @@ def files_of(dimension):
     }
 
 
-def in_all_formats(name, whose=WHOSE_BYTES["all"]):
+def in_all_formats(name, whose=WHOSE_BYTES["all"], caption=None):
     """The outputs of a table besides its CSV file."""
     return {
         "markdown": f"{RESULTS}/tables/{name}.md",
         "latex": f"{RESULTS}/tables/{name}.tex",
-        "html": table_in_report(name, whose=whose),
+        "html": table_in_report(name, caption, whose),
     }
 
 

@@ -1,8 +1,9 @@
-# configuration and prepared data -> Table 1 and appendix D of the paper, beside ours
+# configuration and prepared data -> tables of papers that have no scores, beside ours
 
+S2S_FACTS = ("s2s_benchmarks", "s2s_land_variables", "s2s_ocean_variables")
 TABLES += [
     f"{RESULTS}/tables/{name}.csv"
-    for name in ("dataset_statistics", "training_protocol")
+    for name in ("dataset_statistics", "training_protocol", *S2S_FACTS)
     if name in FURTHER_TABLES
 ]
 
@@ -13,6 +14,7 @@ INPUT_OF = {
     for name, module in (
         ("dataset_statistics", "stp.inspect.statistics"),
         ("training_protocol", "stp.render.tables.training_protocol"),
+        *((name, "stp.render.tables.s2s_facts") for name in S2S_FACTS),
     )
 }
 
@@ -59,3 +61,28 @@ rule render_training_protocol:
         config=CONFIG,
     shell:
         "stp models --configfile {params.config:q} --protocol {output.table:q} --log {log:q}"
+
+
+for name in S2S_FACTS:
+
+    rule:
+        name:
+            f"render_{name}"
+        input:
+            INPUT_OF[name],
+            suite=str(CONFIG_FOLDER / "suites" / "chaosbench.yaml"),
+        output:
+            **in_all_formats(name, NO_DATA, "s2s_facts"),
+            table=table_in_report(name, "s2s_facts", NO_DATA, "csv"),
+        log:
+            f"{RESULTS}/logs/render/{name}.log",
+        localrule: True
+        conda:
+            "../../envs/stp.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=60,
+        params:
+            config=CONFIG,
+        shell:
+            "stp data --configfile {params.config:q} --table {output.table:q} --log {log:q}"

@@ -19,6 +19,7 @@ from string import ascii_lowercase
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import zarr
 
 from stp.core.job import Report
 from stp.core.options import build, check_keys, require, whole
@@ -31,6 +32,14 @@ DIVISOR = 9.81
 """m s-2, of geopotential; the standard is 9.80665."""
 _STANDARD = 9.80665
 _DAYS_AT_ONCE = 60
+STORE = (
+    "chaosbench/weatherbench2/1959-2023_01_10-6h-240x121_equiangular_with_poles_conservative.zarr"
+)
+STORE_NAMES = {
+    **{"z": "geopotential", "q": "specific_humidity", "t": "temperature"},
+    **{"u": "u_component_of_wind", "v": "v_component_of_wind", "w": "vertical_velocity"},
+}
+_STORE_CHUNK = 8
 
 
 @dataclass(frozen=True)
@@ -95,12 +104,14 @@ class DaysOptions(WorldOptions):
         land: variables of ERA5-Land that are written; readers see from t2m where land is.
         ocean: variables of ORAS5 that are written (sosaline shows where ocean is), also of the
             month before the first day of each run of years.
+        store: variables on levels are written as a store of WeatherBench 2 besides; all in memory.
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
     days: int | None = None
     land: tuple[str, ...] = ()
     ocean: tuple[str, ...] = ()
+    store: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -132,7 +143,7 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5.
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5, and a store.
 
     Raises:
         StpError: an unknown option or one out of its range.
@@ -155,7 +166,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
                     {
                         **coordinates(chosen, days[day]),
                         **{
-                            variable: level_field((), _stored(variable, values[n]))
+                            variable: level_field((), stored_heights(variable, values[n]))
                             for variable, values in fields.items()
                         },
                     },
@@ -167,6 +178,44 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         write_stream(out / "chaosbench/lra5", _land(chosen, states, days), chosen.part_mb)
     if chosen.ocean:
         write_stream(out / "chaosbench/oras5", _ocean(chosen, days), chosen.part_mb)
+    if chosen.store:
+        _write_store(out / STORE, chosen, states, days)
+
+
+def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> None:
+    """The same days as WeatherBench 2 has them: at 00 and 12 UTC, from south to north.
+
+    Fields at 12 UTC are those of 00 UTC turned by 12 hours of longitude, which no reader should
+    take.
+    """
+    group = zarr.open_group(str(path), mode="w", zarr_format=2)
+    hours = np.sort(np.concatenate([days, days + np.timedelta64(12, "h")]))
+    since = {"units": "hours since 1970-01-01", "calendar": "proleptic_gregorian"}
+    axes = {
+        "time": (hours.astype("datetime64[h]").astype(np.int64), since),
+        "level": (np.array(chosen.levels, np.int64), {}),
+        "longitude": (chosen.lon, {"units": "degrees_east"}),
+        "latitude": (chosen.lat[::-1], {"units": "degrees_north"}),
+    }
+    for name, (values, attrs) in axes.items():
+        array = group.create_array(name, shape=values.shape, dtype=values.dtype, compressors=None)
+        array[:] = values
+        array.attrs.update({"_ARRAY_DIMENSIONS": [name], **attrs})
+    fields = chosen.atmosphere.fields(states, days)
+    for variable, values in fields.items():
+        stored = values * np.float32(_STANDARD) if variable == "z" else values
+        noon = np.roll(stored, stored.shape[-1] // 2, axis=-1)
+        both = np.stack([stored, noon], axis=1).reshape(-1, *stored.shape[1:])
+        turned = both[:, :, ::-1].swapaxes(2, 3)  # time, level, longitude, latitude
+        array = group.create_array(
+            STORE_NAMES[variable],
+            shape=turned.shape,
+            dtype=turned.dtype,
+            chunks=(min(_STORE_CHUNK, len(turned)), *turned.shape[1:]),
+            fill_value=np.nan,
+        )
+        array[:] = turned
+        array.attrs["_ARRAY_DIMENSIONS"] = list(axes)
 
 
 def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
@@ -207,7 +256,8 @@ def _surface_group(
     return name, {**{axis: known[axis] for axis in axes}, **two}
 
 
-def _stored(variable: str, values: np.ndarray) -> np.ndarray:
+def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
+    """Fields as the release stores them: heights are geopotential over `DIVISOR`."""
     return values * np.float32(_STANDARD / DIVISOR) if variable == "z" else values
 
 

@@ -38,6 +38,9 @@ class CentreArchive(Source):
             different variables; a grid, unit, step or member is not as expected.
     """
 
+    _first_step = 1
+    """Place of the first lead time along steps: behind the start."""
+
     def __init__(self, given: Given, ensemble: bool, gravity: float) -> None:
         assert given.archive is not None
         self._given, self._gravity = given, gravity
@@ -71,7 +74,7 @@ class CentreArchive(Source):
         for c in self._held:
             variable, level = self._of[c]
             variables.setdefault(variable, []).append(level)
-        fields = self._fields(name, opened, variables, {"step": 1 + leads})
+        fields = self._fields(name, opened, variables, {"step": self._first_step + leads})
         if not np.isfinite(fields).all():
             bad = np.argwhere(~np.isfinite(fields))[0]
             channel, lead = self._names[self._held[bad[-3]]], int(leads[bad[-4]]) + 1
@@ -162,7 +165,7 @@ class CentreArchive(Source):
     def _there(self, name: str, opened: xr.Dataset) -> list[str]:
         """Channels with any value on the first day of the forecasts of a group."""
         self._check(name, opened)
-        at: dict[str, Any] = {"step": [1]}
+        at: dict[str, Any] = {"step": [self._first_step]}
         if "number" in self._outer:
             at["number"] = [0]
         variables = {v: [level for w, level in self._of if w == v] for v, _ in self._of}

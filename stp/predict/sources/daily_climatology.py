@@ -30,7 +30,8 @@ class DailyClimatology(Source):
             raise StpError(
                 f"{given.data.folder}: {missing}",
                 expected=f"climatology.zarr with {kind} and every day of the year",
-                remedy="prepare the data with complete years of training",
+                remedy="prepare the data with complete years of training, and with the options of "
+                "the reader that make this climatology",
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ Values come in units that can be turned into those of the data; latitudes may ru
 longitudes begin anywhere. Any other grid is an error: nothing is shifted or interpolated.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +41,12 @@ UNITS: dict[str, dict[str, tuple[float, float]]] = {
     "Pa s-1": {"Pa s-1": (1, 0), "Pa/s": (1, 0), "hPa s-1": (100, 0)},
 }
 """Units of the data -> units of a file -> factor and offset."""
-DAMAGE = (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError, OverflowError)
+DAMAGE = (
+    *(OSError, EOFError, ValueError, RuntimeError, KeyError, TypeError, AttributeError),
+    OverflowError,
+)
+_GRIB_END = b"7777"
+"""The last bytes of every message."""
 
 
 class _Variable(NamedTuple):
@@ -305,9 +311,11 @@ class OwnFiles(Source):
                 remedy=nearest(variable.name, there) or "say in `variables` what it is called",
             )
         values = opened[variable.name]
-        if "level" in values.dims:
-            levels = np.asarray(opened["level"].values, float)
-            if str(opened["level"].attrs.get("units", "")).lower() in ("pa", "pascal"):
+        axis = _own_levels(variable.name)
+        axis = axis if axis in values.dims else "level"
+        if axis in values.dims:
+            levels = np.asarray(opened[axis].values, float)
+            if str(opened[axis].attrs.get("units", "")).lower() in ("pa", "pascal"):
                 levels = levels / 100
             at = np.flatnonzero(
                 np.isclose(levels, np.nan if variable.level is None else variable.level)
@@ -318,7 +326,7 @@ class OwnFiles(Source):
                     expected=f"one of {', '.join(f'{level:g}' for level in levels)} hPa",
                     remedy=f"say so: {channel}: {{name: {variable.name}, level: ...}}",
                 )
-            values = values.isel(level=int(at[0]))
+            values = values.isel({axis: int(at[0])})
         if "member" not in values.dims:
             values = values.expand_dims("member")
         dims = ("start", "member", "lead", "latitude", "longitude")
@@ -396,14 +404,51 @@ def _opened(path: Path) -> xr.Dataset:
             expected="the package cfgrib with ecCodes",
             remedy="install it (pip install cfgrib), or convert the file: cdo -f nc4 copy IN OUT",
         )
-    more: dict[str, Any] = {"backend_kwargs": {"indexpath": ""}} if engine == "cfgrib" else {}
+    more: dict[str, Any] = {}
     if engine == "zarr":
         check_codecs(path)
         more = {"consolidated": False}
     try:
+        if engine == "cfgrib":
+            return _grib(path)
         return xr.open_dataset(path, engine=engine, decode_timedelta=False, **more)
     except DAMAGE as error:
         raise _damaged(path, error) from error
+
+
+def _grib(path: Path) -> xr.Dataset:
+    """Open a GRIB file, whose variables may have different levels, starts and lead times.
+
+    cfgrib makes one dataset of variables with the same levels alone, and leaves out the others.
+    Here each has a dimension of its own levels; starts and lead times are those that all have.
+
+    Raises:
+        ValueError: the file ends early, which cfgrib passes over.
+    """
+    import cfgrib
+
+    with path.open("rb") as file:
+        file.seek(-min(len(_GRIB_END), path.stat().st_size), os.SEEK_END)
+        if file.read() != _GRIB_END:
+            raise ValueError("the file ends within a message")
+    options = {"indexpath": "", "squeeze": False}
+    found: dict[str, xr.DataArray] = {}
+    for part in cfgrib.open_datasets(str(path), backend_kwargs=options, decode_timedelta=False):
+        for name, values in part.data_vars.items():
+            kept = {"number", "time", "step", "isobaricInhPa", "latitude", "longitude"}
+            others = [dim for dim in values.dims if dim not in kept and values.sizes[dim] == 1]
+            values = values.squeeze(others, drop=True).reset_coords(drop=True)
+            if "isobaricInhPa" in values.dims:
+                values = values.rename(isobaricInhPa=_own_levels(str(name)))
+                found[str(name)] = values
+            else:  # of the same name on pressure levels and elsewhere, the former is meant
+                found.setdefault(str(name), values)
+    return xr.merge(found.values(), join="inner", combine_attrs="drop")
+
+
+def _own_levels(name: str) -> str:
+    """The dimension of the levels of a variable that need not be those of others."""
+    return f"levels of {name}"
 
 
 def _damaged(path: Path, error: BaseException) -> StpError:

@@ -1,0 +1,171 @@
+"""What `stp leak` prints of ocean data: how much of a month its mean shows on the first days of it.
+
+ORAS5 has means of months, which ChaosBench repeats on each of their days. So on the 1st the ocean
+of the whole month is known. A persistence forecast, which repeats what a day shows, profits from
+that. Here it is scored as published, and with the mean of the month before instead, which is what
+could have been known.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+
+import numpy as np
+
+from stp.core import store
+from stp.core.errors import StpError
+from stp.data.prepared import Prepared
+from stp.metrics.globe import Area
+from stp.metrics.latitude import coordinate, weights_of
+from stp.page.plain_table import table
+from stp.plan.cells import Plan
+from stp.prepare.chaosbench_surface import OCEAN
+
+THIRDS = {"1-10": range(1, 11), "11-20": range(11, 21), "21-31": range(21, 32)}
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Persistence of a variable, from starts on some days of a month.
+
+    Attributes:
+        variable: its name.
+        days: of the month on which forecasts start: "1-10", or "all".
+        starts: their number; those whose month before is not in the data are left out.
+        published: root mean square error over starts, lead times and ocean, weighted by latitude,
+            of what the start shows as published; in the units of the variable.
+        lagged: the same of the mean of the month before.
+    """
+
+    variable: str
+    days: str
+    starts: int
+    published: float
+    lagged: float
+
+    @property
+    def gain(self) -> float | None:
+        """Share of the error that disappears where the month is shown in advance."""
+        return 1 - self.published / self.lagged if self.lagged else None
+
+
+@dataclass(frozen=True)
+class ShownMonths:
+    """What was measured.
+
+    Attributes:
+        dataset: its name.
+        source: whose bytes they are.
+        lead_times: days of the forecasts.
+        effects: of each variable and part of the month.
+    """
+
+    dataset: str
+    source: str
+    lead_times: int
+    effects: list[Effect]
+
+    def as_json(self) -> dict[str, object]:
+        return {**asdict(self), "effects": [{**asdict(e), "gain": e.gain} for e in self.effects]}
+
+
+def measure(plan: Plan, name: str) -> ShownMonths:
+    """Measure prepared data with channels of ORAS5, `ocean_month: published`, on its test windows.
+
+    Args:
+        plan: of a scale.
+        name: of the dataset.
+
+    Raises:
+        StpError: it is not prepared, has no such channels or shows lagged months, or no start has
+            a month before it.
+    """
+    artefact = plan.data(name)
+    folder = plan.store / artefact.folder
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{name} is not prepared",
+            expected=f"{folder}",
+            remedy=f"run `stp fetch {name}` and `stp prepare {name}`, or snakemake",
+        )
+    return measure_prepared(Prepared(folder), name, artefact.recipe["source"])
+
+
+def measure_prepared(data: Prepared, name: str, source: str) -> ShownMonths:
+    """As `measure`, of prepared data."""
+    names = data.attrs["variables"]
+    channels = [c for c, variable in enumerate(names) if variable in OCEAN]
+    shown = data.attrs.get("conventions", {}).get("month of the ocean")
+    hours, weights = coordinate(data, "time"), weights_of(data)
+    if not channels or shown != "published" or hours is None or weights is None:
+        raise StpError(
+            f"{name} has {len(channels)} channels of the ocean" + (f", {shown}" if shown else ""),
+            expected="channels of ORAS5 that are prepared with `ocean_month: published`",
+            remedy="name some in `ocean` of the reader's options (docs/chaosbench.md)",
+        )
+    days = hours.astype("datetime64[h]").astype("datetime64[D]")
+    months = days.astype("datetime64[M]")
+    first = dict(zip(*np.unique(months, return_index=True), strict=True))
+    of_rows = weights
+
+    @cache
+    def field(month: np.datetime64) -> np.ndarray:
+        frame = int(first[month])
+        return np.asarray(data.frames.read(frame, frame + 1)[0][channels])
+
+    @cache
+    def error(shows: np.datetime64, valid: np.datetime64) -> np.ndarray:
+        """Mean square difference of two months, of each channel."""
+        area = Area(of_rows, field(valid))
+        return np.asarray(area.mean(area.difference(field(shows), field(valid)) ** 2))
+
+    clips = data.clips("test").index
+    leads = range(data.context, data.context + data.horizon)
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {part: [] for part in (ALL, *THIRDS)}
+    for clip in clips.itertuples():
+        start = int(clip.start + (data.context - 1) * clip.stride)
+        before = months[start] - 1
+        if before not in first:
+            continue
+        valid = [months[clip.start + lead * clip.stride] for lead in leads]
+        own, late = (
+            np.mean([error(shows, month) for month in valid], axis=0)
+            for shows in (months[start], before)
+        )
+        day = int((days[start] - months[start].astype(days.dtype)).astype(int)) + 1
+        for part in (ALL, *(part for part, of in THIRDS.items() if day in of)):
+            found[part].append((own, late))
+    if not found[ALL]:
+        raise StpError(
+            f"{name}: no test window has a month before its start in the data",
+            expected="days of the month before some of the test windows",
+            remedy="prepare more years",
+        )
+    effects = []
+    for at, channel in enumerate(channels):
+        for part, both in found.items():
+            if both:
+                published, lagged = np.sqrt(np.mean(both, axis=0))[:, at].tolist()
+                effects.append(Effect(names[channel], part, len(both), published, lagged))
+    return ShownMonths(name, source, data.horizon, effects)
+
+
+def lines(found: ShownMonths, width: int) -> Iterator[str]:
+    """Write the table."""
+    yield f"{found.dataset}, {found.source} bytes, {found.lead_times} lead times"
+    if found.source != "official":
+        yield "not a number of the official data"
+    yield ""
+    yield "root mean square errors of persistence, from what a day shows of the ocean"
+    yield ""
+    header = ("variable", "starts on days", "starts", "own month", "month before", "gain")
+    cells = [
+        (
+            *(one.variable, one.days, str(one.starts)),
+            *(f"{one.published:.4g}", f"{one.lagged:.4g}"),
+            "-" if one.gain is None else f"{100 * one.gain:.1f} %",
+        )
+        for one in found.effects
+    ]
+    yield from table(header, cells, width, left=2)

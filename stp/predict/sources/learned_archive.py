@@ -1,0 +1,177 @@
+"""The archive of a forecast model that others have trained, as ChaosBench releases them.
+
+PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year: one Zarr group for each start,
+in the parts of one tar stream, with a variable for each level, `t-850`, of (step, latitude,
+longitude), without the start itself. Values are means over 6 x 6 points of 0.25 degrees and lie
+beside the grid of ChaosBench, as the coordinates of a group say: longitudes by 0.625 degrees, and
+latitudes run from 89.375 to -89.125. Published scores compare values by their place in the array.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.interpolate import CubicSpline
+
+from stp.core.errors import StpError
+from stp.data.daily_fields import HEIGHT, SAME, STANDARD_GRAVITY, Grid, check_units
+from stp.predict.source import Given, Source
+from stp.predict.sources.centre_archive import CentreArchive
+
+OPTIONS = ("gravity", "placement")
+DAMAGE = (OSError, ValueError, KeyError, RuntimeError)
+
+
+class LearnedArchive(CentreArchive):
+    """Forecasts of a trained model.
+
+    Args:
+        given: what forecasts are read for.
+        gravity: m s-2, by which geopotential was divided.
+        placement: "coordinates": values lie where the coordinates of the groups say, and are
+            interpolated onto the grid; or "index": they are taken for those of the grid points of
+            the same number, as in the published scores.
+
+    Raises:
+        StpError: as `CentreArchive`; or a grid cannot be interpolated.
+    """
+
+    _first_step = 0
+
+    def __init__(self, given: Given, gravity: float, placement: str) -> None:
+        if placement not in ("coordinates", "index"):
+            raise StpError(
+                f"options: placement: {placement!r}",
+                expected="coordinates or index",
+                remedy="choose one of the two",
+            )
+        self._placement = placement
+        super().__init__(given, ensemble=False, gravity=gravity)
+
+    def _fields(
+        self, name: str, opened: xr.Dataset, variables: dict[str, list[int]], at: dict[str, Any]
+    ) -> np.ndarray:
+        """Fields of variables, float32 (steps, C, rows, columns); NaN where there are none."""
+        places = list(at["step"])
+        lat, lon = (opened[axis].to_numpy().astype(float) for axis in ("latitude", "longitude"))
+        by_index = self._placement == "index"
+        if by_index and (len(lat), len(lon)) != self._grid:
+            raise _other_grid(name, lat, lon, self._grid)
+        empty = np.full((len(places), len(lat), len(lon)), np.nan, np.float32)
+        parts = []
+        for variable, levels in variables.items():
+            found = [self._stored(name, opened, f"{variable}-{level}", places) for level in levels]
+            fields = np.stack([empty if one is None else one for one in found], axis=1)
+            if variable == HEIGHT and self._gravity != STANDARD_GRAVITY:
+                fields = fields * np.float32(self._gravity / STANDARD_GRAVITY)
+            check_units(name, variable, levels, fields)
+            parts.append(fields if by_index else onto_grid(name, fields, lat, lon, self._grid))
+        return np.concatenate(parts, axis=1)
+
+    def _stored(
+        self, name: str, opened: xr.Dataset, variable: str, places: Sequence[int]
+    ) -> np.ndarray | None:
+        """A variable at some steps; None where the group has none."""
+        if variable not in opened:
+            return None
+        values = opened[variable]
+        dims = ("step", "latitude", "longitude")
+        if set(values.dims) != set(dims):
+            raise StpError(
+                f"{name}: {variable} has dimensions {', '.join(map(str, values.dims))}",
+                expected=", ".join(dims),
+                remedy="fetch the official archive",
+            )
+        try:
+            read = values.transpose(*dims).isel(step=places).to_numpy()
+        except DAMAGE as error:
+            raise StpError(
+                f"{name}: {variable} cannot be read ({error})",
+                expected="a Zarr group of one start, as the release has it",
+                remedy="fetch the official parts again",
+            ) from error
+        return np.asarray(read, np.float32)
+
+    def _check(self, name: str, opened: xr.Dataset) -> None:
+        """Refuse another number of steps, or steps that are not days from the first."""
+        lost = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
+        steps, wanted = opened.sizes.get("step", 0), self._given.lead_times
+        if lost or steps < wanted:
+            raise StpError(
+                f"{name}: {steps} steps" + (f", no coordinate {lost[0]}" if lost else ""),
+                expected=f"{wanted} steps, latitudes and longitudes",
+                remedy="fetch the official archive",
+            )
+        if "step" in opened.coords:
+            values = opened["step"].to_numpy()[:wanted].astype(np.int64)
+            if values[0] <= 0 or (values != values[0] * np.arange(1, wanted + 1)).any():
+                raise StpError(
+                    f"{name}: steps are {values[:3].tolist()}, ...",
+                    expected="days from the first after the start, one after the other",
+                    remedy="fetch the official archive",
+                )
+
+
+def onto_grid(
+    name: str, fields: np.ndarray, lat: np.ndarray, lon: np.ndarray, grid: Grid
+) -> np.ndarray:
+    """Interpolate fields onto a grid that they lie beside.
+
+    Along longitudes their Fourier series is turned, which leaves the power of each wave as it is,
+    but for the shortest; along latitudes a cubic spline goes through them. Grid points that lie
+    beyond the last latitude take its values.
+
+    Args:
+        name: of where they are from, for errors.
+        fields: (..., H, W); rows of NaN alone at the ends of H are left out. Fields of NaN stay so.
+        lat: degrees north, (H,), equally spaced, either way.
+        lon: degrees east, (W,), equally spaced, once around the globe.
+        grid: with W columns.
+
+    Returns:
+        float32 (..., rows, columns).
+
+    Raises:
+        StpError: the latitudes do not reach within one row of the poles, or longitudes are others.
+    """
+    if lat[0] < lat[-1]:
+        fields, lat = fields[..., ::-1, :], lat[::-1]
+    values = np.isfinite(fields).any(axis=(*range(fields.ndim - 2), -1))
+    there = np.flatnonzero(values)
+    if not len(there):
+        return np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
+    rows = slice(there[0], there[-1] + 1)
+    fields, lat = fields[..., rows, :], lat[rows]
+    cell = 360 / grid.columns
+    even = np.ptp(np.diff(lat)) < SAME and np.abs(np.diff(lon) % 360 - cell).max() < SAME
+    reaches = abs(grid.lat[0] - lat[0]) < cell and abs(grid.lat[-1] - lat[-1]) < cell
+    if len(lon) != grid.columns or not even or not reaches or len(lat) < 4:
+        raise _other_grid(name, lat, lon, grid)
+    shift = -lon[0] % 360
+    wave = np.arange(grid.columns // 2 + 1)
+    turn = np.exp(1j * wave * np.deg2rad(shift))
+    turned = np.fft.irfft(np.fft.rfft(fields, axis=-1) * turn, n=grid.columns, axis=-1)
+    # Splines need values: fields of NaN go around them.
+    found = np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
+    whole = np.isfinite(turned).all(axis=(-2, -1))
+    at = np.clip(grid.lat, lat[-1], lat[0])
+    found[whole] = CubicSpline(lat[::-1], turned[whole][..., ::-1, :], axis=-2)(at)
+    return found
+
+
+def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpError:
+    return StpError(
+        f"{name}: {len(lat)} latitudes {lat[0]:g} to {lat[-1]:g}, {len(lon)} longitudes from "
+        f"{lon[0]:g}",
+        expected=f"latitudes to within a row of the poles, and {grid.columns} longitudes around "
+        "the globe, equally spaced",
+        remedy="fetch the official archive",
+    )
+
+
+def open_source(
+    given: Given, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
+) -> Source:
+    """Open an archive."""
+    return LearnedArchive(given, gravity, placement)

@@ -1,0 +1,207 @@
+"""ChaosBench's variables on levels: from the tar stream of the release, or from WeatherBench 2.
+
+Rasp et al. 2024, "WeatherBench 2: a benchmark for the next generation of data-driven global weather
+models". Its stores of ERA5 are Zarr groups of all times with variables (time, level, longitude,
+latitude), latitudes from south to north; that of 240 x 121 points is on the grid of ChaosBench.
+Geopotential is stored, not height. Fields were regridded conservatively there, those of ChaosBench
+by interpolation of the archive, so the values are alike but not the same.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from stp.core.errors import StpError
+from stp.data.daily_fields import Grid, date_of, open_group, read_fields
+from stp.data.raw_files import RawFiles
+from stp.data.tar_stream import folders
+from stp.data.zarr_codecs import check_codecs
+
+NAMES = {
+    **{"z": "geopotential", "q": "specific_humidity", "t": "temperature"},
+    **{"u": "u_component_of_wind", "v": "v_component_of_wind", "w": "vertical_velocity"},
+}
+"""Names of the variables in the store."""
+_BLOCK_BYTES = 128 << 20
+DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
+
+
+class DaysOfStream:
+    """The fields of some days in the tar stream of the release.
+
+    Args:
+        raw: the raw files.
+        names: of the parts of the stream, in their order.
+        variables: name -> levels in hPa, in the order of the channels.
+        grid: that each day must have.
+        gravity: m s-2, by which geopotential was divided.
+    """
+
+    def __init__(
+        self,
+        raw: RawFiles,
+        names: list[str],
+        variables: dict[str, list[int]],
+        grid: Grid,
+        gravity: float,
+    ) -> None:
+        self._raw, self._names, self._variables = raw, names, variables
+        self._grid, self._gravity = grid, gravity
+
+    @property
+    def name(self) -> str:
+        """Of the stream, for errors."""
+        return f"{self._names[0]} ({len(self._names)} parts)"
+
+    def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield days with their fields, float32 (C, rows, columns), in the order of the stream.
+
+        Raises:
+            StpError: the stream is damaged or ends early, or a day comes twice.
+        """
+        todo, seen = frozenset(days), set()
+        parts = [self._raw.find(name) for name in self._names]
+        for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
+            day = str(date_of(folder.name))
+            if day in seen:
+                raise StpError(
+                    f"{self._names[0]}: {day} comes twice in the stream, the second time as "
+                    f"{folder.name}",
+                    expected="one group for each day",
+                    remedy="fetch the official parts again",
+                )
+            seen.add(day)
+            group = open_group(folder)
+            yield (
+                day,
+                read_fields(folder.name, group, self._variables, self._grid, gravity=self._gravity),
+            )
+
+
+class DaysOfStore:
+    """The fields at 00 UTC of some days.
+
+    Args:
+        raw: the raw files; those of the store are among them.
+        pattern: of the folder of the store, below the raw folder.
+        variables: name -> levels in hPa, in the order of the channels.
+        grid: that it must have.
+
+    Raises:
+        StpError: there is no store, or several; it cannot be opened, or has no dates.
+    """
+
+    def __init__(
+        self, raw: RawFiles, pattern: str, variables: Mapping[str, Sequence[int]], grid: Grid
+    ) -> None:
+        self._raw, self._variables, self._grid = raw, variables, grid
+        self._files = set(_files(raw, pattern))
+        self._folder, self._path = self._find(pattern)
+        check_codecs(self._path)
+        try:
+            opened = xr.open_zarr(self._path, consolidated=False, chunks=None)
+            times = opened["time"].to_numpy().astype("datetime64[ns]")
+        except DAMAGE as error:
+            raise self._damaged(error) from error
+        there = {theirs: ours for ours, theirs in NAMES.items() if theirs in opened}
+        self._opened = opened[list(there)].rename(there)
+        self._place = {time: i for i, time in enumerate(times.tolist())}
+
+    @property
+    def name(self) -> str:
+        """Of the store, for errors."""
+        return str(self._path)
+
+    def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield days with their fields, float32 (C, rows, columns), as far as the store has them.
+
+        Raises:
+            StpError: as `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr
+                would take for a field without values.
+        """
+        midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}
+        places = [(self._place[at], day) for day, at in midnight.items() if at in self._place]
+        places.sort()
+        self._require_chunks([place for place, _ in places])
+        channels = sum(map(len, self._variables.values()))
+        most = max(1, _BLOCK_BYTES // (4 * channels * self._grid.rows * self._grid.columns))
+        for first in range(0, len(places), most):
+            block = places[first : first + most]
+            fields = read_fields(
+                f"{self._path} at {block[0][1]}",
+                self._opened,
+                self._variables,
+                self._grid,
+                gravity=1.0,
+                outer=("time",),
+                at={"time": [place for place, _ in block]},
+            )
+            for (_, day), one in zip(block, fields, strict=True):
+                yield day, one
+
+    def _find(self, pattern: str) -> tuple[str, Path]:
+        """The folder of the store, and where it lies."""
+        folders = {_folder(name) for name in self._files}
+        if len(folders) != 1:
+            raise StpError(
+                f"{len(folders)} Zarr stores are called {pattern}",
+                expected="one, with all its files, among the files of the release",
+                remedy="correct `store`, or the files of the release",
+            )
+        (folder,) = folders
+        some = min(name for name in self._files)
+        found = self._raw.find(some)
+        inside = len(some[len(folder) + 1 :].split("/"))
+        return folder, found.parents[inside - 1]
+
+    def _require_chunks(self, places: Sequence[int]) -> None:
+        group = zarr.open_group(str(self._path), mode="r", use_consolidated=False)
+        for name in self._variables:
+            if NAMES[name] not in group:
+                continue  # named when it is read
+            array = group[NAMES[name]]
+            assert isinstance(array, zarr.Array)
+            counts = [
+                -(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)
+            ]
+            needed: list[Sequence[int]] = [range(count) for count in counts]
+            along = self._opened[name].dims.index("time")
+            needed[along] = sorted({place // array.chunks[along] for place in places})
+            keys = [array.metadata.encode_chunk_key(at) for at in itertools.product(*needed)]
+            lost = [key for key in keys if f"{self._folder}/{NAMES[name]}/{key}" not in self._files]
+            if lost:
+                raise StpError(
+                    f"{self._path}: {len(lost)} of {len(keys)} chunks of {NAMES[name]} are "
+                    f"missing, first {lost[0]}",
+                    expected="the chunks of all days that are read",
+                    remedy="download them again: Zarr takes a missing chunk for an empty one",
+                )
+            for key in keys:  # compared with the lock
+                self._raw.find(f"{self._folder}/{NAMES[name]}/{key}")
+
+    def _damaged(self, error: Exception) -> StpError:
+        return StpError(
+            f"{self._path}: this Zarr store is damaged, or has no dates ({error})",
+            expected="a store of WeatherBench 2, with a coordinate time",
+            remedy="download it again",
+        )
+
+
+def _folder(name: str) -> str:
+    """The store that a file is in: its first folder whose name ends with ``.zarr``."""
+    parts = name.split("/")
+    at = next(i for i, part in enumerate(parts) if part.endswith(".zarr"))
+    return "/".join(parts[: at + 1])
+
+
+def _files(raw: RawFiles, pattern: str) -> Iterator[str]:
+    for name in raw.names:
+        if any(part.endswith(".zarr") for part in name.split("/")[:-1]) and fnmatch(
+            _folder(name), pattern
+        ):
+            yield name
