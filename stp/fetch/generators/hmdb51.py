@@ -1,9 +1,9 @@
 """Stand-in for HMDB51: made-up arms on a table, in the layout of the unpacked dataset.
 
-As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes that
-differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1 or 2
-and a space. Names have signs such as # and ( in them, as some there. Not as there: what is to be
-seen (tabletop.py), the number of actions and videos, and sizes, which are smaller.
+As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes
+that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1
+or 2 and a space. Names have signs such as # and ( in them, as some there. Not as there: what is to
+be seen (tabletop.py), the number of actions and videos, and sizes, which are smaller.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Hmdb51Options:
     """
 
     actions: int = 2
-    videos: int = 20
+    videos: int = 12
     frames: int = 18
     height: int = 48
     seed: int = 0

@@ -36,8 +36,8 @@ class Kinetics400Options:
         seed: of everything random.
     """
 
-    videos: int = 36
-    missing: int = 9
+    videos: int = 24
+    missing: int = 8
     frames: int = 18
     height: int = 48
     seed: int = 0

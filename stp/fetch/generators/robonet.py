@@ -199,8 +199,8 @@ def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = FPS) -> bytes
     buffer = io.BytesIO()
     with av.open(buffer, "w", format=form, options={"fflags": "+bitexact"}) as container:
         if form == "mp4":
-            # Constant quality (crf) looks ahead in a way that was seen to give other bytes for equal
-            # planes, once in some hundred times; a constant quantiser (qp) never did.
+            # Constant quality (crf) looks ahead in a way that was seen to give other bytes for
+            # equal planes, once in some hundred times; a constant quantiser (qp) never did.
             stream = container.add_stream("libx264", rate=rate, options={"qp": "25"})
         else:
             stream = container.add_stream("mpeg4", rate=rate)

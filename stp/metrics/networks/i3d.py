@@ -145,10 +145,11 @@ def read_i3d(state: State) -> I3D:
     """Build the network with weights of one of the public ports.
 
     Known are the names of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt), of hassony2's
-    (model_rgb.pth), and those of TensorFlow's own checkpoints (the modules of TensorFlow Hub and the
-    release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names, such as those inside a TorchScript archive, the
-    layers have to come in the order of the network and every shape has to fit. The module of
-    TensorFlow Hub has no scale in its normalisation: where it is lacking it is 1.
+    (model_rgb.pth), and those of TensorFlow's own checkpoints (the modules of TensorFlow Hub and
+    the release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names, such as
+    those inside a TorchScript archive, the layers have to come in the order of the network and
+    every shape has to fit. The module of TensorFlow Hub has no scale in its normalisation: where it
+    is lacking it is 1.
 
     Raises:
         StpError: the weights are not those of I3D with 400 or 600 classes.

@@ -1,6 +1,8 @@
-"""Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool, as torchvision names it.
+"""Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool.
 
-The weights that torchvision has are those of TensorFlow's release for ImageNet, which expects
+Layers are named as in torchvision.
+
+Its weights are those of TensorFlow's release for ImageNet, which expects
 pictures in [-1, 1]. FID is often computed through another training of the same network, whose
 pools differ; values of the two do not compare.
 """

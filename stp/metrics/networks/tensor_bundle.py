@@ -8,6 +8,7 @@ place and CRC-32C it has (tensorflow/core/protobuf/tensor_bundle.proto). All che
 compared.
 """
 
+import math
 import struct
 from collections.abc import Iterator
 from functools import cache
@@ -152,7 +153,7 @@ def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
         )
     dtype = np.dtype(DTYPES[entry.dtype])
     shape = tuple(dim.size for dim in entry.shape.dim)
-    if min(shape, default=0) < 0 or int(np.prod(shape, dtype=object)) * dtype.itemsize != entry.size:
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != entry.size:
         raise _damaged(path, f"{name} of shape {list(shape)} has {entry.size} bytes")
     return Tensor(dtype, shape, entry.shard_id, entry.offset, entry.size, entry.crc32c)
 
