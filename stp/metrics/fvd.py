@@ -27,6 +27,9 @@ kinetics600 = SetDistance(frechet.distance)
 kinetics600_pooled = SetDistance(frechet.distance)
 """As ``pooled``, through I3D trained on Kinetics-600."""
 
+videomae = SetDistance(frechet.distance)
+"""Of the predicted frames, through VideoMAE in the place of I3D (Ge et al. 2024)."""
+
 random_logits = SetDistance(frechet.distance)
 """Of the predicted frames through I3D with random weights: for tests and demonstrations."""
 

@@ -28,7 +28,15 @@ def network(*files: dict) -> dict[str, Network]:
 
 def test_what_the_project_declares() -> None:
     networks = declared()
-    assert set(networks) == {"alexnet", "squeezenet", "vgg16", "i3d", "i3d_k600", "inception"}
+    assert set(networks) == {
+        "alexnet",
+        "squeezenet",
+        "vgg16",
+        "i3d",
+        "i3d_k600",
+        "inception",
+        "videomae",
+    }
     for one in networks.values():
         assert one.licence
         if not one.files:  # no checksum of theirs is known

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import write_lock
 
 from stp.core.errors import StpError
 from stp.core.job import Job
@@ -20,14 +19,22 @@ HMDB51 = {"by": "hmdb51", "lists": "splits/*_test_split1.txt", "share": 0.75}
 KINETICS = {"by": "kinetics", "lists": "k/*.csv", "share": 0.5, "missing": "skip"}
 
 
-def raw_of(tmp_path: Path, **texts: str) -> RawFiles:
-    for name, text in texts.items():
-        path = tmp_path / "raw" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return RawFiles(
-        write_lock(tmp_path / "lock.json", tmp_path / "raw", list(texts)), [tmp_path / "raw"]
-    )
+Written = Callable[..., RawFiles]
+
+
+@pytest.fixture
+def raw_of(make_job: Callable[..., Job], tmp_path: Path) -> Written:
+    """raw_of({name: text}) -> raw files."""
+
+    def write(texts: dict[str, str]) -> RawFiles:
+        for name, text in texts.items():
+            path = tmp_path / "raw" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        job = make_job("own.reader", [3, 16, 16], {})
+        return RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+
+    return write
 
 
 def recordings(*names: str) -> list[Recording]:
@@ -38,10 +45,10 @@ def unescaped(splits: dict[str, list[str]]) -> dict[str, set[str]]:
     return {s: {n.replace("[[]", "[") for n in splits[s]} for s in ("train", "val", "test")}
 
 
-def test_hmdb51_counts_what_is_marked_and_takes_any_name(tmp_path: Path) -> None:
+def test_hmdb51_counts_what_is_marked_and_takes_any_name(raw_of: Written) -> None:
     names = [f"#{i}_[a] (b)_run.avi" for i in range(16)]
     lines = "".join(f"{name} {(1, 2, 0, 1)[i % 4]} \n" for i, name in enumerate(names))
-    raw = raw_of(tmp_path, **{"splits/run_test_split1.txt": lines, "splits/readme.txt": "x"})
+    raw = raw_of({"splits/run_test_split1.txt": lines, "splits/readme.txt": "x"})
     # The same name in the folder of another action is another video.
     there = recordings(*(f"videos/{action}/{n}" for action in ("jump", "run") for n in names))
     drawn = draw(raw, there, HMDB51)
@@ -56,13 +63,13 @@ def test_hmdb51_counts_what_is_marked_and_takes_any_name(tmp_path: Path) -> None
         draw(raw, [one for one in there if one.name != f"videos/run/{names[0]}"], HMDB51)
 
 
-def test_kinetics_leaves_out_what_has_vanished_and_is_capped(tmp_path: Path) -> None:
+def test_kinetics_leaves_out_what_has_vanished_and_is_capped(raw_of: Written) -> None:
     head = "label,youtube_id,time_start,time_end,split\n"
     train = head + "".join(f'"a, b",-id{i},{i},{i + 10},train\n' for i in range(60))
     test = "youtube_id,time_start,time_end,split\n" + "".join(
         f"t{i},5,15,test\n" for i in range(20)
     )
-    raw = raw_of(tmp_path, **{"k/train.csv": train, "k/test.csv": test})
+    raw = raw_of({"k/train.csv": train, "k/test.csv": test})
     there = recordings(
         *(f"v/a, b/-id{i}_{i:06d}_{i + 10:06d}.mp4" for i in range(40)),
         *(f"v/t{i}.mp4" for i in range(20)),
@@ -87,9 +94,9 @@ def test_kinetics_leaves_out_what_has_vanished_and_is_capped(tmp_path: Path) -> 
     ],
 )
 def test_lists_that_say_nothing_are_refused(
-    tmp_path: Path, options: dict[str, object], name: str, text: str, said: str
+    raw_of: Written, options: dict[str, object], name: str, text: str, said: str
 ) -> None:
-    raw = raw_of(tmp_path, **{name: text})
+    raw = raw_of({name: text})
     with pytest.raises(StpError, match=said):
         draw(raw, recordings("videos/run/a.avi"), options)
 
