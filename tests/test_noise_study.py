@@ -81,9 +81,10 @@ def test_the_intensities_are_those_of_the_paper() -> None:
 
 
 def test_both_scales_have_a_cell_for_each_intensity() -> None:
-    for name in ("fvd", "fvd-demo"):
+    for name, datasets in (("fvd", 3), ("fvd-demo", 1)):
         plan = Plan.load(ROOT / "config" / f"{name}.yaml")
-        assert len(plan.cells) == 42 and all(made.predictions is None for made in plan.cells)
+        assert len(plan.cells) == 42 * datasets
+        assert all(made.predictions is None for made in plan.cells)
 
 
 def test_code_of_distortions_is_part_of_what_is_made_of_them(made) -> None:
@@ -152,13 +153,107 @@ def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
     assert all(row["correlation"] == "" for row in blind)
     page = out.with_suffix(".md").read_text()
     assert "random weights have learnt nothing" in page and "synthetic" in page
-    assert "at infinite N: 5 samples of" in page and "Values of different N" in page
-    # Mean and standard error of 50 tries, for each size of subsets of eleven clips.
-    sizes = [row.split("|")[1:] for row in page.splitlines() if row.endswith("| 50 |")]
-    of_logits = [(row[1].strip(), float(row[2])) for row in sizes if "fvd.random_logits" in row[0]]
-    assert [n for n, _ in of_logits] == ["2", "5"] and of_logits[0][1] > of_logits[1][1] > 0
+    assert "11 clips cannot fill a covariance of 400 x 400" in page
     for ending in (".tex", ".html", ".png", ".svg"):
         assert out.with_suffix(ending).stat().st_size > 1000
+
+
+def written(path: Path, name: str, folder: Path) -> tuple[list[dict[str, str]], str]:
+    """The rows of a table of the study, and its page."""
+    out = folder / f"{name}.csv"
+    given = ["render", str(path), "--study", name, "--out", str(out)]
+    said = CliRunner().invoke(app, given)
+    assert said.exit_code == 0, said.output
+    with out.open(newline="") as file:
+        return list(csv.DictReader(file)), out.with_suffix(".md").read_text()
+
+
+def test_distances_by_size_are_a_table_and_a_figure(made, tmp_path: Path) -> None:
+    rows, page = written(made[1], "sample_size", tmp_path)
+    # Mean and standard error of 50 tries, for each size of subsets of eleven clips.
+    logits = [row for row in rows if row["metric"] == "fvd.random_logits"]
+    assert [(row["n"], row["tries"], row["features"]) for row in logits] == [
+        ("2", "50", "400"),
+        ("5", "50", "400"),
+    ]
+    few, many = (float(row["mean"]) for row in logits)
+    assert few > many > 0 and all(float(row["standard_error"]) > 0 for row in logits)
+    assert {row["infinite"] for row in rows} == {""}
+    assert all("a line over 1 / N needs" in row["why_not_infinite"] for row in rows)
+    assert "Values of different N" in page and "cannot fill a covariance of 512 x 512" in page
+    assert "fvd.predicted_only" not in page, "nothing was computed through absent weights"
+    assert all((tmp_path / f"sample_size.{e}").stat().st_size > 1000 for e in ("png", "svg"))
+
+
+def test_metrics_correlate_within_a_dataset_and_over_all(made, tmp_path: Path) -> None:
+    rows, page = written(made[1], "metric_correlations", tmp_path)
+    assert {row["dataset"] for row in rows} == {"bair", "all"}
+    assert len(rows) == 2 * 15, "pairs of six columns"
+    by_pair = {(row["dataset"], row["metric"], row["with"]): row for row in rows}
+    one = by_pair["bair", "fvd.random_logits", "psnr.pooled"]
+    found = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
+    x, y = (
+        np.concatenate([found[name, convention] for name in MODELS])
+        for convention in ("fvd.random_logits", "psnr.pooled")
+    )
+    assert one["cells"] == "9" and one["published_pearson"] == ""
+    assert float(one["pearson"]) == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-9)
+    signs = [np.sign(v[:, None] - v).ravel() for v in (x, y)]
+    tau = signs[0] @ signs[1] / np.sqrt(np.abs(signs[0]).sum() * np.abs(signs[1]).sum())
+    assert float(one["kendall"]) == pytest.approx(tau, abs=1e-9)
+    printed = by_pair["all", "fvd.predicted_only", "psnr.pooled"]
+    assert (printed["published_pearson"], printed["published_kendall"]) == ("-0.278", "-0.007")
+    assert (printed["pearson"], printed["cells"]) == ("", "0") and "0 cells" in printed["why"]
+    assert "weights of i3d are not there" in page
+
+
+def test_motion_is_weighed_against_content_at_equal_error(made, tmp_path: Path) -> None:
+    rows, page = written(made[1], "content_motion", tmp_path)
+    found = {(c.distortion, c.convention): c.values for c in curves(load_manifest(made[1]))}
+    assert {row["distortion_of_time"] for row in rows} == {"local_swap", "switching"}
+    blind = [
+        row for row in rows
+        if (row["metric"], row["distortion_of_time"]) == ("average_fid.random_means", "local_swap")
+    ]  # fmt: skip
+    assert all(float(row["ratio"]) < 1e-9 for row in blind) and len(blind) == 3
+    (row,) = (
+        row for row in rows
+        if (row["metric"], row["distortion_of_time"], row["intensity"])
+        == ("fvd.random_logits", "switching", "1")
+    )  # fmt: skip
+    error = 10 ** (-found["switching", "psnr.pooled"][0] / 10)
+    assert float(row["error_by_frame"]) == pytest.approx(error)
+    errors = [0, *(10 ** (-v / 10) for v in found["gaussian_noise", "psnr.pooled"])]
+    noisy = np.interp(error, errors, [0, *found["gaussian_noise", "fvd.random_logits"]])
+    assert errors[-1] > error and row["distortions_of_space"] == "gaussian_noise"
+    assert float(row["of_space_at_equal_error"]) == pytest.approx(noisy)
+    assert float(row["ratio"]) == pytest.approx(float(row["value"]) / noisy)
+    absent = [row for row in rows if row["metric"] == "fvd.predicted_only"]
+    assert absent and all("weights of i3d" in row["why"] and not row["ratio"] for row in absent)
+    assert "psnr.pooled" not in {row["metric"] for row in rows}
+    assert "have learnt nothing" in page
+
+
+def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
+    rows, page = written(made[1], "trust_cards", tmp_path)
+    of = {row["metric"]: row for row in rows}
+    assert len(of) == len(rows) == 6
+    means = of["average_fid.random_means"]
+    assert (means["follows_space"], means["of_space"], means["of_time"]) == ("1", "1", "2")
+    assert means["blind_to"] == "local_swap" and float(means["seconds_per_clip"]) > 0
+    (card_of_means,) = card(load_manifest(made[1]), "average_fid.random_means").values()
+    least = card_of_means.smallest.mean + 2 * card_of_means.smallest.deviation
+    assert float(means["hidden_below"]) == pytest.approx(least)
+    assert of["psnr.pooled"]["hidden_below"] == "" and of["psnr.pooled"]["follows_space"] == "1"
+    assert "weights of i3d are not there" in of["fvd.predicted_only"]["why"]
+    assert all(row["agreement_with_people"] == "" for row in rows)
+    assert "no study with people" in page and "`stp trust METRIC`" in page
+
+
+def test_another_table_is_refused(made, tmp_path: Path) -> None:
+    given = ["render", str(made[1]), "--study", "noise", "--out", str(tmp_path / "noise.csv")]
+    said = CliRunner().invoke(app, given)
+    assert said.exit_code != 0 and "no table 'noise'" in said.output
 
 
 def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:

@@ -83,7 +83,7 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     Args:
         plan: its manifest; all cells are scored.
         only: this convention; all columns unless given.
-        resamples: of the clusters.
+        resamples: of the clusters; 0 for no intervals.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -152,6 +152,8 @@ def _curve(
     if np.isnan(correlation):
         return replace(curve, why=CONSTANT)
     curve = replace(curve, correlation=float(correlation))
+    if not len(drawn):
+        return curve
     if len(clips.names) < FEWEST_CLUSTERS:
         why = f"{len(clips.names)} clusters of clips; an interval needs {FEWEST_CLUSTERS}"
         return replace(curve, why=why)

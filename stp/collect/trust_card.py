@@ -1,7 +1,6 @@
 """What a metric can be trusted for: what it follows, what it does not see, its bias and cost."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,10 @@ class OfDataset:
         """Distortions that it gets worse with: the interval of its correlation is above 0."""
         return [c.distortion for c in self._of(temporal) if c.low is not None and c.low > 0]
 
+    def number(self, *, temporal: bool) -> int:
+        """Distortions of time, or of space."""
+        return len(self._of(temporal))
+
     def _of(self, temporal: bool) -> list[Curve]:
         return [curve for curve in self.curves if is_temporal(curve) == temporal]
 
@@ -73,13 +76,23 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
             remedy=f"{nearest(convention, plan.conventions)}; or name it under `metrics` of a "
             "dataset in the scale file, and make noise_study again",
         )
-    found = curves(plan, convention)
-    by_dataset: dict[str, list[Curve]] = {}
-    for curve in found:
-        by_dataset.setdefault(curve.dataset, []).append(curve)
+    return cards(plan, convention)[convention]
+
+
+def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfDataset]]:
+    """Gather the cards of all metrics of a study, or of one: by convention and dataset.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    found: dict[str, dict[str, list[Curve]]] = {}
+    for curve in curves(plan, only):
+        found.setdefault(curve.convention, {}).setdefault(curve.dataset, []).append(curve)
     cells = {cell.key.tested_on: cell for cell in plan.cells}
-    make = partial(_of_dataset, convention=convention)
-    return {name: make(own, cells[name]) for name, own in by_dataset.items()}
+    return {
+        convention: {name: _of_dataset(own, cells[name], convention) for name, own in of.items()}
+        for convention, of in found.items()
+    }
 
 
 def rows(found: dict[str, OfDataset]) -> list[tuple[Any, ...]]:
@@ -92,9 +105,10 @@ def rows(found: dict[str, OfDataset]) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def _of_dataset(own: list[Curve], cell: Cell, *, convention: str) -> OfDataset:
+def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     metric = find(convention)
-    if not isinstance(metric, SetDistance) or cell.perceptual is None:
+    has_values = all(curve.values[0] is not None for curve in own)
+    if not isinstance(metric, SetDistance) or cell.perceptual is None or not has_values:
         return OfDataset(own, [], None, None)
     seen = looked(cell, convention)
     real = seen.pair.observed

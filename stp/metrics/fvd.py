@@ -21,6 +21,15 @@ zero_padded = SetDistance(frechet.distance)
 pooled = SetDistance(frechet.distance)
 """Of the predicted frames, from what lies before the logits: the last pool (section 4.1)."""
 
+kinetics600 = SetDistance(frechet.distance)
+"""As ``predicted_only``, through I3D trained on Kinetics-600."""
+
+kinetics600_pooled = SetDistance(frechet.distance)
+"""As ``pooled``, through I3D trained on Kinetics-600."""
+
+videomae = SetDistance(frechet.distance)
+"""Of the predicted frames, through VideoMAE in the place of I3D (Ge et al. 2024)."""
+
 random_logits = SetDistance(frechet.distance)
 """Of the predicted frames through I3D with random weights: for tests and demonstrations."""
 

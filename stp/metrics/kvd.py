@@ -63,6 +63,15 @@ zero_padded = SetDistance(distance)
 pooled = SetDistance(distance)
 """Of the predicted frames, from what lies before the logits: the last pool (section 4.1)."""
 
+kinetics600 = SetDistance(distance)
+"""As ``predicted_only``, through I3D trained on Kinetics-600."""
+
+kinetics600_pooled = SetDistance(distance)
+"""As ``pooled``, through I3D trained on Kinetics-600."""
+
+videomae = SetDistance(distance)
+"""Of the predicted frames, through VideoMAE in the place of I3D (Ge et al. 2024)."""
+
 random_logits = SetDistance(distance)
 """Of the predicted frames through I3D with random weights: for tests and demonstrations."""
 

@@ -22,6 +22,10 @@ RENDER = {
     "human_preferences": "stp.human_study.table",
     "reproduction": "stp.render.tables.reproduction",
     "noise_study": "stp.render.tables.noise_study",
+    "sample_size": "stp.render.tables.sample_size",
+    "metric_correlations": "stp.render.tables.metric_correlations",
+    "content_motion": "stp.render.tables.content_motion",
+    "trust_cards": "stp.render.tables.trust_cards",
 }
 """The root module of what makes each kind of table from them: an edit makes no other one again."""
 

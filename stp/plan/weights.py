@@ -54,11 +54,24 @@ class WeightFile(Strict):
 
 
 class Network(Strict):
-    """A network, and the files that may hold its weights: the first that is there is used."""
+    """A network, and the files that may hold its weights: the first that is there is used.
+
+    Attributes:
+        files: none where no checksum is known; a person then adds the file of their own.
+        obtain: where these weights are to be had, and what the file is called; stated where there
+            are no files.
+    """
 
     title: str
     licence: str
-    files: tuple[WeightFile, ...] = Field(min_length=1)
+    files: tuple[WeightFile, ...] = ()
+    obtain: str = ""
+
+    @model_validator(mode="after")
+    def _is_to_be_had(self) -> "Network":
+        if not self.files and not self.obtain:
+            raise ValueError("at least one of files, or how to obtain some")
+        return self
 
 
 class State(NamedTuple):
@@ -101,6 +114,8 @@ def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFi
 
 def how(folder: Path, network: Network) -> str:
     """Tell how to get the weights of a network."""
+    if not network.files:
+        return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
     if network.files[0].is_fetched:
         ways.insert(0, "`stp weights --fetch`")
@@ -117,6 +132,11 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
     file = present(folder, networks).get(name)
     if file is None:
         network = networks[name]
+        if not network.files:
+            raise StpError(
+                f"no file with weights of {network.title} is declared in {DECLARED}",
+                remedy=how(folder, network),
+            )
         names = " or ".join(one.file for one in network.files)
         urls = [one.url for one in network.files[:1] if one.url]
         raise StpError(

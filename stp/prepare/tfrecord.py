@@ -12,14 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-import google_crc32c
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 from google.protobuf.message import DecodeError
 
 from stp.core.errors import StpError
+from stp.data.crc32c import masked_crc32c
 
-_MASK = 0xA282EAD8  # of record_writer.h
 REMEDY = "fetch it again"
 
 SCHEMA = """
@@ -118,12 +117,6 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
     if masked_crc32c(data) != struct.unpack("<I", content[-4:])[0]:
         raise _damaged(name, record.offset, "its checksum is not that of its bytes")
     return data
-
-
-def masked_crc32c(data: bytes) -> int:
-    """The checksum of TFRecord: CRC-32C, rotated right by 15 bits, plus a constant."""
-    crc = int(google_crc32c.value(data))
-    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
 
 
 class Feature:

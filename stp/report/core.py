@@ -17,6 +17,17 @@ SELECT
 FROM cells ORDER BY rowid"""
 
 
+TRUST = """
+SELECT
+    convention, tested_on, count(*) AS distortions,
+    count(*) FILTER (correlation IS NOT NULL OR is_constant) AS known,
+    count(*) FILTER (correlation > 0) AS worse,
+    string_agg(distortion, ', ' ORDER BY distortion) FILTER (is_constant) AS blind,
+    min(bytes) AS bytes
+FROM noise_correlations GROUP BY convention, tested_on ORDER BY convention, tested_on"""
+"""What a study of distortions says of each convention, in short; stores without one lack it."""
+
+
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Describe cells, dimensions, settings, models, datasets and conventions.
 
@@ -31,6 +42,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         "fit = 'calibrate' OR training IS NOT NULL OR is_archived) "
         "FROM cells GROUP BY model ORDER BY min(rowid)"
     ).fetchall()
+    has_study = database.execute(
+        "SELECT count(*) FROM duckdb_views() WHERE view_name = 'noise_correlations'"
+    ).fetchone()
     drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {
         "cells": columnar(database, CELLS),
@@ -39,6 +53,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         "models": columnar(database, "FROM models ORDER BY rowid"),
         "datasets": columnar(database, "FROM datasets ORDER BY rowid"),
         "conventions": columnar(database, "FROM conventions ORDER BY rowid"),
+        "trust": columnar(database, TRUST) if has_study and has_study[0] else None,
         "paper_columns": columnar(database, "FROM paper_columns ORDER BY rowid"),
         "styles": {name: style._asdict() for name, style in drawn.items()},
     }

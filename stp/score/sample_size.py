@@ -18,7 +18,7 @@ from stp.core.errors import StpError
 Distance = Callable[[np.ndarray, np.ndarray], float]
 TRIES = 50
 """Of the paper's Figure 4."""
-SHARES = (8, 4, 2)
+SHARES = (32, 16, 8, 4, 2)
 """Sizes of subsets that are shown, as parts of all clips."""
 GROUPS = 10
 """Of samples, one of which at a time is left out for the standard error."""

@@ -273,9 +273,13 @@ def render(
     reproduction: Annotated[
         bool, typer.Option("--reproduction", help="Write Tables 13-16 of the paper instead.")
     ] = False,
-    noise_study: Annotated[
-        bool, typer.Option("--noise-study", help="Write how metrics follow distortions instead.")
-    ] = False,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a table of the study of distortions instead: noise_study, sample_size, "
+            "metric_correlations, content_motion or trust_cards."
+        ),
+    ] = None,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
@@ -308,12 +312,12 @@ def render(
         render_reproduction(manifest, rows, out)
         workflow_files.note_made_from(manifest, out)
         say(log, f"wrote {out}, and beside it .md, .tex and .html")
-    elif noise_study:
-        from stp.render.tables.noise_study import render_noise_study
+    elif study is not None:
+        from stp.render.tables import distortions
 
-        render_noise_study(manifest, out)
+        distortions.render(study, manifest, out)
         workflow_files.note_made_from(manifest, out)
-        say(log, f"wrote {out}, and beside it .md, .tex, .html, .png and .svg")
+        say(log, f"wrote {out}, and what belongs to it beside it")
     elif reliability:
         from stp.render.tables.reliability import render_reliability
 

@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from stp.core.errors import StpError
+from stp.data.crc32c import masked_crc32c
 from stp.fetch.generators import tfrecord_write
 from stp.prepare.tfrecord import (
     Record,
     example,
-    masked_crc32c,
     read_record,
     records,
     sequence_example,

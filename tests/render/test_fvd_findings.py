@@ -13,6 +13,9 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.plan.strict import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
+from stp.report import core
+from stp.report.columns import Columnar
+from stp.report.core import TRUST
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "fvd_findings")
 FVD = [30.0, 10.0, 30.0, 50.0]
@@ -88,6 +91,17 @@ def test_correlations_with_the_intensity_are_those_of_scipy(base: Path) -> None:
         ("local_swap", "fvd.predicted_only", True, 4, of_fvd, False, None),
         ("local_swap", "psnr.pooled", True, 4, of_psnr, False, None),
     ]
+
+
+def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:
+    assert [row[:-1] for row in asked(base, TRUST)] == [
+        ("average_fid.squeezenet_means", "bair", 2, 2, 1, "local_swap"),
+        ("fvd.predicted_only", "bair", 2, 1, 1, None),
+        ("psnr.pooled", "bair", 2, 2, 1, None),
+    ]
+    with duckdb.connect(str(base), read_only=True) as connection:
+        trust = core.data(connection, base.parent)["trust"]
+    assert isinstance(trust, Columnar) and trust.count == 3
 
 
 def test_correlations_of_metrics_are_those_of_scipy(base: Path) -> None:

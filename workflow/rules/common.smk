@@ -90,6 +90,14 @@ def in_all_formats(name, whose=WHOSE_BYTES["all"], caption=None):
     }
 
 
+def drawings(name):
+    """The figure that belongs to a table."""
+    return {
+        "png": table_in_report(name, file="png"),
+        "svg": f"{RESULTS}/tables/{name}.svg",
+    }
+
+
 # the wildcards of a cell, in the order of its path in the store
 _KEYS = (
     "suite",
@@ -225,6 +233,11 @@ def asks_search():
 def manifest_behind(table):
     """The manifest of the dimension that a further table is made from, if the scale has it."""
     return lambda wildcards: manifest_of(SimpleNamespace(dimension=is_made_from(table)))
+
+
+def rows_behind(table):
+    """The rows that a further table is made from."""
+    return f"{RESULTS}/collected/{is_made_from(table)}.parquet"
 
 
 def repeated_runs(wildcards):

@@ -1,31 +1,37 @@
-# scores and features of distorted clips -> how metrics follow the intensity
+# scores and features of distorted clips -> how metrics follow the intensity, and what else they tell
 
+# Tables of a suite that are made from the rows of its distorted clips, and whether there is a figure.
+for study, drawn in (
+    ("noise_study", True),
+    ("sample_size", True),
+    ("metric_correlations", False),
+    ("content_motion", False),
+    ("trust_cards", False),
+):
+    if study in FURTHER_TABLES:
+        TABLES.append(f"{RESULTS}/tables/{study}.csv")
 
-localrules:
-    render_noise_study,
-
-
-if "noise_study" in FURTHER_TABLES:
-    TABLES.append(f"{RESULTS}/tables/noise_study.csv")
-
-
-rule render_noise_study:
-    input:
-        # Its text changes only together with the rows.
-        manifest=ancient(lambda _: manifest_behind("noise_study")(None)),
-        rows=f"{RESULTS}/collected/{is_made_from('noise_study')}.parquet",
-        code=CODE_OF["noise_study"],
-    output:
-        **in_all_formats("noise_study"),
-        table=table_in_report("noise_study", file="csv"),
-        png=table_in_report("noise_study", file="png"),
-        svg=f"{RESULTS}/tables/noise_study.svg",
-    log:
-        f"{RESULTS}/logs/render/noise_study.log",
-    conda:
-        "../../envs/stp.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=60,
-    shell:
-        "stp render {input.manifest:q} --noise-study --out {output.table:q} --log {log:q}"
+    rule:
+        name:
+            f"render_{study}"
+        input:
+            # Its text changes only together with the rows.
+            manifest=ancient(manifest_behind(study)),
+            rows=rows_behind(study),
+            code=CODE_OF[study],
+        output:
+            **in_all_formats(study),
+            **(drawings(study) if drawn else {}),
+            table=table_in_report(study, file="csv"),
+        log:
+            f"{RESULTS}/logs/render/{study}.log",
+        localrule: True
+        conda:
+            "../../envs/stp.yaml"
+        resources:
+            mem_mb=2000,
+            runtime=60,
+        params:
+            study=study,
+        shell:
+            "stp render {input.manifest:q} --study {params.study:q} --out {output.table:q} --log {log:q}"

@@ -14,7 +14,7 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle
 
 LAYERS = ("logits", "pooled")
-"""Logits of 400 actions; and the 1,024 values that they are made from (``avg_pool``): means over
+"""Logits of the actions; and the 1,024 values that they are made from (``avg_pool``): means over
 the time that is left."""
 
 SHORTEST = i3d.SHORTEST

@@ -189,13 +189,22 @@ def trajectory(robot: Robot, rng: np.random.Generator, shrink: int, most_frames:
     return buffer.getvalue()
 
 
-def encode(pictures: np.ndarray) -> bytes:
-    """uint8 (T, H, W, 3) as an MP4 file; equal pictures give equal bytes."""
+def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = FPS) -> bytes:
+    """uint8 (T, H, W, 3) as a video file; equal pictures give equal bytes.
+
+    Args:
+        form: mp4 (H.264) or avi (MPEG-4).
+        rate: frames per second.
+    """
     buffer = io.BytesIO()
-    with av.open(buffer, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
-        # Constant quality (crf) looks ahead in a way that was seen to give other bytes for equal
-        # planes, once in some hundred times; a constant quantiser (qp) never did.
-        stream = container.add_stream("libx264", rate=FPS, options={"qp": "25"})
+    with av.open(buffer, "w", format=form, options={"fflags": "+bitexact"}) as container:
+        if form == "mp4":
+            # Constant quality (crf) looks ahead in a way that was seen to give other bytes for
+            # equal planes, once in some hundred times; a constant quantiser (qp) never did.
+            stream = container.add_stream("libx264", rate=rate, options={"qp": "25"})
+        else:
+            stream = container.add_stream("mpeg4", rate=rate)
+            stream.codec_context.bit_rate = 1_000_000
         stream.height, stream.width = pictures.shape[1:3]
         stream.pix_fmt = "yuv420p"
         stream.codec_context.thread_count = 1

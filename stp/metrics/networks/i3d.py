@@ -23,7 +23,8 @@ SHORTEST = 9
 """Frames of the shortest clip: three strides leave ceil(T / 8) time steps, and the last pool
 takes two."""
 
-CLASSES = 400
+CLASSES = (400, 600)
+"""Actions of Kinetics-400 and Kinetics-600."""
 BATCH_NORM_EPSILON = 1e-3
 
 MIXED = {
@@ -99,18 +100,22 @@ class Mixed(nn.Module):
 class Logits(nn.Module):
     """A linear layer at every place."""
 
-    def __init__(self) -> None:
+    def __init__(self, classes: int) -> None:
         super().__init__()
-        self.conv3d = nn.Conv3d(1024, CLASSES, 1)
+        self.conv3d = nn.Conv3d(1024, classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.conv3d(x)
 
 
 class I3D(nn.Module):
-    """The network, with random weights; its children in the order of computation."""
+    """The network, with random weights; its children in the order of computation.
 
-    def __init__(self) -> None:
+    Args:
+        classes: actions that it tells apart.
+    """
+
+    def __init__(self, classes: int = CLASSES[0]) -> None:
         super().__init__()
         wide, twice = (1, 3, 3), (1, 2, 2)
         self.Conv3d_1a_7x7 = Unit(3, 64, 7, stride=2)
@@ -125,11 +130,11 @@ class I3D(nn.Module):
                 self.MaxPool3d_5a_2x2 = Pool((2, 2, 2), (2, 2, 2))
             self.add_module(name, Mixed(*channels))
         self.avg_pool = nn.AvgPool3d((2, 7, 7), stride=1)
-        self.logits = Logits()
+        self.logits = Logits(classes)
 
     def forward(self, x: Tensor, layer: str = "logits") -> Tensor:
-        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, 400); or to the means
-        (N, 1024) that they are made from (``pooled``)."""
+        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, classes); or to the
+        means (N, 1024) that they are made from (``pooled``)."""
         for name, part in self.named_children():
             if name != "logits" or layer == "logits":
                 x = part(x)
@@ -139,16 +144,22 @@ class I3D(nn.Module):
 def read_i3d(state: State) -> I3D:
     """Build the network with weights of one of the public ports.
 
-    Known are the names of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt) and of
-    hassony2's (model_rgb.pth). With other names, such as those inside a TorchScript archive, the
-    layers have to come in the order of the network and every shape has to fit. The module of
-    TensorFlow Hub has no scale in its normalisation: where it is lacking it is 1.
+    Known are the names of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt), of hassony2's
+    (model_rgb.pth), and those of TensorFlow's own checkpoints (the modules of TensorFlow Hub and
+    the release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names, such as
+    those inside a TorchScript archive, the layers have to come in the order of the network and
+    every shape has to fit. The module of TensorFlow Hub has no scale in its normalisation: where it
+    is lacking it is 1.
 
     Raises:
-        StpError: the weights are not those of I3D with 400 classes.
+        StpError: the weights are not those of I3D with 400 or 600 classes.
     """
-    network = I3D()
-    named = {_piergiaj_name(key): tensor for key, tensor in state.items()}
+    if any(key.startswith(_TENSORFLOW) for key in state):
+        named = dict(_from_tensorflow(key, tensor) for key, tensor in state.items())
+    else:
+        named = {_piergiaj_name(key): tensor for key, tensor in state.items()}
+    classes = {len(tensor) for tensor in state.values() if tensor.ndim == 1}
+    network = I3D(next((n for n in CLASSES if n in classes), CLASSES[0]))
     own = network.state_dict()
     if not named.keys() & own.keys():
         named = _by_order(state, own)
@@ -157,6 +168,42 @@ def read_i3d(state: State) -> I3D:
             named.setdefault(key, torch.ones_like(tensor))
     load(network, named, "I3D")
     return network.eval().requires_grad_(False)
+
+
+_TENSORFLOW = "RGB/inception_i3d/"
+_OF_TENSORFLOW = {
+    "conv_3d/w": "conv3d.weight",
+    "conv_3d/b": "conv3d.bias",
+    "batch_norm/beta": "bn.bias",
+    "batch_norm/moving_mean": "bn.running_mean",
+    "batch_norm/moving_variance": "bn.running_var",
+}
+_PLACES = {
+    "Branch_0/Conv3d_0a_1x1": "b0",
+    "Branch_1/Conv3d_0a_1x1": "b1a",
+    "Branch_1/Conv3d_0b_3x3": "b1b",
+    "Branch_2/Conv3d_0a_1x1": "b2a",
+    "Branch_2/Conv3d_0b_3x3": "b2b",
+    "Branch_2/Conv3d_0a_3x3": "b2b",  # so called in Mixed_5b
+    "Branch_3/Conv3d_0b_1x1": "b3b",
+    "Logits/Conv3d_0c_1x1": "logits",
+}
+
+
+def _from_tensorflow(key: str, tensor: Tensor) -> tuple[str, Tensor]:
+    """A tensor of TensorFlow's checkpoint with our name and axes; unknown ones keep theirs."""
+    layer, _, what = key.removeprefix(_TENSORFLOW).rpartition("/")
+    layer, _, group = layer.rpartition("/")
+    kind = _OF_TENSORFLOW.get(f"{group}/{what}")
+    if kind is None or not key.startswith(_TENSORFLOW):
+        return key, tensor
+    for theirs, ours in _PLACES.items():
+        layer = layer.replace(theirs, ours)
+    if kind == "conv3d.weight":
+        tensor = tensor.permute(4, 3, 0, 1, 2) if tensor.ndim == 5 else tensor
+    else:
+        tensor = tensor.flatten()  # (1, 1, 1, 1, C) of a normalisation
+    return f"{layer.replace('/', '.')}.{kind}", tensor
 
 
 _BRANCHES = {

@@ -1,4 +1,5 @@
-"""Weights of a network as they lie in a file: a state dict of torch, or a TorchScript archive."""
+"""Weights of a network as they lie in a file: a state dict of torch, a TorchScript archive, or a
+checkpoint of TensorFlow."""
 
 import zipfile
 from collections.abc import Mapping
@@ -10,8 +11,11 @@ from torch import Tensor
 
 from stp.core.errors import StpError
 from stp.core.file_identity import require
+from stp.metrics.networks.tensor_bundle import is_bundle, read_bundle
 
 State = dict[str, Tensor]
+WRAPPED = ("state_dict", "model", "module")
+"""Names under which a file may hold the state dict beside other things."""
 _REMEDY = "`stp weights --check` compares the file with what is declared in config/weights.yaml"
 
 
@@ -19,7 +23,9 @@ def read_state(path: Path) -> State:
     """Read the tensors of a file onto the CPU; no code of the file is run.
 
     A TorchScript archive is read for its tensors only, its program is not used. A dict that holds
-    the state dict under ``state_dict`` is opened, and the prefix ``module.`` is dropped.
+    the state dict under one of `WRAPPED` is opened, and the prefix ``module.`` is dropped. Tensors
+    of a checkpoint of TensorFlow (``NAME.data-00000-of-00001``, with ``NAME.index`` beside it) keep
+    their order of axes.
 
     Returns:
         tensors by name, in the order of the file.
@@ -27,6 +33,8 @@ def read_state(path: Path) -> State:
     Raises:
         StpError: the file cannot be read, or holds something else.
     """
+    if is_bundle(path):
+        return {name: torch.from_numpy(array) for name, array in read_bundle(path).items()}
     try:
         if _is_torchscript(path):
             found = torch.jit.load(str(path), map_location="cpu").state_dict()
@@ -38,8 +46,9 @@ def read_state(path: Path) -> State:
             expected="a file made by torch.save or torch.jit.save",
             remedy=_REMEDY,
         ) from error
-    if isinstance(found, dict) and isinstance(found.get("state_dict"), dict):
-        found = found["state_dict"]
+    for key in WRAPPED:
+        if isinstance(found, dict) and isinstance(found.get(key), dict):
+            found = found[key]
     if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):
         raise StpError(
             f"{path} holds a {type(found).__name__} that is no state dict",

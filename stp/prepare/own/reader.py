@@ -6,6 +6,7 @@ follows is the same for all of them: splits, windows, frames in pieces, normalis
 
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, Statistics, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
-from stp.prepare.own import arrays, grids, pictures, videos
+from stp.prepare.own import arrays, grids, pictures, published_lists, videos
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_windows
 
@@ -57,6 +58,11 @@ def run(job: Job) -> Extras:
     try:
         found = KINDS[options.kind].look(raw, options, (channels, height, width), folder)
         _require_constants(options, channels)
+        extras = dict(found.extras)
+        if options.splits["by"] in published_lists.FORMATS:
+            drawn = published_lists.draw(raw, found.recordings, options.splits)
+            options = replace(options, splits=drawn.splits)
+            extras |= drawn.extras
         parts = deal(found, options, lambda name: _names(raw, name))
         require_windows(found, parts, cut(found, parts, options, span), options, span)
         pieces, owners = _pieces(found, parts)
@@ -89,7 +95,7 @@ def run(job: Job) -> Extras:
     return {
         **write_index(job.out, cut(found, parts, options, span, lost)),
         **written.extras,
-        **found.extras,
+        **extras,
         "sequences": len(found.recordings),
         "sequences in no split": [
             one.name for i, one in enumerate(found.recordings) if i not in used

@@ -6,6 +6,8 @@
     {by: time, train: 0.7, val: 0.15, test: 0.15, gap: 0}       first the early frames
     {by: time, train: ["1979", "2015"], val: ["2016", "2016"], test: ["2017", "2018-06"]}
 
+    {by: hmdb51, ...}, {by: kinetics, ...}   see stp.prepare.own.published_lists
+
 Names in a list may end the path of a file, or name a folder; ``*`` stands for anything. A text file
 among the raw files may hold them, one a line. Dates include their last day, month or year. Between
 the splits by time, `gap` frames are left out.
@@ -25,6 +27,8 @@ from stp.core.options import check_keys, require, whole
 from stp.data.windows import blocks, starts
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own.options import Common, RawContents, Recording, split_names
+from stp.prepare.own.published_lists import FORMATS
+from stp.prepare.own.published_lists import check as check_lists
 
 KEYS = {
     "file": {"seed"},
@@ -59,8 +63,11 @@ def check_splits(splits: dict[str, Any]) -> None:
         StpError: an unknown key, a missing split, or fractions out of range.
     """
     by = splits.get("by") if isinstance(splits, dict) else None
-    require(by in KEYS, "splits.by", by, " or ".join(KEYS))
+    require(by in (*KEYS, *FORMATS), "splits.by", by, " or ".join((*KEYS, *FORMATS)))
     assert isinstance(by, str)
+    if by in FORMATS:
+        check_lists(splits)
+        return
     for name in SPLITS:
         require(name in splits, f"splits: {name}", None, f"what the {name} split gets")
     if by != "list":

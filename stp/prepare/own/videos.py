@@ -16,7 +16,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.limits import require_pixels
-from stp.core.options import require
+from stp.core.options import require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded
 from stp.prepare.output import PIXELS
@@ -39,16 +39,20 @@ class VideoOptions(Common):
         crop: before the resizing: centre (the largest middle part with the proportions of `shape`),
             or [top, left, height, width] in pixels of the video; nothing unless set.
         fps: frames per second, where the videos do not say it or say it wrongly.
+        frames: only the first so many of each video; all unless set.
     """
 
     crop: Any = None
     fps: float | None = None
+    frames: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_crop(self.crop)
         ok = self.fps is None or (isinstance(self.fps, int | float) and self.fps > 0)
         require(ok, "fps", self.fps, "a number above 0")
+        ok = self.frames is None or whole(self.frames, 1)
+        require(ok, "frames", self.frames, "a whole number from 1")
 
 
 class Task(NamedTuple):
@@ -90,7 +94,9 @@ def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: P
     for name in names:
         path = raw.find(name)
         stamps, rate = probe(path)
-        recordings.append(Recording(name, name, len(stamps), raw_bytes=path.stat().st_size))
+        frames = min(len(stamps), options.frames or len(stamps))
+        read = path.stat().st_size * frames // len(stamps)
+        recordings.append(Recording(name, name, frames, raw_bytes=read))
         usable = None not in stamps and len(set(stamps)) == len(stamps)
         times.append(sorted(stamps) if usable else None)  # type: ignore[type-var]
         rates.add(rate)

@@ -349,6 +349,12 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
             + (f", {text}" if text else "")
             + (f" [{about.unit}]" if about.unit != "1" else "")
         )
+    if meanings and not any(row.counted for row in rows):
+        yield (
+            "What a metric can be trusted for, on distorted videos: "
+            + ", ".join(dict.fromkeys(f"`stp trust {convention}`" for _, convention in meanings))
+            + "."
+        )
 
 
 def _signs(table: str, with_leads: bool) -> Iterable[str]:

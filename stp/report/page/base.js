@@ -47,6 +47,7 @@ const stp = (() => {
         models: by(raw.models, "model"),
         datasets: by(raw.datasets, "dataset"),
         conventions: by(raw.conventions, "convention"),
+        trust: raw.trust ? rows(raw.trust) : [],
         paperColumns: rows(raw.paper_columns),
         styles: raw.styles,
       };

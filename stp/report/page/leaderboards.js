@@ -140,10 +140,19 @@
       best ? h("span", {class: "hidden"}, " (best)") : null);
   }
 
+  /** What a metric can be trusted for: marks of a study of distortions, and where its card is. */
+  function trust(convention) {
+    const marks = stp.core().trust.filter((row) => row.convention === convention && row.known);
+    const said = marks.map((row) => `On distorted clips of ${row.tested_on} (${row.bytes}) it gets worse with `
+      + `${row.worse} of ${row.known} distortions${row.blind ? `, and does not see ${named(row.blind)}` : ""}. `);
+    return h("p", {class: "trust"}, ...said, "Trust card: ", h("code", {}, `stp trust ${convention}`), ".");
+  }
+
   function ranked(root, evaluation, part, rows) {
     const about = stp.core().conventions.get(part.convention);
     root.append(h("p", {}, h("b", {}, stp.partTitle(part)), ` ${stp.direction(part.convention)} `,
       about ? `${about.description}. Unit: ${about.unit}.` : ""));
+    if (evaluation.domain !== "people") root.append(trust(part.convention));
     const ends = rows.flatMap((row) => [row.value, row.ci95_low, row.ci95_high]).filter(Number.isFinite);
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
     const winner = rows.find((row) => row.rank === 1);

@@ -1,0 +1,11 @@
+"""The checksum of TensorFlow's files: of records, and of tensors in checkpoints."""
+
+import google_crc32c
+
+_MASK = 0xA282EAD8  # of tensorflow/core/lib/hash/crc32c.h
+
+
+def masked_crc32c(data: bytes) -> int:
+    """CRC-32C, rotated right by 15 bits, plus a constant."""
+    crc = int(google_crc32c.value(data))
+    return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF

@@ -1,0 +1,54 @@
+"""Inception-v3 on each frame alone, what it sees averaged over the clip.
+
+The baseline of Unterthiner et al. (2018, section 4.1), "average FID", through the weights that
+torchvision has. Frames are squashed to 299 x 299 by the bilinear resize of TensorFlow 1, as the
+authors' code does for I3D, and scaled to [-1, 1]; grey ones get three equal channels. Layers are
+those of `stp.features.networks.squeezenet_frames`, of the 2,048 values of the last pool.
+"""
+
+import numpy as np
+import torch
+
+from stp.features.networks.squeezenet_frames import LAYERS, SHORTEST, over_time
+from stp.metrics.networks.i3d import resize
+from stp.metrics.networks.inception import SIZE, Inception, read_inception
+from stp.metrics.networks.state import read_verified
+from stp.metrics.perceptual import Embed, Weights
+from stp.models.compute import settle
+
+__all__ = ["LAYERS", "SHORTEST", "embed"]
+
+BATCH_FRAMES = {"cpu": 8, "cuda": 128}
+"""Frames that are looked at together."""
+
+
+def embed(weights: Weights, layer: str) -> Embed:
+    """Make what computes features.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 2048).
+
+    Raises:
+        StpError: the bytes are not the declared ones, or the weights not those of Inception-v3.
+    """
+    state, _ = read_verified(weights.path, weights.declared)
+    network = read_inception(state)
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
+            seen = network.to(compute.device)
+            parts = [over_time(_of_frames(seen, clip, compute.device), layer) for clip in clips]
+        return np.stack(parts)
+
+    return features
+
+
+def _of_frames(network: Inception, clip: np.ndarray, device: torch.device) -> np.ndarray:
+    """float64 (T, 2048); what lies outside [0, 1] is clipped."""
+    batch = BATCH_FRAMES.get(device.type, BATCH_FRAMES["cpu"])
+    frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
+    parts = [
+        network(resize(part, SIZE).expand(-1, 3, -1, -1) * 2 - 1).double().cpu().numpy()
+        for part in frames.split(batch)
+    ]
+    return np.concatenate(parts)

@@ -1,0 +1,58 @@
+"""VideoMAE, through which motion weighs more than through I3D (Ge et al. 2024, arXiv 2404.12391).
+
+Clips are brought to what the network was trained on: 16 frames (of longer clips, evenly spaced
+ones), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and normalised as
+ImageNet's pictures are; grey ones get three equal channels. The authors of the metric resize with
+another filter, so values do not compare with theirs to the last digit.
+"""
+
+import numpy as np
+import torch
+
+from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
+from stp.metrics.networks.i3d import resize
+from stp.metrics.networks.state import read_verified
+from stp.metrics.networks.videomae import FRAMES, SIZE, read_videomae
+from stp.metrics.perceptual import Embed, Weights
+from stp.models.compute import settle
+
+LAYERS = ("pooled",)
+"""The normalised mean of all tokens."""
+SHORTEST = FRAMES
+BATCH = {"cpu": 1, "cuda": 16}
+"""Clips that are looked at together."""
+
+
+def embed(weights: Weights, layer: str) -> Embed:
+    """Make what computes features.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, T from 16, to float64
+        (N, D), D the width of the network.
+
+    Raises:
+        StpError: the bytes are not the declared ones, or the weights not those of VideoMAE.
+    """
+    state, _ = read_verified(weights.path, weights.declared)
+    network = read_videomae(state)
+
+    def features(clips: np.ndarray) -> np.ndarray:
+        with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
+            seen = network.to(compute.device)
+            batch = BATCH.get(compute.device.type, BATCH["cpu"])
+            parts = [
+                seen(prepare(clips[start : start + batch], compute.device)).double().cpu().numpy()
+                for start in range(0, len(clips), batch)
+            ]
+        return np.concatenate(parts)
+
+    return features
+
+
+def prepare(clips: np.ndarray, device: torch.device) -> torch.Tensor:
+    """Clips (N, T, C, H, W) in [0, 1] to (N, 3, 16, 224, 224), normalised."""
+    chosen = np.linspace(0, clips.shape[1] - 1, FRAMES).round().astype(int)
+    given = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
+    frames = resize(torch.from_numpy(given).to(device).clamp(0, 1), SIZE)
+    mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
+    return ((frames.expand(-1, -1, 3, -1, -1) - mean) / deviation).transpose(1, 2)

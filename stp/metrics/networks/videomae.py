@@ -1,0 +1,138 @@
+"""VideoMAE: a vision transformer of clips (Tong et al. 2022, arXiv 2203.12602; Wang et al. 2023).
+
+The encoder as the authors fine-tune it, which Ge et al. (2024, arXiv 2404.12391) compare clips
+through: patches of two frames are tokens, positions are sines of their number, blocks normalise
+before they attend, and the mean of all tokens is normalised last. Depth and widths are those of the
+weights, whose names are the authors'.
+"""
+
+import re
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from stp.core.errors import StpError
+from stp.metrics.networks.state import State, load
+
+SIZE = 224
+"""Height and width of the frames that the network was trained on."""
+FRAMES = 16
+"""Of its clips."""
+HEADS = {384: 6, 768: 12, 1024: 16, 1280: 16, 1408: 16}
+"""Width of a token -> heads of attention: small, base, large, huge, giant."""
+EPSILON = 1e-6
+
+
+def positions(count: int, width: int) -> Tensor:
+    """Sines and cosines of the number of each token in turn, float32 (count, width)."""
+    rates = np.power(10000, -(2 * (np.arange(width) // 2) / width))
+    angles = np.arange(count)[:, None] * rates
+    table = np.where(np.arange(width) % 2, np.cos(angles), np.sin(angles))
+    return torch.from_numpy(table.astype(np.float32))
+
+
+class PatchEmbed(nn.Module):
+    """Patches as tokens."""
+
+    def __init__(self, width: int, patch: int, tube: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv3d(3, width, (tube, patch, patch), (tube, patch, patch))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proj(x).flatten(2).transpose(1, 2)
+
+
+class Attention(nn.Module):
+    """Attention whose queries and values have a bias, and whose keys have none."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.q_bias, self.v_bias = (nn.Parameter(torch.zeros(width)) for _ in range(2))
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias = torch.cat([self.q_bias, torch.zeros_like(self.v_bias), self.v_bias])
+        tokens = F.linear(x, self.qkv.weight, bias)
+        q, k, v = tokens.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(q, k, v)
+        return self.proj(seen.transpose(1, 2).flatten(2))
+
+
+class Mlp(nn.Module):
+    """Two linear layers."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc2(F.gelu(self.fc1(x)))
+
+
+class Block(nn.Module):
+    """Attention and two linear layers, each added to what it was given."""
+
+    def __init__(self, width: int, heads: int, hidden: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = (nn.LayerNorm(width, eps=EPSILON) for _ in range(2))
+        self.attn, self.mlp = Attention(width, heads), Mlp(width, hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class VideoMAE(nn.Module):
+    """The encoder, with random weights.
+
+    Args:
+        width: of a token.
+        depth: blocks.
+        heads: of attention.
+        hidden: width between the linear layers of a block.
+        patch: height and width of a patch, pixels.
+        tube: frames of a patch.
+    """
+
+    def __init__(
+        self, width: int, depth: int, heads: int, hidden: int, patch: int = 16, tube: int = 2
+    ) -> None:
+        super().__init__()
+        self.patch_embed = PatchEmbed(width, patch, tube)
+        self.blocks = nn.ModuleList(Block(width, heads, hidden) for _ in range(depth))
+        self.fc_norm = nn.LayerNorm(width, eps=EPSILON)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised clips (N, 3, T, H, W) to (N, width)."""
+        tokens = self.patch_embed(x)
+        tokens = tokens + positions(*tokens.shape[1:]).to(tokens)
+        for block in self.blocks:
+            tokens = block(tokens)
+        return self.fc_norm(tokens.mean(dim=1))
+
+
+def read_videomae(state: State) -> VideoMAE:
+    """Build the network that weights are of; those of the classifier are left out.
+
+    Raises:
+        StpError: the weights are not those of a fine-tuned VideoMAE.
+    """
+    used = {key: tensor for key, tensor in state.items() if not key.startswith("head.")}
+    numbers = {int(m[1]) for key in used if (m := re.match(r"blocks\.(\d+)\.", key))}
+    patches, hidden = used.get("patch_embed.proj.weight"), used.get("blocks.0.mlp.fc1.bias")
+    if patches is None or patches.ndim != 5 or hidden is None or len(patches) not in HEADS:
+        raise StpError(
+            f"these are no weights of VideoMAE: {len(used)} tensors, the first is "
+            f"{next(iter(used), 'missing')}",
+            expected="patch_embed.proj.weight and blocks.0.mlp.fc1.bias, of a width of "
+            f"{', '.join(map(str, HEADS))}",
+            remedy="use a fine-tuned encoder of the authors (config/weights.yaml)",
+        )
+    width, _, tube, patch, _ = patches.shape
+    network = VideoMAE(width, len(numbers), HEADS[width], len(hidden), patch, tube)
+    load(network, used, "VideoMAE")
+    return network.eval().requires_grad_(False)

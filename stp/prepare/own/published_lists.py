@@ -1,0 +1,165 @@
+"""Split lists in the formats of datasets of actions, from which one set of clips is drawn.
+
+    {by: hmdb51, lists: hmdb51/splits/*_test_split1.txt, share: 0.9}
+    {by: kinetics, lists: kinetics400/*.csv, share: 0.9, most: 5000, missing: skip}
+
+The study of FVD (Unterthiner et al. 2018, appendix A) takes 90 % of all videos, training and test
+together. So all videos of the lists are put into an order that depends on the seed and their names;
+`share` of them, but no more than `most`, are the test, and half of the others each are for
+validation and training, a tenth of `most` each at most.
+
+hmdb51: a file for each action, ``<action>_test_split1.txt``, with a name and 0, 1 or 2 in each line
+(unused, training, test), of videos in a folder of that name. kinetics: a table with the columns
+youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six digits each),
+or ``<youtube_id>.mp4``, in whatever folder.
+"""
+
+import csv
+import glob
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from stp.core.errors import StpError
+from stp.core.options import check_keys, require, whole
+from stp.data.raw_files import RawFiles
+from stp.prepare.own.options import Recording
+
+FORMATS = ("hmdb51", "kinetics")
+KEYS = {"by", "lists", "share", "most", "missing", "seed"}
+
+
+class Drawn(NamedTuple):
+    """What the lists say.
+
+    Attributes:
+        splits: the option, as lists of names of videos (``by: list``).
+        extras: for the receipt: how many videos are listed, and which of them are not there.
+    """
+
+    splits: dict[str, Any]
+    extras: dict[str, Any]
+
+
+def check(splits: dict[str, Any]) -> None:
+    """Refuse options that mean nothing, before any file is looked at.
+
+    Raises:
+        StpError: an unknown key, or a value out of range.
+    """
+    check_keys("splits", splits, KEYS)
+    lists, share = splits.get("lists"), splits.get("share")
+    require(isinstance(lists, str), "splits.lists", lists, "the files of the lists, perhaps with *")
+    ok = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share < 1
+    require(ok, "splits.share", share, "a fraction between 0 and 1")
+    most, seed = splits.get("most"), splits.get("seed", 0)
+    require(most is None or whole(most, 10), "splits.most", most, "a whole number from 10")
+    require(whole(seed, 0), "splits.seed", seed, "a whole number from 0")
+    missing = splits.get("missing", "error")
+    require(missing in ("error", "skip"), "splits.missing", missing, "error or skip")
+
+
+def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any]) -> Drawn:
+    """Read the lists, and deal the videos that they name.
+
+    Raises:
+        StpError: there is no list, one is damaged, a video is missing, or there are too few.
+    """
+    lists = [name for name in raw.names if fnmatchcase(name, splits["lists"])]
+    if not lists:
+        raise StpError(
+            f"splits: no raw file is called {splits['lists']}",
+            expected=f"the lists of {splits['by']}",
+            remedy="change splits.lists, or the files of the release",
+        )
+    read = {"hmdb51": _hmdb51, "kinetics": _kinetics}[splits["by"]]
+    listed = dict.fromkeys(video for name in lists for video in read(raw, name))
+    names = {key: one.name for one in recordings for key in _keys(one.name, splits["by"])}
+    there: dict[str, None] = {}
+    missing = []
+    for video in listed:
+        found = next((names[key] for key in video if key in names), None)
+        if found is None:
+            missing.append(video[0])
+        else:
+            there[found] = None
+    if missing and splits.get("missing", "error") == "error":
+        raise StpError(
+            f"splits: {len(missing)} of {len(listed)} listed videos are not there, such as "
+            f"{missing[0]}",
+            expected=f"names such as {recordings[0].name}",
+            remedy="get them, or set splits.missing to skip",
+        )
+    return Drawn(
+        _dealt(list(there), splits),
+        {"listed videos": len(listed), "listed videos that are not there": len(missing)},
+    )
+
+
+def _dealt(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
+    seed, most = splits.get("seed", 0), splits.get("most")
+    order = sorted(videos, key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
+    count = round(splits["share"] * len(order))
+    test, others = order[:count][:most], order[count:]
+    half = len(others) // 2
+    if not test or not half:
+        raise StpError(
+            f"splits: {len(order)} videos are too few to be dealt out",
+            expected="some for the test, and two others at least",
+            remedy="get more of them, or lower splits.share",
+        )
+    rest = None if most is None else most // 10
+    found = {"train": others[half:][:rest], "val": others[:half][:rest], "test": test}
+    # Names may have signs that stand for others in a pattern.
+    return {"by": "list"} | {split: [glob.escape(n) for n in own] for split, own in found.items()}
+
+
+def _keys(name: str, by: str) -> list[str]:
+    """What a video may be called in a list."""
+    path = PurePosixPath(name)
+    return [f"{path.parent.name}/{path.name}"] if by == "hmdb51" else [path.stem]
+
+
+def _hmdb51(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
+    """The names of each video that a list of HMDB51 gives to training or test."""
+    action = PurePosixPath(name).name.partition("_test_split")[0]
+    for number, line in enumerate(_text(raw, name).splitlines(), 1):
+        if not line.strip():
+            continue
+        video, _, use = line.strip().rpartition(" ")
+        if use not in ("0", "1", "2") or not video.strip():
+            raise _damaged(raw, name, number, line, "a name, and 0, 1 or 2")
+        if use != "0":
+            yield (f"{action}/{video.strip()}",)
+
+
+def _kinetics(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
+    """The names that each video of a table of Kinetics may have."""
+    table = csv.DictReader(io.StringIO(_text(raw, name)))
+    expected = "columns youtube_id, time_start and time_end, numbers of seconds in the last two"
+    for row in table:
+        try:
+            video, first, last = (row[key] for key in ("youtube_id", "time_start", "time_end"))
+            yield (f"{video}_{int(float(first)):06d}_{int(float(last)):06d}", video)
+        except (KeyError, TypeError, ValueError) as error:
+            given = ",".join(map(str, row.values()))
+            raise _damaged(raw, name, table.line_num, given, expected) from error
+
+
+def _text(raw: RawFiles, name: str) -> str:
+    path = raw.find(name)
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StpError(f"{path}: no text ({error})", expected="a list of videos") from error
+
+
+def _damaged(raw: RawFiles, name: str, number: int, line: str, expected: str) -> StpError:
+    return StpError(
+        f"{raw.find(name)}, line {number}: {line!r}",
+        expected=expected,
+        remedy="get the list again",
+    )

@@ -1,0 +1,169 @@
+"""Write how metrics correlate with each other over all cells (Unterthiner et al. 2018, 4.5)."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import kendalltau, pearsonr
+
+from stp.collect.published import read_published
+from stp.collect.sensitivity import Curve, curves
+from stp.page.grid import Grid, Item, Section
+from stp.plan.manifest import Manifest, load_manifest
+from stp.render.tables.of_study import of_whom, warnings, write
+
+PAIRS = {"FVD": "fvd.predicted_only", "SSIM": "ssim.range1", "PSNR": "psnr.pooled"}
+"""What section 4.5 of the paper correlates."""
+ALL = "all"
+FEWEST = 3
+"""Cells that a correlation needs."""
+
+HEADER = (
+    *("scale", "dataset", "metric", "with", "cells"),
+    *("pearson", "kendall", "published_pearson", "published_kendall", "why"),
+)
+"""Columns of the CSV file."""
+
+
+class Pair(NamedTuple):
+    """Two metrics over the cells of a dataset, or of all.
+
+    Attributes:
+        dataset: whose cells; `ALL` of all of them.
+        one: convention.
+        other: convention.
+        cells: that have both.
+        pearson: None for the reason `why`.
+        kendall: tau-b; None likewise.
+        printed: Pearson's and Kendall's correlation in the paper, as printed; empty if not.
+        why: there is no correlation; empty if there is.
+    """
+
+    dataset: str
+    one: str
+    other: str
+    cells: int
+    pearson: float | None
+    kendall: float | None
+    printed: tuple[str, str]
+    why: str
+
+
+def pairs_of(plan: Manifest) -> list[Pair]:
+    """Correlate each pair of columns within each dataset, and over all of them.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    found = curves(plan, resamples=0)
+    printed = {
+        (value.model, value.run, value.metric): value.raw
+        for value in read_published(plan.published)
+        if value.dimension == "correlation"
+    }
+    datasets = list(dict.fromkeys(curve.dataset for curve in found))
+    names = {convention: name for name, convention in PAIRS.items()}
+    pairs = []
+    for dataset in [*datasets, ALL]:
+        values = _values([c for c in found if dataset in (c.dataset, ALL)])
+        for one, other in combinations(values, 2):
+            a, b = names.get(one, ""), names.get(other, "")
+            theirs = [
+                (printed.get((a, b, kind)) or printed.get((b, a, kind)) or "")
+                if dataset == ALL
+                else ""
+                for kind in ("pearson", "kendall")
+            ]
+            pairs.append(_pair(dataset, one, other, values, (theirs[0], theirs[1])))
+    return pairs
+
+
+def _values(found: list[Curve]) -> dict[str, dict[tuple[str, str, int], float]]:
+    """Convention -> dataset, distortion and intensity -> value."""
+    values: dict[str, dict[tuple[str, str, int], float]] = {}
+    for curve in found:
+        own = values.setdefault(curve.convention, {})
+        for intensity, value in zip(curve.intensities, curve.values, strict=True):
+            if value is not None:
+                own[curve.dataset, curve.distortion, intensity] = value
+    return values
+
+
+def _pair(
+    dataset: str,
+    one: str,
+    other: str,
+    values: dict[str, dict[tuple[str, str, int], float]],
+    printed: tuple[str, str],
+) -> Pair:
+    shared = sorted(values[one].keys() & values[other].keys())
+    x, y = (np.array([values[name][place] for place in shared]) for name in (one, other))
+    why = ""
+    if len(shared) < FEWEST:
+        why = f"{len(shared)} cells have both; a correlation needs {FEWEST}"
+    elif np.ptp(x) == 0 or np.ptp(y) == 0:
+        why = "one of them is the same everywhere"
+    if why:
+        return Pair(dataset, one, other, len(shared), None, None, printed, why)
+    pearson, kendall = float(pearsonr(x, y).statistic), float(kendalltau(x, y).statistic)
+    return Pair(dataset, one, other, len(shared), pearson, kendall, printed, "")
+
+
+def render_metric_correlations(manifest: Path, out: Path) -> None:
+    """Write ``<name>.csv``, and beside it .md, .tex and .html.
+
+    Args:
+        manifest: of the dimension whose models are distortions.
+        out: path of the CSV file.
+
+    Raises:
+        StpError: a file is missing or damaged.
+    """
+    plan = load_manifest(manifest)
+    pairs = pairs_of(plan)
+    rows = [
+        [plan.scale, p.dataset, p.one, p.other, p.cells, p.pearson, p.kendall, *p.printed, p.why]
+        for p in pairs
+    ]
+    write(out, HEADER, rows, _grid(plan, pairs, out.stem))
+
+
+def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
+    sections = []
+    for dataset in dict.fromkeys(pair.dataset for pair in pairs):
+        own = [pair for pair in pairs if pair.dataset == dataset]
+        rows: list[list[str | Item]] = [
+            [p.one, p.other, str(p.cells), f"{p.pearson:.3f}", p.printed[0], f"{p.kendall:.3f}",
+             p.printed[1]]
+            for p in own
+            if p.pearson is not None and p.kendall is not None
+        ]  # fmt: skip
+        sections.append(
+            Section(
+                title="All datasets" if dataset == ALL else plan.names.datasets[dataset],
+                columns=["metric", "with", "cells", "Pearson", "published", "Kendall",
+                         "published "],
+                rows=rows,
+                numeric=[False, False, *[True] * 5],
+                notes=[
+                    *(f"{p.one} with {p.other}: {p.why}" for p in own if p.why and p.cells),
+                    *(f"{name}: {reason}" for name, reason in plan.unavailable.items()),
+                ],
+            )
+        )  # fmt: skip
+    return Grid(
+        name=name,
+        title=f"Correlation of metrics over all cells, scale {plan.scale}",
+        intro=[
+            "Pearson's correlation and Kendall's tau-b of pairs of metrics over all distortions "
+            "and intensities: within each dataset, and over all of them.",
+            "published: section 4.5 of the paper, over models that were trained on its datasets; "
+            "ours are over distortions, so the two are not the same quantity.",
+            of_whom(plan),
+        ],
+        sections=sections,
+        warnings=warnings(sorted({name for p in pairs for name in (p.one, p.other)})),
+        legend=[],
+        made_from=f"Made from scores of distorted clips by `snakemake results/tables/{name}.csv`.",
+    )
