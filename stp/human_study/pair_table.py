@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
 from stp.collect.people_agreement import (
     ALL_ANSWERS,
     DECIDED,
@@ -18,7 +20,9 @@ from stp.core.disk import beside
 from stp.human_study.answers import SIMULATED, Answers, read_answers
 from stp.human_study.pair_agreement import CHOSEN_EQUAL, agreements
 from stp.human_study.pair_answers import asked_of, counted, needs_rater
-from stp.human_study.pair_key import PairKey, Scenario
+from stp.human_study.pair_key import PairKey, Rated, Scenario, Scored
+from stp.human_study.pair_options import PairStudy
+from stp.human_study.selection import choose
 from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, styles
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -43,7 +47,7 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
-        answers: files of answers, or folders of them.
+        answers: files of answers, or folders of them; none: there are printed values alone.
         key: of the questionnaire.
         key_path: its path, for messages.
         out: path of the CSV file.
@@ -55,7 +59,7 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
         StpError: a file is missing or damaged, or answers do not belong to the questionnaire;
             nothing is written.
     """
-    read = read_answers(answers, key, key_path)
+    read = read_answers(answers, key, key_path) if answers else Answers({}, [])
     rows = agreements(key, read, read_published(PUBLISHED))
     pages = texts(_grid(out.stem, key, read, rows), out.parent)
     with ExitStack() as stack:  # unwinds from the last to the first: the CSV stands for all
@@ -64,6 +68,30 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
             temporary.write_text(text, encoding="utf-8", newline="\n")
         _draw(key, rows, read, out.with_suffix(".png"))
     return read
+
+
+def nobody_asked(study: PairStudy) -> PairKey:
+    """A key without models, for the table of printed values before anybody was asked."""
+    rated: dict[str, Rated] = {}
+    scenarios = [
+        Scenario(**{**vars(one), "reason": "nobody was asked"}) for one in choose(study, rated)
+    ]
+    return PairKey(
+        study="",
+        scale="",
+        population="",
+        size=0,
+        question=study.question,
+        seed=study.seed,
+        pictures="",
+        metrics={
+            heading: Scored(one.convention, one.higher_is_better)
+            for heading, one in study.metrics.items()
+        },
+        models=rated,
+        scenarios=scenarios,
+        questions=[],
+    )
 
 
 def _whose(key: PairKey, read: Answers) -> str:
@@ -75,6 +103,8 @@ def _whose(key: PairKey, read: Answers) -> str:
             f" and {len(read.raters) - programs} people" if programs < len(read.raters) else ""
         )
     kinds = sorted({model.source for model in key.models.values()})
+    if not key.models:
+        return "nobody: no models were chosen, and printed values stand alone"
     return (
         f"{raters}, {len(key.models)} of {key.size} models on {' and '.join(kinds)} bytes: not "
         "comparable with the paper, whose models and raters were others"
@@ -131,12 +161,21 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[Agreement]) -> Grid
             "The paper does not say how Table 1 counts “indistinguishable”, nor whether it counts "
             "answers or majorities: its values stand beside the answers that name a video.",
             PRINTED_COMPARISONS,
-            f"Models were chosen from `{key.population}`, with seed {key.seed}. Pictures: "
-            f"{key.pictures}.",
+            *(
+                [
+                    f"Models were chosen from `{key.population}`, with seed {key.seed}. Pictures: "
+                    f"{key.pictures}."
+                ]
+                if key.models
+                else []
+            ),
             *(f"{heading}: `{one.convention}`" for heading, one in key.metrics.items()),
         ],
-        made_from=f"Made from answers to the questionnaire of study `{key.study}` by "
-        "`stp preferences`.",
+        made_from=(
+            f"Made from answers to the questionnaire of study `{key.study}` by `stp preferences`."
+            if key.study
+            else "Made from printed values by `stp preferences --pairs`."
+        ),
     )
 
 
@@ -227,17 +266,18 @@ def _draw(key: PairKey, rows: Sequence[Agreement], read: Answers, out: Path) -> 
             own = [
                 (one.step, found[one.name])
                 for one in key.scenarios
-                if one.base == base and found[one.name].value is not None
+                if one.base == base and one.step is not None and found[one.name].value is not None
             ]
+            steps = np.array([step for step, _ in own])
+            value, low, high = (
+                np.array([getattr(row, name) for _, row in own], np.float64)
+                for name in ("value", "ci95_low", "ci95_high")
+            )
             axes.plot(
-                [step for step, _ in own], [row.value for _, row in own], label=f"base {base:g}",
+                steps, value, label=f"base {base:g}",
                 color=look.colour, linestyle=look.line, marker=look.marker,
             )  # fmt: skip
-            sure = [(step, row) for step, row in own if row.ci95_low is not None]
-            axes.vlines(
-                [step for step, _ in sure], [row.ci95_low for _, row in sure],
-                [row.ci95_high for _, row in sure], color=look.colour, linewidth=0.8,
-            )  # fmt: skip
+            axes.vlines(steps, low, high, color=look.colour, linewidth=0.8)
         axes.axhline(50, color="#999999", linewidth=0.6, linestyle=":")
         axes.set_ylim(0, 100)
         metric = next((one.metric for one in key.scenarios if one.kind == "gap"), "")

@@ -8,7 +8,7 @@ only where these two disagree (section 4.3 of the paper on FVD).
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,14 +20,14 @@ import numpy as np
 from stp.core.disk import beside, write_text, writing
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.human_study import selection
 from stp.human_study.answers import read_answers
 from stp.human_study.key import LETTERS, REMEDY, kept_path
 from stp.human_study.pair_answers import asked_of, needs_rater
-from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
-from stp.human_study.pair_options import FILE, Gaps, PairStudy, load_pair_study
-from stp.human_study.population import Population, finite, read_population
+from stp.human_study.pair_key import Compared, PairKey, Scenario, Scored, load_pair_key
+from stp.human_study.pair_options import FILE, PairStudy, load_pair_study
+from stp.human_study.population import Population, read_population
 from stp.human_study.questionnaire import Opaque, page
+from stp.human_study.selection import choose
 from stp.render.pictures import sprites
 
 TITLE = "Which video looks better?"
@@ -111,77 +111,6 @@ def write_pairs(
         page_file.write_text(html, encoding="utf-8", newline="\n")
         write_text(kept_path(key_path, key.study), key.text())
     return key
-
-
-def choose(study: PairStudy, models: Mapping[str, Rated]) -> list[Scenario]:
-    """Choose the models of every scenario; of those that are impossible, say why."""
-    found = []
-    for heading in study.equal:
-        higher = study.metrics[heading].higher_is_better
-        names, values = finite(models, heading)
-        reason = _too_few(names, heading, study.models)
-        chosen = [] if reason else selection.equal(values, study.models, higher_is_better=higher)
-        found.append(_scenario("equal", f"eq. {heading}", heading, names, values, chosen, reason))
-    for heading in study.spread:
-        names, values = finite(models, heading)
-        reason = _too_few(names, heading, study.models)
-        chosen = [] if reason else selection.spread(values, study.models)
-        found.append(_scenario("spread", f"spr. {heading}", heading, names, values, chosen, reason))
-    if study.gaps:
-        found += _gaps(study.gaps, study, models)
-    return found
-
-
-def _gaps(gaps: Gaps, study: PairStudy, models: Mapping[str, Rated]) -> Iterable[Scenario]:
-    names, values = finite(models, gaps.metric)
-    worse = -1 if study.metrics[gaps.metric].higher_is_better else 1
-    for base in gaps.bases:
-        rng = np.random.default_rng([study.seed, round(base * 1000)])
-        first = selection.near(values, base, gaps.tolerance, 1, rng)
-        for step in gaps.steps:
-            wanted = base if not len(first) else values[first[0]]
-            others = selection.near(values, wanted + worse * step, gaps.tolerance, gaps.models, rng)
-            others = others[~np.isin(others, first)]
-            reason = ""
-            if not len(first):
-                reason = f"no model of {gaps.metric} {base:g} ± {gaps.tolerance:g}"
-            elif len(others) < gaps.models:
-                reason = f"{len(others)} models at this step, not {gaps.models}"
-            chosen = [*first, *others] if len(first) and len(others) else []
-            one = _scenario("gap", gap_name(base, step), gaps.metric, names, values, chosen, reason)
-            yield Scenario(**{**vars(one), "base": base, "step": step})
-
-
-def gap_name(base: float, step: float) -> str:
-    """Name a point of Figure 5: ``base200 +10``."""
-    return f"base{base:g} +{step:g}"
-
-
-def _too_few(names: Sequence[str], heading: str, count: int) -> str:
-    if len(names) >= count:
-        return ""
-    return f"{len(names)} models have a value of {heading}, and {count} are compared"
-
-
-def _scenario(
-    kind: Any,
-    name: str,
-    metric: str,
-    names: Sequence[str],
-    values: np.ndarray,
-    chosen: Sequence[int] | np.ndarray,
-    reason: str,
-) -> Scenario:
-    own = values[np.asarray(chosen, np.int64)]
-    return Scenario(
-        name=name,
-        kind=kind,
-        metric=metric,
-        models=[names[number] for number in chosen],
-        reason=reason,
-        low=float(own.min()) if len(own) else None,
-        high=float(own.max()) if len(own) else None,
-    )
 
 
 def _pairs(scenarios: Sequence[Scenario], clips: Sequence[str]) -> list[_Pair]:

@@ -3,7 +3,7 @@
 import csv
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -290,12 +290,3 @@ def _number(text: str, where: str) -> float | None:
     if not math.isfinite(value):
         raise StpError(f"{where}: value {text!r}", expected="a number, or nothing")
     return value
-
-
-def finite(models: Mapping[str, Rated], metric: str) -> tuple[list[str], np.ndarray]:
-    """The models that have a value of a metric, and these values, (N,)."""
-    pairs: Iterable[tuple[str, float | None]] = (
-        (name, model.values.get(metric)) for name, model in models.items()
-    )
-    there = {name: value for name, value in pairs if value is not None}
-    return list(there), np.array(list(there.values()), np.float64)

@@ -123,7 +123,7 @@ def _resampled(
     found = []
     for start in range(0, resamples, CHUNK):
         n = min(CHUNK, resamples - start)
-        people = np.ones((n, 1))
+        people = np.ones((n, 1), np.int64)
         if is_drawn:
             people = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=n)
         clips = np.zeros((n, len(asked)))

@@ -22,6 +22,7 @@ RENDER = {
     "human_preferences": "stp.human_study.table",
     "reproduction": "stp.render.tables.reproduction",
     "noise_study": "stp.render.tables.noise_study",
+    "agreement_with_people": "stp.human_study.pair_table",
 }
 """The root module of what makes each kind of table from them: an edit makes no other one again."""
 

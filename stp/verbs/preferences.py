@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from stp.core.errors import StpError
 from stp.run.results import last_results
 from stp.verbs.app import Log, app, examples, say
 
@@ -122,8 +123,8 @@ def questionnaire(
 )
 def preferences(
     answers: Annotated[
-        list[Path], typer.Argument(help="Files of answers (.csv), or folders of them.")
-    ],
+        list[Path] | None, typer.Argument(help="Files of answers (.csv), or folders of them.")
+    ] = None,
     key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = KEY,
     manifest: Annotated[
         Path | None,
@@ -138,6 +139,13 @@ def preferences(
             show_default=f"{TABLES / 'human_preferences.csv'}; agreement_with_people.csv of pairs",
         ),
     ] = None,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Answers are about pairs; without any, the table has the printed values alone.",
+        ),
+    ] = False,
     log: Log = None,
 ) -> None:
     """Read the answers of raters: how often each model was chosen as best, with intervals.
@@ -148,18 +156,28 @@ def preferences(
     from stp.collect.people_agreement import TABLE
     from stp.human_study.pair_key import load_pair_key
 
+    if not answers and not pairs:
+        raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
     pair_key = load_pair_key(key)
-    if pair_key is not None:
-        from stp.human_study.pair_table import render_agreement
+    if pairs or pair_key is not None:
+        from stp.human_study.pair_options import load_pair_study
+        from stp.human_study.pair_table import nobody_asked, render_agreement
 
+        if answers and pair_key is None:
+            raise StpError(
+                f"{key} is not the key of a questionnaire about pairs",
+                expected="the key.json that `stp questionnaire --pairs` wrote beside the page",
+                remedy="name it with --key",
+            )
         made = out or TABLES / f"{TABLE}.csv"
-        read = render_agreement(answers, pair_key, key, made)
+        asked = pair_key or nobody_asked(load_pair_study())
+        read = render_agreement(answers or [], asked, key, made)
         more = "and beside it .md, .tex, .html, .png and .svg"
     else:
         from stp.human_study.table import render_preferences
 
         made = out or TABLES / "human_preferences.csv"
-        read = render_preferences(answers, key, made, manifest=manifest)
+        read = render_preferences(answers or [], key, made, manifest=manifest)
         more = f"{made.stem}_agreement.csv, and beside them .md, .tex and .html"
     say(
         log,

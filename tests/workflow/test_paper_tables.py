@@ -12,7 +12,8 @@ LISTED = re.findall(r"^\| `(results/tables/\w+\.csv)` \|", PAGE, re.MULTILINE)
 OF_PEOPLE = [name for name in LISTED if Path(name).stem.startswith("atlas_")]
 OF_FIELDS = [name for name in LISTED if Path(name).stem.startswith("s2s_")]
 OF_DISTORTIONS = [
-    f"results/tables/{name}.csv" for name in ("video_distortions", "noise_study", "fvd_findings")
+    f"results/tables/{name}.csv"
+    for name in ("video_distortions", "noise_study", "agreement_with_people", "fvd_findings")
 ]
 OF_VIDEO = {*LISTED} - {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS}
 ON_DEMAND = "results/tables/model_speed.csv"
