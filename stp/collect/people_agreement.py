@@ -4,7 +4,7 @@
 """
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import get_args
@@ -102,6 +102,28 @@ def read_agreements(path: Path) -> list[Agreement]:
         raise StpError(
             f"{path}: {error}", expected=f"columns {', '.join(HEADER)}", remedy=remedy
         ) from None
+
+
+UNKNOWN = "no study with people has compared it"
+
+
+def with_people(rows: Iterable[Agreement], convention: str) -> tuple[float | None, str]:
+    """The one number for a metric: agreement where models are spread in its own values.
+
+    Args:
+        rows: of a study, of any metric.
+        convention: of the metric.
+
+    Returns:
+        percent of the answers that name a video, and why there is none, which is empty if there is.
+    """
+    for row in rows:
+        is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")
+        if row.convention == convention and row.counting == DECIDED and is_own:
+            if row.simulated:
+                return None, "raters are simulated"
+            return row.value, "" if row.value is not None else row.reason or UNKNOWN
+    return None, UNKNOWN
 
 
 _READ: dict[type, Callable[[str], object]] = {

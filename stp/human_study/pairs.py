@@ -70,6 +70,13 @@ def write_pairs(
         StpError: the population is damaged or too small, videos do not fit each other, or the page
             becomes larger than it may.
     """
+    key_path = out.with_name("key.json")
+    if key_path.exists() and load_pair_key(key_path) is None:
+        raise StpError(
+            f"{key_path} is the key of a questionnaire of another kind, which is not to be replaced",
+            expected="a folder of its own for the questionnaire about pairs",
+            remedy="name one with --out",
+        )
     study = load_pair_study(study_file)
     found = read_population(population, study.metrics, where)
     scenarios = choose(study, found.models)
@@ -103,7 +110,6 @@ def write_pairs(
         scenarios=scenarios,
         questions=questions,
     )
-    key_path = out.with_name("key.json")
     with writing(out), ExitStack() as stack:
         # The stack unwinds from the last entry to the first: the page stands for both.
         page_file, key_file = (stack.enter_context(beside(path)) for path in (out, key_path))

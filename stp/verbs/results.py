@@ -150,11 +150,11 @@ def trust(
     plan = load_manifest(study)
     chosen = output.chosen(format, out)
     found = trust_card.card(plan, convention)
+    asked = read_agreements(people or study.parent.parent / "tables" / f"{TABLE}.csv")
     if chosen in ("table", "markdown"):
-        asked = read_agreements(people or study.parents[1] / "tables" / f"{TABLE}.csv")
         output.put_grid(page(plan, convention, found, asked), chosen, out)
     else:
-        output.put_rows(trust_card.HEADER, trust_card.rows(found), chosen, out)
+        output.put_rows(trust_card.HEADER, trust_card.rows(found, asked), chosen, out)
 
 
 @command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))

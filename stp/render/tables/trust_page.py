@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 
-from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, Agreement
+from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN, Agreement
 from stp.collect.trust_card import OfDataset, is_temporal
 from stp.page.figure_style import whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
-
-UNKNOWN = "no study with people has compared it"
 
 
 def page(
