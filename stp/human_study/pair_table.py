@@ -32,7 +32,7 @@ from stp.plan.strict import CONFIG_FOLDER
 PUBLISHED = CONFIG_FOLDER / "published" / "fvd_study.csv"
 
 COUNTED = {
-    DECIDED: "of the answers that name a video; who was asked blindly would agree in 50 %",
+    DECIDED: "of the answers that name a video; half of them agree by chance",
     ALL_ANSWERS: "of all answers; “indistinguishable” is disagreement",
     MAJORITY: "of the pairs of videos of which two raters name the same",
 }
@@ -203,7 +203,7 @@ def _table1(key: PairKey, rows: Iterable[Agreement], counting: str) -> Section:
         rows=lines if scenarios else [],
         numeric=[False, *[True] * len(scenarios)],
         intro=[f"Percent {COUNTED[counting]}."],
-        notes=[*(notes if counting == DECIDED else []), *reasons],
+        notes=[*notes, *reasons] if counting == DECIDED else [],
     )
 
 

@@ -73,7 +73,7 @@ def write_pairs(
     key_path = out.with_name("key.json")
     if key_path.exists() and load_pair_key(key_path) is None:
         raise StpError(
-            f"{key_path} is the key of a questionnaire of another kind, which is not to be replaced",
+            f"{key_path} belongs to a questionnaire of another kind, which stays",
             expected="a folder of its own for the questionnaire about pairs",
             remedy="name one with --out",
         )

@@ -42,13 +42,14 @@ def _gaps(gaps: Gaps, study: PairStudy, models: Mapping[str, Rated]) -> Iterable
         first = near(values, base, gaps.tolerance, 1, rng)
         for step in gaps.steps:
             wanted = base if not len(first) else values[first[0]]
-            others = near(values, wanted + worse * step, gaps.tolerance, gaps.models, rng)
-            others = others[~np.isin(others, first)]
+            rest = values.copy()
+            rest[first] = np.nan
+            others = near(rest, wanted + worse * step, gaps.tolerance, gaps.models, rng)
             reason = ""
             if not len(first):
                 reason = f"no model of {gaps.metric} {base:g} ± {gaps.tolerance:g}"
             elif len(others) < gaps.models:
-                reason = f"{len(others)} models at this step, not {gaps.models}"
+                reason = f"{len(others)} of {gaps.models} models at this step"
             chosen = np.append(first, others) if len(first) and len(others) else NONE
             one = _scenario("gap", gap_name(base, step), gaps.metric, names, values, chosen, reason)
             yield Scenario(**{**vars(one), "base": base, "step": step})
@@ -138,7 +139,7 @@ def near(
     """Draw models at random out of those whose value is near a wanted one.
 
     Args:
-        values: of the metric, finite, (N,).
+        values: of the metric, (N,); a model without one (NaN) is not near.
         wanted: the value.
         tolerance: the largest distance to it.
         count: how many to draw.

@@ -51,6 +51,7 @@ def write_population(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     clips = rng.integers(0, 256, (CLIPS, CONTEXT + LEADS, 1, SIDE, SIDE), dtype=np.uint8)
     truth = clips[:, CONTEXT:] / 255
+    (folder / "made").mkdir()
     scored = write_scored(folder / "made", clips, truth.astype(np.float32))
     index = pd.read_parquet(scored.root / "predictions" / "index.parquet")
     store = SmallStore(folder)
@@ -73,6 +74,20 @@ def write_population(folder: Path) -> Path:
     collect(manifest, folder / "rows.parquet")
     build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
     return folder / "results.duckdb"
+
+
+def write_models(folder: Path, count: int) -> Path:
+    """Write a CSV file of models with FVD, and three videos of each; returns its path."""
+    rng = np.random.default_rng(0)
+    lines = [f"model,clips,FVD,{PSNR}"]
+    for number in range(count):
+        (folder / f"m{number}").mkdir(parents=True)
+        clips = rng.integers(0, 256, (3, 4, 3, 10, 12), dtype=np.uint8)
+        np.save(folder / f"m{number}" / "all.npy", clips)
+        lines.append(f"model {number},m{number},{200 + 10 * number},")
+    path = folder / "models.csv"
+    path.write_text("\n".join([*lines, ""]))
+    return path
 
 
 def write_pair_study(path: Path, **changes: object) -> Path:
