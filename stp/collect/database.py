@@ -20,6 +20,7 @@ from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.opened import created
 from stp.collect.paper import paper_columns
 from stp.collect.people import error_files, errors_query, runtimes
+from stp.collect.people_agreement import read_agreements
 from stp.collect.receipt_rows import (
     Tried,
     artefact_row,
@@ -68,6 +69,7 @@ def build(
     cache: Path | None = None,
     report: Report | None = None,
     gaps: Gaps | None = None,
+    people: Path | None = None,
 ) -> None:
     """Build the database ``out`` from manifests and the parquet files collected from them.
 
@@ -79,6 +81,7 @@ def build(
             `stp.collect.standings`.
         report: called with the progress.
         gaps: the cells that are planned and not collected; none unless given.
+        people: the table of what raters say of pairs, see `stp.collect.people_agreement`.
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or bad.
@@ -91,7 +94,7 @@ def build(
         ThreadPoolExecutor(max_workers=3) as meanwhile,
     ):
         _create(database, _FIRST, [])
-        reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []))
+        reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []), people)
         sampling = meanwhile.submit(sample_files, plans)
         keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
         others = meanwhile.submit(_create_others, database, plans, keys, reading, sampling)
@@ -118,7 +121,7 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
     ).to_arrow_table()
 
 
-def _described(plans: list[Manifest], gaps: Gaps) -> Described:
+def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
     """The rows of all tables that say what the scores are, from manifests and receipts."""
     receipts = receipts_of(plans, gaps.finished)
     return {
@@ -142,6 +145,7 @@ def _described(plans: list[Manifest], gaps: Gaps) -> Described:
             for plan in plans
             for row in runtimes(cell for cell in plan.cells if plan.kind_of(cell).has_runtime)
         ],
+        layout.AGREEMENT_WITH_PEOPLE.name: read_agreements(people) if people else [],
     }
 
 

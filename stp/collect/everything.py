@@ -13,6 +13,7 @@ from pathlib import Path
 from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.matched import Report
+from stp.collect.people_agreement import TABLE
 from stp.collect.receipt_rows import STAGES
 from stp.collect.scores import collect
 from stp.core.disk import beside
@@ -74,7 +75,9 @@ def build_database(
         rows = [path.with_suffix(".parquet") for path in used]
         wanted = missing.planned(collected.parent / "plan", scale)
         gaps = missing.gaps(wanted, [plans[path] for path in used], collected.parent / "logs")
-        build(used, rows, database, collected / "matched_distances.parquet", report, gaps)
+        people = collected.parent / "tables" / f"{TABLE}.csv"
+        cache = collected / "matched_distances.parquet"
+        build(used, rows, database, cache, report, gaps, people)
     return [path.stem for path in used], left_out
 
 

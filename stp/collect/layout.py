@@ -553,6 +553,41 @@ RUNTIME = Table(
     ),
 )
 
+AGREEMENT_WITH_PEOPLE = Table(
+    "agreement_with_people",
+    "How often metrics agree with people on which of two videos is better: one row per scenario, "
+    "metric and way to count, of the table that `stp preferences` made of answers about pairs "
+    "(docs/human_study.md). Empty if nobody was asked.",
+    (
+        ("source", "VARCHAR", "Origin of the bytes that models were tested on; own for a file."),
+        ("scale", "VARCHAR", "Scale of the store that models were chosen from; empty for a file."),
+        ("protocol", "VARCHAR", "Protocol of their training and test."),
+        ("comparable", "BOOLEAN", "Always false: models and raters of the paper were others."),
+        ("study", "VARCHAR", "Checksum of the questionnaire."),
+        ("scenario", "VARCHAR", "eq. FVD, spr. FVD, base200 +10, ...: as the paper says it."),
+        ("kind", "VARCHAR", "equal, spread or gap: how models were chosen."),
+        ("metric", "VARCHAR", "Heading of the paper's table; Among raters: of the first two."),
+        ("convention", "VARCHAR", "Exact definition; empty for raters."),
+        (
+            "counting",
+            "VARCHAR",
+            "decided: answers that name a video; all: also those of no difference, as "
+            "disagreement; majority: what two raters say of a pair of videos.",
+        ),
+        ("value", "DOUBLE", "Percent; NULL with a reason."),
+        ("ci95_low", "DOUBLE", "Lower end of the 95 % interval, over pairs of models and raters."),
+        ("ci95_high", "DOUBLE", "Upper end of it."),
+        ("reason", "VARCHAR", "Why there is no value, or else no interval."),
+        ("pairs", "BIGINT", "Pairs of models."),
+        ("comparisons", "BIGINT", "Pairs of videos."),
+        ("answers", "BIGINT", "Answers that count; of a majority, and among raters, comparisons."),
+        ("raters", "BIGINT", "People who gave them."),
+        ("ties", "BIGINT", "Pairs of videos between which the metric does not decide."),
+        ("simulated", "BOOLEAN", "True if raters were programs."),
+        ("published", "DOUBLE", "Percent, as printed; NULL if nothing is."),
+    ),
+)
+
 PERSON_ERRORS = Table(
     "person_errors",
     "One row per cell of people, scenario, person, lead time and sample: the distance between "
@@ -605,5 +640,6 @@ TABLES = (
     RANKS,
     COMPARISONS,
     RUNTIME,
+    AGREEMENT_WITH_PEOPLE,
 )
 """All tables, in the order of the documentation."""

@@ -1,10 +1,12 @@
 """What a metric can be trusted for: what it follows, what it does not see, its bias and cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stp.collect.people_agreement import Agreement, with_people
 from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
 from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
@@ -16,6 +18,7 @@ from stp.score.sample_size import SHARES, AtSize, resolution, within
 HEADER = (
     *("convention", "dataset", "distortion", "is_temporal", "n"),
     *("correlation", "ci95_low", "ci95_high", "why"),
+    *("agreement_with_people", "why_no_agreement"),
 )
 """Columns of `rows`."""
 
@@ -95,11 +98,15 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
     }
 
 
-def rows(found: dict[str, OfDataset]) -> list[tuple[Any, ...]]:
-    """A row for each dataset and distortion, see `HEADER`."""
+def rows(found: dict[str, OfDataset], people: Sequence[Agreement] = ()) -> list[tuple[Any, ...]]:
+    """A row for each dataset and distortion, see `HEADER`.
+
+    Args:
+        people: rows of a study with people, of any metric.
+    """
     return [
         (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,
-         c.why)
+         c.why, *with_people(people, c.convention))
         for of in found.values()
         for c in of.curves
     ]  # fmt: skip

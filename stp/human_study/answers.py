@@ -3,13 +3,14 @@
 import csv
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from stp.core.errors import StpError
-from stp.human_study.key import NONE, Key, kept_path
+from stp.human_study.key import NONE, kept_path
 
 COLUMNS = (
     "study",
@@ -27,6 +28,45 @@ COLUMNS = (
 
 SHOWN_PROBLEMS = 8
 
+SIMULATED = "simulated-"
+"""What names of raters begin with that are programs: tables say so, and findings judge none."""
+
+
+class Question(Protocol):
+    """A question of a key; see `stp.human_study.key.Asked`."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def choices(self) -> Mapping[str, str]: ...
+
+
+class Asks(Protocol):
+    """What reading answers asks of a key; see `stp.human_study.key.Key`.
+
+    Attributes:
+        in_rounds: whether a rater may have several files, with answers to different questions.
+    """
+
+    @property
+    def study(self) -> str: ...
+
+    @property
+    def cannot_tell(self) -> bool: ...
+
+    @property
+    def age_groups(self) -> Collection[str]: ...
+
+    @property
+    def genders(self) -> Collection[str]: ...
+
+    @property
+    def questions(self) -> Sequence[Question]: ...
+
+    @property
+    def in_rounds(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -38,6 +78,7 @@ class Answer:
         model: that was chosen; None if the rater could not tell.
         place: of the chosen prediction on the page, from 0; None likewise.
         seconds: that the question was looked at before the choice.
+        answered_at: when.
     """
 
     rater: str
@@ -45,6 +86,7 @@ class Answer:
     model: str | None
     place: int | None
     seconds: float
+    answered_at: datetime
 
 
 @dataclass(frozen=True)
@@ -68,11 +110,11 @@ class _LineError(Exception):
     """What is wrong with a line."""
 
 
-def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
+def read_answers(paths: Sequence[Path], key: Asks, key_path: Path) -> Answers:
     """Read files of answers.
 
-    A rater with two files is refused like one with two answers to a question: which of them counts
-    is for people to say.
+    A rater with two answers to a question is refused, and one with two files as well unless the
+    study has rounds: which of them counts is for people to say.
 
     Args:
         paths: files, or folders of ``*.csv``.
@@ -89,21 +131,25 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     problems: list[str] = []
     studies: set[str] = set()
     reader = _Reader(key)
+    earlier_answers: dict[tuple[str, int], tuple[Path, int]] = {}
     for path in _files(paths):
-        in_file: dict[tuple[str, int], int] = {}
         for number, fields in _lines(path, problems):
             try:
                 if fields[0] != key.study:
                     studies.add(fields[0])
                     raise _LineError(f"study {fields[0]!r}, not {key.study!r}")
                 rater, answer = reader.read(fields)
-                if whose.setdefault(rater.name, path) != path:
+                if whose.setdefault(rater.name, path) != path and not key.in_rounds:
                     raise _LineError(f"rater {rater.name} is in {whose[rater.name]} as well")
                 if raters.setdefault(rater.name, rater) != rater:
                     raise _LineError(f"rater {rater.name} has another age or gender than above")
-                earlier = in_file.setdefault((rater.name, answer.question), number)
-                if earlier != number:
-                    raise _LineError(f"rater {rater.name} answered this question in line {earlier}")
+                place = path, number
+                earlier = earlier_answers.setdefault((rater.name, answer.question), place)
+                if earlier != place:
+                    where = "" if earlier[0] == path else f"{earlier[0]}, "
+                    raise _LineError(
+                        f"rater {rater.name} answered this question in {where}line {earlier[1]}"
+                    )
                 answers.append(answer)
             except _LineError as error:
                 problems.append(f"{path}, line {number}: {error}")
@@ -121,13 +167,13 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
 class _Reader:
     """Checks the fields of a line against the key."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: Asks) -> None:
         self.key = key
         self.numbers = {asked.id: number for number, asked in enumerate(key.questions)}
 
     def read(self, fields: Sequence[str]) -> tuple[Rater, Answer]:
         named = dict(zip(COLUMNS, fields, strict=True))
-        if not re.fullmatch(r"[0-9a-f]{16}", named["rater"]):
+        if not re.fullmatch(rf"({SIMULATED})?[0-9a-f]{{16}}", named["rater"]):
             raise _LineError(f"rater {named['rater']!r}, not 16 hexadecimal digits")
         for column, known in (("age", self.key.age_groups), ("gender", self.key.genders)):
             if named[column] and named[column] not in known:
@@ -157,24 +203,27 @@ class _Reader:
             number,
             choices.get(choice),
             shown.index(choice) if choice in choices else None,
-            _seconds(named["seconds"], named["answered_at"]),
+            _seconds(named["seconds"]),
+            _moment(named["answered_at"]),
         )
 
 
-def _seconds(text: str, moment: str) -> float:
+def _seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not (math.isfinite(seconds) and seconds >= 0):
         raise _LineError(f"seconds {text!r}, not a number from 0 on")
-    try:
-        datetime.fromisoformat(moment)
-    except ValueError:
-        raise _LineError(
-            f"answered_at {moment!r}, not a time such as 2026-01-31T12:00:00Z"
-        ) from None
     return seconds
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise _LineError(f"answered_at {text!r}, not a time such as 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from stp.core.errors import StpError
 
@@ -93,6 +93,9 @@ class Key:
     datasets: dict[str, str]
     sources: list[Source]
     questions: list[Asked]
+
+    in_rounds: ClassVar[bool] = False
+    """A rater has one file of answers."""
 
     def text(self) -> str:
         """As JSON."""

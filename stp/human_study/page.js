@@ -1,11 +1,13 @@
 "use strict";
 // The questionnaire: shows one question at a time, keeps answers in localStorage, and saves them as
-// a CSV file. It knows choices by opaque ids only.
+// a CSV file. It knows choices by opaque ids only. A study of pairs has `videos`: no truth is shown,
+// and pages of several rounds, in which a browser keeps the name of its rater.
 (() => {
   const study = JSON.parse(document.getElementById("study").textContent);
   const byId = (id) => document.getElementById(id);
-  const questions = new Map(study.questions.map((question) => [question.id, question]));
-  const STORAGE = `human-study-${study.study}`;
+  const pairs = "videos" in study;
+  const STORAGE = `human-study-${study.study}` + (pairs ? `-${study.round}` : "");
+  const RATER = `human-study-${study.study}-rater`; // of all rounds
   const COLUMNS = ["study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds", "answered_at"];
 
   // -- chance and memory
@@ -27,13 +29,30 @@
     return result;
   }
 
-  // Each rater sees the questions, and the predictions of each question, in an order of their own.
-  function newState() {
+  function newRater() {
     const bytes = crypto.getRandomValues(new Uint8Array(8));
+    return Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+  }
+
+  function knownRater() {
+    try {
+      return pairs && localStorage.getItem(RATER);
+    } catch {
+      return null;
+    }
+  }
+
+  // What a rater has answered in an earlier round is for others.
+  const rater = knownRater() || newRater();
+  const asked = study.questions.filter((question) => !question.answered_by?.includes(rater));
+  const questions = new Map(asked.map((question) => [question.id, question]));
+
+  // Each rater sees the questions, and the predictions of each question, in an order of their own.
+  function newState(name) {
     const shown = {};
-    for (const question of study.questions) shown[question.id] = shuffled(question.choices.map((c) => c.id));
+    for (const question of questions.values()) shown[question.id] = shuffled(question.choices.map((c) => c.id));
     return {
-      rater: Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join(""),
+      rater: name,
       begun: false, finished: false, age: "", gender: "", at: 0,
       order: shuffled([...questions.keys()]), shown, answers: {}, seconds: {},
     };
@@ -47,7 +66,7 @@
       const found = JSON.parse(kept);
       if (found && found.order.length === questions.size && found.order.every((id) => questions.has(id))) return found;
     } catch { /* nothing, or nothing usable */ }
-    return newState();
+    return newState(rater);
   }
 
   // Where another window with this page has gone on since, or has deleted the answers, this one is
@@ -57,6 +76,7 @@
       if (localStorage.getItem(STORAGE) === kept) {
         const text = JSON.stringify(state);
         localStorage.setItem(STORAGE, text); // fails where there is no room
+        if (pairs) localStorage.setItem(RATER, state.rater);
         kept = text;
       } else if (!leaving) {
         location.reload();
@@ -84,17 +104,18 @@
 
   function draw() {
     const question = questions.get(state.order[state.at]);
-    const [width, height] = question.size;
-    const [across, down] = question.pitch;
+    const [width, height] = question.size ?? study.size;
+    const [across, down] = question.pitch ?? study.pitch;
     for (const { canvas, sheets } of clips) {
       const [sheet, i] = frame < given ? [sheets[0], frame] : [sheets[1], frame - given];
       const x = (i % sheet.columns) * across, y = Math.floor(i / sheet.columns) * down;
       canvas.getContext("2d").drawImage(sheet.image, x, y, width, height, 0, 0, width, height);
-      canvas.classList.toggle("ahead", frame >= given);
+      canvas.classList.toggle("ahead", !pairs && frame >= given);
     }
     byId("seek").value = frame;
-    byId("frame").textContent = `${frame + 1} of ${frames}: ${frame < given ? "given" : "to predict"}`;
-    byId("frame").classList.toggle("ahead", frame >= given);
+    const part = pairs ? "" : frame < given ? ": given" : ": to predict";
+    byId("frame").textContent = `${frame + 1} of ${frames}${part}`;
+    byId("frame").classList.toggle("ahead", !pairs && frame >= given);
     byId("seek").setAttribute("aria-valuetext", byId("frame").textContent);
   }
 
@@ -144,7 +165,7 @@
     name.className = "name";
     const input = document.createElement("input");
     Object.assign(input, { type: "radio", name: "choice", value: choice.id });
-    input.setAttribute("aria-label", `Prediction ${letter}`);
+    input.setAttribute("aria-label", `${pairs ? "Video" : "Prediction"} ${letter}`);
     input.setAttribute("aria-keyshortcuts", String(study.letters.indexOf(letter) + 1));
     name.append(input, letter);
     label.append(canvas, name);
@@ -163,13 +184,13 @@
     clips = [];
     frames = 0;
     byId("frame").textContent = "";
-    const [width, height] = question.size;
-    const context = picture(question.given);
-    const made = [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(question.truth)] }];
+    const [width, height] = question.size ?? study.size;
+    const context = pairs ? { frames: 0 } : picture(question.given);
+    const made = pairs ? [] : [{ canvas: byId("real").querySelector("canvas"), sheets: [context, picture(question.truth)] }];
     const labels = state.shown[id].map((name, i) => {
       const choice = question.choices.find((c) => c.id === name);
       const { label, canvas } = candidate(choice, study.letters[i]);
-      made.push({ canvas, sheets: [context, picture(choice)] });
+      made.push({ canvas, sheets: [context, picture(pairs ? study.videos[name] : choice)] });
       return label;
     });
     for (const { canvas } of made) Object.assign(canvas, { width, height });
@@ -188,8 +209,8 @@
     }
     if (loading !== made) return; // somebody went on
     clips = made;
-    given = question.given.frames;
-    frames = given + question.truth.frames;
+    given = context.frames;
+    frames = given + made[0].sheets[1].frames;
     frame = 0;
     byId("seek").max = frames - 1;
     play(playing);
@@ -223,7 +244,10 @@
     state.finished = true;
     keep();
     const done = Object.keys(state.answers).length;
-    byId("sum").textContent = `You answered ${done} of ${state.order.length} questions.`;
+    byId("sum").textContent = questions.size
+      ? `You answered ${done} of ${state.order.length} questions.`
+      : "You have answered all of these questions before: they are for other people.";
+    byId("again").hidden = !questions.size;
     byId("save").disabled = done === 0;
     frames = 0;
     show("end");
@@ -286,7 +310,7 @@
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
     load(); // what another window has kept since goes, too
-    state = newState();
+    state = newState(newRater());
     keep();
     // Not by loading the page anew: it could be there before what was just written is, and bring
     // the answers back.
@@ -334,7 +358,15 @@
   fill("age", study.age_groups);
   fill("gender", study.genders);
   byId("about").hidden = !study.age_groups.length && !study.genders.length;
-  byId("number").textContent = study.questions.length;
+  if (pairs) {
+    document.title = byId("start-title").textContent = study.title;
+    byId("intro").textContent = `${study.intro}${questions.size}.`;
+    byId("real").hidden = true;
+    byId("none-text").textContent = study.none_text;
+    byId("none-key-text").textContent = study.none_text.toLowerCase();
+  } else {
+    byId("number").textContent = questions.size;
+  }
   byId("consent-text").textContent = study.consent;
   byId("note").textContent = study.note;
   byId("note").hidden = !study.note;
@@ -344,7 +376,7 @@
   byId("last-key").textContent = study.letters.length;
   byId("study-id").textContent = study.study;
   keep();
-  if (state.finished) finish();
+  if (state.finished || !questions.size) finish();
   else if (state.begun) ask();
   else show("start");
   requestAnimationFrame(tick);

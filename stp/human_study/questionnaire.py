@@ -144,7 +144,7 @@ def _clips(study: Study, cells: dict[tuple[str, str], Cell], report: Report) -> 
             about = (name, sample, str(row["clip"]), str(row["cluster"]))
             drawn.append((*about, given, truth, choices))
             report("clips read", len(drawn), total)
-    opaque = _Opaque(secret.digest())
+    opaque = Opaque(secret.digest())
     clips = []
     for name, sample, clip, cluster, given, truth, choices in drawn:
         ids = {model: opaque(f"{name}/{sample}/{model}") for model in choices}
@@ -157,7 +157,7 @@ def _clips(study: Study, cells: dict[tuple[str, str], Cell], report: Report) -> 
     return sorted(clips, key=lambda clip: clip.asked.id)
 
 
-class _Opaque:
+class Opaque:
     """Names that nobody can make without the secret."""
 
     def __init__(self, secret: bytes) -> None:

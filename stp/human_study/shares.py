@@ -61,7 +61,7 @@ def wilson(hits: float, answers: int) -> Interval:
 
 def share(
     hits: np.ndarray,
-    raters: np.ndarray,
+    raters: np.ndarray | None,
     questions: np.ndarray,
     strata: np.ndarray,
     *,
@@ -72,7 +72,8 @@ def share(
 
     Args:
         hits: of each answer, 0..1, (A,).
-        raters: number of each answer's rater, (A,).
+        raters: number of each answer's rater, (A,); None where no one rater gave it, and
+            questions alone are drawn anew.
         questions: number of each answer's question, (A,).
         strata: of each answer's question, (A,): questions are drawn anew within their dataset, as
             they were drawn for the study.
@@ -84,9 +85,12 @@ def share(
         none = Interval(None, None, "no answers")
         return Share(0.0, 0, None, none, none)
     value = total / answers
-    n_raters, n_questions = len(np.unique(raters)), len(np.unique(questions))
-    if n_raters < FEWEST_CLUSTERS or n_questions < FEWEST_CLUSTERS:
-        few = f"{n_raters} raters, {n_questions} questions ({FEWEST_CLUSTERS} of both needed)"
+    n_questions = len(np.unique(questions))
+    n_raters = None if raters is None else len(np.unique(raters))
+    if n_questions < FEWEST_CLUSTERS or (n_raters is not None and n_raters < FEWEST_CLUSTERS):
+        few = f"{n_questions} questions ({FEWEST_CLUSTERS} needed)"
+        if n_raters is not None:
+            few = f"{n_raters} raters, {n_questions} questions ({FEWEST_CLUSTERS} of both needed)"
         interval = Interval(None, None, few)
     elif total in (0.0, float(answers)):
         # All resamples say the same, which is no certainty.
@@ -100,14 +104,15 @@ def share(
 
 def _resampled(
     hits: np.ndarray,
-    raters: np.ndarray,
+    raters: np.ndarray | None,
     questions: np.ndarray,
     strata: np.ndarray,
     resamples: int,
     seed: int,
 ) -> np.ndarray:
     """Shares in each resample, (R,)."""
-    names, rater = np.unique(raters, return_inverse=True)
+    is_drawn = raters is not None
+    names, rater = np.unique(np.zeros(len(hits)) if raters is None else raters, return_inverse=True)
     asked, first, question = np.unique(questions, return_index=True, return_inverse=True)
     stratum = strata[first]
     shape = (len(names), len(asked))
@@ -118,7 +123,9 @@ def _resampled(
     found = []
     for start in range(0, resamples, CHUNK):
         n = min(CHUNK, resamples - start)
-        people = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=n)
+        people = np.ones((n, 1), np.int64)
+        if is_drawn:
+            people = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=n)
         clips = np.zeros((n, len(asked)))
         for name in np.unique(stratum):
             inside = np.flatnonzero(stratum == name)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from stp.human_study.agreement import PER_CLIP, SETS_ONLY, Agreement, agreements
-from stp.human_study.answers import Answers, read_answers
+from stp.human_study.answers import SIMULATED, Answers, read_answers
 from stp.human_study.counts import CANNOT_TELL, FEWEST_RATERS, Count, counts, places
 from stp.human_study.key import LETTERS, Key, Source, load_key
 from stp.human_study.shares import RESAMPLES, Interval, Share
@@ -158,6 +158,8 @@ def _grid(
     name: str, key: Key, read: Answers, counted: list[Count], agreed: list[Agreement]
 ) -> Grid:
     warnings = []
+    if any(name.startswith(SIMULATED) for name in read.raters):
+        warnings.append("WARNING: raters are SIMULATED by a program. No person has said any of it.")
     if not _is_papers(key):
         kinds = sorted({source.source for source in key.sources})
         warnings.append(

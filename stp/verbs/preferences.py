@@ -6,50 +6,113 @@ from typing import Annotated
 
 import typer
 
+from stp.core.errors import StpError
 from stp.run.results import last_results
 from stp.verbs.app import Log, app, examples, say
 
 command = functools.partial(app.command, rich_help_panel="Results")
 
 HERE = last_results()
+TABLES = HERE / "tables"
+PAGE = HERE / "human_study" / "questionnaire.html"
+KEY = PAGE.with_name("key.json")
 
 
 @command(
     epilog=examples(
         "snakemake --profile local results/demo/human_study/questionnaire.html",
         "stp questionnaire results/demo/plan/short_term.json --out trial/questionnaire.html",
+        "stp questionnaire --pairs results/paper/results.duckdb --where \"tested_on = 'bair'\"",
+        "stp questionnaire --pairs models.csv --out trial/questionnaire.html",
+        "stp questionnaire --after trial/answers --page trial/questionnaire.html",
     )
 )
 def questionnaire(
     manifest: Annotated[
         Path, typer.Argument(help="The short-term manifest, from results/SCALE/plan.")
     ] = HERE / "plan" / "short_term.json",
-    out: Annotated[Path, typer.Option(help="The page to write (.html).")] = HERE
-    / "human_study"
-    / "questionnaire.html",
-    study: Annotated[Path, typer.Option(help="The configuration of the study.")] = Path(
-        "config/human_study.yaml"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The page to write (.html).",
+            show_default=f"{PAGE}; questionnaire-next.html with --after",
+        ),
+    ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(
+            help="The configuration of the study.",
+            show_default="config/human_study.yaml; human_pairs.yaml with --pairs",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="Show pairs of videos instead, of models that are chosen from this results store "
+            "(.duckdb) or CSV file (model, clips, a column for each metric)."
+        ),
+    ] = None,
+    where: Annotated[
+        str, typer.Option(help="With --pairs: which cells of the store, a condition in SQL.")
+    ] = "",
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Write the next page of a study of pairs instead, from files of answers or "
+            "folders of them: it asks one more rater about the pairs that need one."
+        ),
+    ] = None,
+    page: Annotated[
+        Path, typer.Option(help="With --after: the first page, with key.json beside it.")
+    ] = PAGE,
     log: Log = None,
 ) -> None:
     """Write the blinded questionnaire of the human preference study, and its key.
 
     The page is one file for raters, without any name of a model. The key (key.json beside it) says
-    which model each choice stands for; keep it to yourself.
+    which model each choice stands for; keep it to yourself. docs/human_study.md describes both
+    kinds of studies: the best of several predictions, and pairs of videos.
     """
-    from stp.human_study.questionnaire import write_questionnaire
     from stp.run.meter import CountMeter
 
+    if after and pairs is not None:
+        raise typer.BadParameter("not together with --pairs", param_hint="--after")
+    if where and pairs is None:
+        raise typer.BadParameter("only with --pairs", param_hint="--where")
+    if after:
+        from stp.human_study.pairs import write_next_page
+
+        following = out or page.with_name("questionnaire-next.html")
+        third, second = write_next_page(page, after, following)
+        say(
+            log,
+            f"wrote {following}: {third} pairs of videos on which two raters disagree, {second} "
+            "with fewer than two answers",
+        )
+        return
+    first = out or PAGE
     meter = CountMeter("questionnaire")
-    key = write_questionnaire(manifest, out, study_file=study, report=meter)
-    meter.clear()
-    size = out.stat().st_size / 1e6
-    say(
-        log,
-        f"wrote {out} ({size:.1f} MB): {len(key.questions)} questions, {len(key.models)} models, "
-        f"{key.pictures}; study {key.study}",
-    )
-    say(log, f"wrote {out.with_name('key.json')}: keep it from raters")
+    if pairs is not None:
+        from stp.human_study.pairs import FILE, write_pairs
+
+        pair_key = write_pairs(pairs, first, where=where, study_file=study or FILE, report=meter)
+        meter.clear()
+        told = f"{len(pair_key.models)} models of {pair_key.size}, {pair_key.pictures}"
+        questions, checksum = len(pair_key.questions), pair_key.study
+        for scenario in pair_key.scenarios:
+            if scenario.reason:
+                say(log, f"  {scenario.name}: {scenario.reason}")
+    else:
+        from stp.human_study.options import FILE as PREDICTIONS
+        from stp.human_study.questionnaire import write_questionnaire
+
+        key = write_questionnaire(manifest, first, study_file=study or PREDICTIONS, report=meter)
+        meter.clear()
+        told = f"{len(key.models)} models, {key.pictures}"
+        questions, checksum = len(key.questions), key.study
+    size = first.stat().st_size / 1e6
+    say(log, f"wrote {first} ({size:.1f} MB): {questions} questions, {told}; study {checksum}")
+    say(log, f"wrote {first.with_name('key.json')}: keep it from raters")
 
 
 @command(
@@ -60,28 +123,63 @@ def questionnaire(
 )
 def preferences(
     answers: Annotated[
-        list[Path], typer.Argument(help="Files of answers (.csv), or folders of them.")
-    ],
-    key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = HERE
-    / "human_study"
-    / "key.json",
+        list[Path] | None, typer.Argument(help="Files of answers (.csv), or folders of them.")
+    ] = None,
+    key: Annotated[Path, typer.Option(help="The key of the questionnaire.")] = KEY,
     manifest: Annotated[
         Path | None,
         typer.Option(
             help="The short-term manifest; with it, answers are also compared with metrics."
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The table to write (.csv).")] = HERE
-    / "tables"
-    / "human_preferences.csv",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table to write (.csv).",
+            show_default=f"{TABLES / 'human_preferences.csv'}; agreement_with_people.csv of pairs",
+        ),
+    ] = None,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Answers are about pairs; without any, the table has the printed values alone.",
+        ),
+    ] = False,
     log: Log = None,
 ) -> None:
-    """Read the answers of raters: how often each model was chosen as best, with intervals."""
-    from stp.human_study.table import render_preferences
+    """Read the answers of raters: how often each model was chosen as best, with intervals.
 
-    read = render_preferences(answers, key, out, manifest=manifest)
+    Of a study of pairs: how often each metric and people agree on which of two models is better.
+    The key says which kind of study it is.
+    """
+    from stp.collect.people_agreement import TABLE
+    from stp.human_study.pair_key import load_pair_key
+
+    if not answers and not pairs:
+        raise typer.BadParameter("name files of answers, or folders of them", param_hint="ANSWERS")
+    pair_key = load_pair_key(key)
+    if pairs or pair_key is not None:
+        from stp.human_study.pair_options import load_pair_study
+        from stp.human_study.pair_table import nobody_asked, render_agreement
+
+        if answers and pair_key is None:
+            raise StpError(
+                f"{key} is not the key of a questionnaire about pairs",
+                expected="the key.json that `stp questionnaire --pairs` wrote beside the page",
+                remedy="name it with --key",
+            )
+        made = out or TABLES / f"{TABLE}.csv"
+        asked = pair_key or nobody_asked(load_pair_study())
+        read = render_agreement(answers or [], asked, key, made)
+        more = "and beside it .md, .tex, .html, .png and .svg"
+    else:
+        from stp.human_study.table import render_preferences
+
+        made = out or TABLES / "human_preferences.csv"
+        read = render_preferences(answers or [], key, made, manifest=manifest)
+        more = f"{made.stem}_agreement.csv, and beside them .md, .tex and .html"
     say(
         log,
-        f"{len(read.answers)} answers of {len(read.raters)} raters: wrote {out}, "
-        f"{out.stem}_agreement.csv, and beside them .md, .tex and .html",
+        f"{len(read.answers)} answers of {len(read.raters)} raters: wrote {made}, {more}",
     )

@@ -126,6 +126,13 @@ def trust(
         Path,
         typer.Option(help="The manifest of a study of distortions, from results/SCALE/plan."),
     ] = Path("results/fvd/plan/video_distortions.json"),
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table of a study with people (`stp preferences`).",
+            show_default="results/SCALE/tables/agreement_with_people.csv of the same scale",
+        ),
+    ] = None,
     format: output.Format = None,
     out: output.Out = None,
 ) -> None:
@@ -136,16 +143,18 @@ def trust(
     a study (docs/fvd.md); a metric of your own is named in its scale file.
     """
     from stp.collect import trust_card
+    from stp.collect.people_agreement import TABLE, read_agreements
     from stp.plan.manifest import load_manifest
     from stp.render.tables.trust_page import page
 
     plan = load_manifest(study)
     chosen = output.chosen(format, out)
     found = trust_card.card(plan, convention)
+    asked = read_agreements(people or study.parent.parent / "tables" / f"{TABLE}.csv")
     if chosen in ("table", "markdown"):
-        output.put_grid(page(plan, convention, found), chosen, out)
+        output.put_grid(page(plan, convention, found, asked), chosen, out)
     else:
-        output.put_rows(trust_card.HEADER, trust_card.rows(found), chosen, out)
+        output.put_rows(trust_card.HEADER, trust_card.rows(found, asked), chosen, out)
 
 
 @command(epilog=examples("stp runtime --out results/tables/atlas_runtime.csv"))

@@ -13,11 +13,13 @@ import zarr
 from browser import CHROMIUM, DRIVER, Browser
 from hostile import HOSTILE, UNHARMED, WORD
 from latex import latex_problems
+from population import write_models, write_pair_study
 from small_study import CONTEXT, LEADS, MODELS, SIZES, STUDY, Paths
 
 from stp.data.prepared import Prepared
 from stp.human_study.answers import COLUMNS, read_answers
 from stp.human_study.key import NONE, Key, load_key
+from stp.human_study.pairs import write_next_page, write_pairs
 from stp.human_study.questionnaire import write_questionnaire
 from stp.human_study.table import render_preferences
 from stp.plan.strict import read_yaml
@@ -370,3 +372,63 @@ def contrast(first: list[int], second: list[int]) -> float:
 
     bright, dim = sorted((luminance(first), luminance(second)), reverse=True)
     return (bright + 0.05) / (dim + 0.05)
+
+
+def test_pairs_are_shown_without_a_truth_and_nobody_is_asked_twice(
+    window: Browser, tmp_path: Path
+) -> None:
+    """Two rounds in one browser: what it has answered is for others."""
+    changes = {"models": 2, "equal": [], "spread": ["FVD"], "gaps": None}
+    config = write_pair_study(tmp_path / "study.yaml", **changes)
+    page = tmp_path / "out" / "questionnaire.html"
+    key = write_pairs(write_models(tmp_path, 2), page, study_file=config)
+    for path in window.downloads.glob("*"):
+        path.unlink()
+    window.open(page)
+    window.run("localStorage.clear(); location.reload()")
+    window.wait_for("!document.getElementById('start').hidden")
+    assert "Number of questions: 3." in window.run(
+        "return document.getElementById('intro').textContent"
+    )
+    begin(window)
+    text = window.run("return document.getElementById('ask').innerText")
+    assert "Indistinguishable" in text and "really happened" not in text
+    assert "predict" not in text.lower()
+    state = f"JSON.parse(localStorage.getItem('human-study-{key.study}-first'))"
+    answers = window.run(f"return {state}")
+    question = answers["order"][0]
+    by_id = {asked.id: asked for asked in key.questions}
+    look_at(window, 1)
+    shown = [found for found in window.run(PIXELS) if found[0]]
+    made = [by_id[question].choices[name] for name in answers["shown"][question]]
+    assert len(shown) == 3, "the hidden truth, and two videos"
+    for canvas, model in zip(shown[1:], made, strict=True):
+        width, height, *_, data = canvas
+        films = np.load(tmp_path / key.models[model].predictions / "all.npy")
+        frame = films[int(by_id[question].clip), 1].transpose(1, 2, 0)
+        assert (np.array(data, np.uint8).reshape(height, width, 4)[..., :3] == frame).all()
+    window.press("2", "Enter")
+    window.wait_for(f"{TITLE} === 'Question 2 of 3' && {READY}")
+    window.press("0", "Enter")
+    window.wait_for(f"{TITLE} === 'Question 3 of 3' && {READY}")
+    window.click("#finish")
+    path = saved(window)
+    found = read_answers([path], key, page.with_name("key.json"))
+    chosen = {key.questions[one.question].id: one.model for one in found.answers}
+    assert chosen == {question: made[1], answers["order"][1]: None}
+    following = tmp_path / "out" / "next.html"
+    assert write_next_page(page, [path], following) == (0, 3)
+    window.open(following)
+    begin(window)
+    assert window.run(f"return {TITLE}") == "Question 1 of 1"
+    window.press("1", "Enter")
+    again = saved(window) if len(list(window.downloads.glob("*"))) < 2 else None
+    assert again is not None
+    both = read_answers([path, *window.downloads.glob("*.csv")], key, page.with_name("key.json"))
+    assert len(both.answers) == 3 and len(both.raters) == 1
+    assert write_next_page(page, [*window.downloads.glob("*.csv")], following) == (0, 3)
+    window.run("location.reload()")
+    window.wait_for("!document.getElementById('end').hidden")
+    said = window.run("return document.getElementById('sum').textContent")
+    assert said.startswith("You have answered all of these questions before")
+    assert window.complaints() == []

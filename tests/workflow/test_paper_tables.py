@@ -15,7 +15,7 @@ OF_DISTORTIONS = [
     f"results/tables/{name}.csv"
     for name in (
         *("video_distortions", "noise_study", "sample_size", "metric_correlations"),
-        *("content_motion", "trust_cards", "fvd_findings"),
+        *("content_motion", "trust_cards", "agreement_with_people", "fvd_findings"),
     )
 ]
 OF_VIDEO = {*LISTED} - {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS}

@@ -7,7 +7,9 @@ localrules:
 
 
 # The table is part of all tables where there are answers.
-if any(Path(f"{RESULTS}/human_study/answers").glob("*.csv")):
+if "human_preferences" in FURTHER_TABLES and any(
+    Path(f"{RESULTS}/human_study/answers").glob("*.csv")
+):
     TABLES.append(f"{RESULTS}/tables/human_preferences.csv")
 
 

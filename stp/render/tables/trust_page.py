@@ -1,20 +1,30 @@
 """The trust card of a metric, for people: ``stp trust``."""
 
+from collections.abc import Iterable
+
+from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN, Agreement
 from stp.collect.trust_card import OfDataset, is_temporal
 from stp.page.figure_style import whose
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
 
 
-def page(plan: Manifest, convention: str, found: dict[str, OfDataset]) -> Grid:
+def page(
+    plan: Manifest,
+    convention: str,
+    found: dict[str, OfDataset],
+    people: Iterable[Agreement] = (),
+) -> Grid:
     """Lay out a card.
 
     Args:
         plan: of the study that it was made from.
         convention: of the metric.
         found: what `stp.collect.trust_card.card` gathered.
+        people: rows of a study with people, of any metric.
     """
     sections = []
+    asked = _people(convention, people)
     for dataset, of in found.items():
         title = plan.names.datasets[dataset]
         sections.append(_sensitivity(plan, title, of))
@@ -30,9 +40,9 @@ def page(plan: Manifest, convention: str, found: dict[str, OfDataset]) -> Grid:
         intro=[
             f"{about.title}: {about.description}",
             f"Numbers are of {whose(plan.cells)}.",
-            "Agreement with people is unknown: no study with people has compared it.",
+            *(() if asked.rows else (f"Agreement with people is unknown: {UNKNOWN}.",)),
         ],
-        sections=sections,
+        sections=[*sections, asked] if asked.rows else sections,
         warnings=warnings,
         legend=[
             "correlation: of ranks, with the intensity; 1 gets worse with every step, whichever "
@@ -40,6 +50,34 @@ def page(plan: Manifest, convention: str, found: dict[str, OfDataset]) -> Grid:
             "kind: frames are changed (space), or others follow each other (time)",
         ],
         made_from=f"Made from the scores of {plan.dimension}, scale {plan.scale}.",
+    )
+
+
+def _people(convention: str, people: Iterable[Agreement]) -> Section:
+    """Agreement with people in each scenario; without rows where nobody was asked."""
+    rows: list[list[str | Item]] = []
+    notes: dict[str, None] = {}
+    for row in people:
+        is_shown = row.counting == (ALL_ANSWERS if row.kind == "gap" else DECIDED)
+        if row.convention != convention or not is_shown or row.value is None:
+            continue
+        value = f"{row.value:.1f}"
+        if row.ci95_low is not None and row.ci95_high is not None:
+            value += f" [{row.ci95_low:.0f}, {row.ci95_high:.0f}]"
+        rows.append([row.scenario, value, str(row.answers), str(row.raters)])
+        if row.simulated:
+            notes["WARNING: raters are SIMULATED by a program; no person has said any of it"] = None
+    return Section(
+        title="Agreement with people",
+        columns=["scenario", "percent", "answers", "raters"],
+        rows=rows,
+        numeric=[False, True, True, True],
+        intro=["How often people and the metric agree on which of two videos is better."],
+        notes=[
+            *notes,
+            "eq., spr.: of the answers that name a video, models equal or spread in a metric; base "
+            "+ step: of all answers, the second model being worse by the step",
+        ],
     )
 
 
