@@ -17,10 +17,11 @@ from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.crps import weighted_crps
 from stp.metrics.globe import Area, groups
-from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, needs_data
+from stp.metrics.regions import within
 
 MEAN, DEVIATION = "without_validation", "climatology_deviation"
+SCORES = ("forecast", "climatology")
 
 
 def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -37,18 +38,19 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
     return np.asarray(np.where(deviation == 0, np.abs(error), score))
 
 
-def _skill(means: np.ndarray) -> np.ndarray:
+def skill(means: np.ndarray) -> np.ndarray:
+    """1 less the ratio of the scores of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
     *outer, components, leads = means.shape
     both = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
         return 1 - both[..., 0, :] / both[..., 1, :]
 
 
-def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
-    bound = per_variable(metric, compared, ("forecast", "climatology"))
-    weights = weights_of(compared.data)
-    if weights is None:
+def _on(metric: Metric, compared: Comparison, fair: bool, region: str) -> Metric:
+    bound, cut = within(metric, compared, region, SCORES)
+    if cut is None:
         return bound
+    weights = cut.weights
     means = Climatology(compared.data, MEAN)
     deviations = Climatology(compared.data, DEVIATION)
     missing = means.missing_of(compared.frames) or deviations.missing_of(compared.frames)
@@ -58,6 +60,7 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     def statistics(
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
+        predicted, observed = cut(predicted), cut(observed)
         found = np.empty((len(observed), observed.shape[2], 2, observed.shape[1]))
         found[:, :, 0] = weighted_crps(predicted, observed, weights, fair=fair)
         for n, t, here in groups(observed.shape):
@@ -65,7 +68,7 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
             area = Area(weights, observed[n, t, here])
             mean, deviation, truth = (
                 area.only(fields[here])
-                for fields in (means.read(frame), deviations.read(frame), observed[n, t])
+                for fields in (cut(means.read(frame)), cut(deviations.read(frame)), observed[n, t])
             )
             found[n, here, 1, t] = area.mean(crps_normal(mean, deviation, truth))
         return found.reshape(len(found), -1, found.shape[-1])
@@ -73,13 +76,13 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     return bound._replace(statistics=statistics)
 
 
-def _convention(*, fair: bool) -> Metric:
+def _convention(*, fair: bool, region: str = "") -> Metric:
     return Metric(
         needs_data,
-        finish=_skill,
+        finish=skill,
         leads="pool",
         no_value="the climatology is exact",
-        on_data=partial(_on, fair=fair),
+        on_data=partial(_on, fair=fair, region=region),
         numbered=True,
         ensemble=True,
     )
@@ -91,3 +94,10 @@ climatology = _convention(fair=True)
 climatology_biased = _convention(fair=False)
 """The CRPS of the members as a distribution, as ChaosBench's code; it takes the ratio within
 batches of 32 samples, and a climatology that includes the test years."""
+
+climatology_tropics = _convention(fair=True, region="tropics")
+climatology_northern_extratropics = _convention(fair=True, region="northern_extratropics")
+climatology_southern_extratropics = _convention(fair=True, region="southern_extratropics")
+climatology_europe = _convention(fair=True, region="europe")
+climatology_north_america = _convention(fair=True, region="north_america")
+"""As ``climatology``, of one of the boxes of `stp.metrics.regions`."""

@@ -35,6 +35,7 @@ from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.frames import Piece, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
+from stp.prepare.terciles import write_terciles
 
 LEVELS = [10, 50, 100, 200, 300, 500, 700, 850, 925, 1000]
 # name -> units and CF standard name, in the order of the release's channels
@@ -46,7 +47,12 @@ VARIABLES = {
     "v": ("m s**-1", "northward_wind"),
     "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
 }
+SPANS = (1, 7, 14)
+"""Days of the means that have terciles: a day, a week, and two."""
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
+
+
+SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class ChaosbenchOptions:
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
         subsets: further test windows: name -> first and last year.
+        seasons: subsets of the first one of these, or of the test: name -> the months, from 1, in
+            which windows start.
         stride: days between the windows of each split; of subsets as of test.
         cluster_days: windows that start in the same block of so many days are one cluster. 8 is
             longer than the last lead time of the first week.
@@ -81,6 +89,7 @@ class ChaosbenchOptions:
     )
     days_per_year: int | None = None
     subsets: dict[str, list[int]] = field(default_factory=lambda: {"two_years": [2022, 2023]})
+    seasons: dict[str, list[int]] = field(default_factory=lambda: {**SEASONS})
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
     cluster_days: int = 8
     gravity: float = 9.81
@@ -101,6 +110,10 @@ class ChaosbenchOptions:
         per_year = self.days_per_year
         require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
         check_keys("subsets", set(self.subsets) & set(SPLITS), ())
+        check_keys("seasons", set(self.seasons) & {*SPLITS, *self.subsets}, ())
+        for name, months in self.seasons.items():
+            ok = bool(months) and all(whole(month, 1, 12) for month in months)
+            require(ok, f"seasons.{name}", months, "months, 1 to 12")
         for name, years in (self.years | self.subsets).items():
             ok = isinstance(years, list) and len(years) == 2 and years[0] <= years[1]
             ok = ok and all(whole(year, 1678, 2261) for year in years)
@@ -164,16 +177,19 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         The clips; cluster -> its first frame, and its length in frames.
     """
     days = options.days
+    months = days.astype("datetime64[M]").astype(np.int64) % 12 + 1
     clips, blocks = [], {}
-    for split in (*SPLITS, *options.subsets):
-        years = options.years_of(split)
+    whole_years = next(iter(options.subsets), "test")
+    for split in (*SPLITS, *options.subsets, *options.seasons):
+        wanted = options.seasons.get(split, range(1, 13))
+        years = options.years_of(split if split not in options.seasons else whole_years)
         first = int(np.searchsorted(days, np.datetime64(f"{years[0]}-01-01")))
         count = int(np.searchsorted(days, np.datetime64(f"{years[-1] + 1}-01-01"))) - first
         stride = options.stride.get(split, options.stride["test"])
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
         for start in range(0, count - span, stride):
-            if not unbroken[start]:
+            if not unbroken[start] or months[first + start] not in wanted:
                 continue
             block = start // options.cluster_days
             cluster = f"{split}/block-{block:04d}"
@@ -388,7 +404,16 @@ def _climatology(
         job.report,
         int(job.runtime.get("prepare_workers", 1)),
     )
+    terciles = write_terciles(
+        group,
+        frames,
+        options.days,
+        train,
+        SPANS,
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+    )
     _describe(group, options, grid)
-    for name in ("without_validation", "climatology_deviation", "with_validation"):
+    for name in ("without_validation", "climatology_deviation", "with_validation", *terciles):
         group[name].attrs["coordinates"] = COORDINATES
     return {"without validation": list(train), "with validation": [*train, *val]}

@@ -23,6 +23,7 @@ OPTIONS = {
     "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
     "days_per_year": 9,
     "subsets": {"two_years": [2022, 2023]},
+    "seasons": {},
     "cluster_days": 2,
 }
 HORIZON = 4
@@ -269,7 +270,7 @@ def test_days_that_are_done_are_not_read_again(
 def test_starts_of_the_paper() -> None:
     clips, blocks = cut(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
-    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685}
+    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685, **SEASONS}
     assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)
