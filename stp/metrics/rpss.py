@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from stp.data.terciles import LOWER, UPPER, name_of
 from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.crpss import SCORES, skill
@@ -22,13 +23,6 @@ from stp.metrics.globe import Area, groups
 from stp.metrics.metric import Metric, Windows, needs_data
 from stp.metrics.regions import within
 from stp.metrics.weeks import WEEKS, first_of
-
-LOWER, UPPER = "lower_tercile", "upper_tercile"
-
-
-def name_of(tercile: str, days: int) -> str:
-    """The array of the terciles of means over some days, which end with the calendar day."""
-    return tercile if days == 1 else f"{tercile}_of_{days}_days"
 
 
 def rps_terciles(

@@ -8,8 +8,8 @@ import numpy as np
 import zarr
 
 from stp.core.job import Report
+from stp.data.terciles import LOWER, UPPER, name_of
 from stp.data.zarr_write import RowWriter, create_array
-from stp.metrics.rpss import LOWER, UPPER, name_of
 
 SHARES = {LOWER: 1 / 3, UPPER: 2 / 3}
 

@@ -270,7 +270,11 @@ def test_days_that_are_done_are_not_read_again(
 def test_starts_of_the_paper() -> None:
     clips, blocks = cut(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
-    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685, **SEASONS}
+    seasons = {"djf": 149, "mam": 184, "jja": 184, "son": 168}
+    assert sum(seasons.values()) == 685
+    assert numbers == {"train": 13469, "val": 2147, "test": 320, "two_years": 685, **seasons}
+    months = {clip.clip[5:7] for clip in clips if clip.split == "djf"}
+    assert months == {"12", "01", "02"}
     assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)
