@@ -17,9 +17,10 @@ import numpy as np
 from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, groups
-from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.members import of_members
-from stp.metrics.metric import Metric, every_component, needs_data
+from stp.metrics.metric import Metric, Windows, every_component, needs_data
+from stp.metrics.regions import within
+from stp.metrics.weeks import WEEKS, mean_of_weeks
 
 PARTS = ("po", "pp", "oo")
 
@@ -71,11 +72,17 @@ def _finish(means: np.ndarray) -> np.ndarray:
     return correlation(means.reshape(*outer, components // 3, 3, leads))
 
 
-def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Metric:
+def _convention(
+    kind: str,
+    *,
+    centred: bool = False,
+    pooled: bool = False,
+    region: str = "",
+    windows: Windows = (),
+) -> Metric:
     def bind(metric: Metric, compared: Comparison) -> Metric:
-        bound = per_variable(metric, compared, PARTS if pooled else ())
-        weights = weights_of(compared.data)
-        if weights is None:
+        bound, cut = within(metric, compared, region, PARTS if pooled else ())
+        if cut is None:
             return bound
         climatology = Climatology(compared.data, kind)
         missing = climatology.missing_of(compared.frames)
@@ -86,9 +93,13 @@ def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Me
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
         ) -> np.ndarray:
             def mean(n: int, t: int) -> np.ndarray:
-                return climatology.read(int(compared.frames[numbers[n], leads[t]]))
+                frames = compared.frames[numbers[n]]
+                if windows:
+                    return cut(mean_of_weeks(climatology, frames, int(leads[t])))
+                return cut(climatology.read(int(frames[leads[t]])))
 
-            products = anomaly_products(predicted, observed, mean, weights, centred=centred)
+            pair = cut(predicted), cut(observed)
+            products = anomaly_products(*pair, mean, cut.weights, centred=centred)
             shape = (len(products), -1, products.shape[-1])
             return products.reshape(shape) if pooled else correlation(products)
 
@@ -101,6 +112,7 @@ def _convention(kind: str, *, centred: bool = False, pooled: bool = False) -> Me
         no_value="the forecast or the observation is the climatology itself",
         on_data=bind,
         numbered=True,
+        windows=windows,
     )
 
 
@@ -114,6 +126,20 @@ seen (ChaosBench, equation S3, which is not centred; the paper's climatology is 
 
 per_frame_without_validation_of_members = of_members(per_frame_without_validation)
 """The mean over members of ``per_frame_without_validation`` (ChaosBench, equation S16)."""
+
+weekly = _convention("without_validation", windows=WEEKS)
+"""As ``per_frame_without_validation``, of the mean anomalies of weeks 1, 2, 3-4 and 5-6."""
+
+without_validation_tropics = _convention("without_validation", region="tropics")
+without_validation_northern_extratropics = _convention(
+    "without_validation", region="northern_extratropics"
+)
+without_validation_southern_extratropics = _convention(
+    "without_validation", region="southern_extratropics"
+)
+without_validation_europe = _convention("without_validation", region="europe")
+without_validation_north_america = _convention("without_validation", region="north_america")
+"""As ``per_frame_without_validation``, of one of the boxes of `stp.metrics.regions`."""
 
 centred = _convention("with_validation", centred=True)
 """As ``per_frame``, without the mean anomaly of the globe, the centred form of forecast centres."""

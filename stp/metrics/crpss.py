@@ -17,12 +17,13 @@ from stp.metrics.climatology import Climatology
 from stp.metrics.comparison import Comparison
 from stp.metrics.crps import weighted_crps
 from stp.metrics.globe import Area, groups
-from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, needs_data
+from stp.metrics.regions import within
 
 TRAINING = ("without_validation", "climatology_deviation")
 PUBLISHED = ("published", "published_deviation")
 """Mean and deviation of a climatology."""
+SCORES = ("forecast", "climatology")
 
 
 def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -39,18 +40,21 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
     return np.asarray(np.where(deviation == 0, np.abs(error), score))
 
 
-def _skill(means: np.ndarray) -> np.ndarray:
+def skill(means: np.ndarray) -> np.ndarray:
+    """1 less the ratio of the scores of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
     *outer, components, leads = means.shape
     both = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
         return 1 - both[..., 0, :] / both[..., 1, :]
 
 
-def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]) -> Metric:
-    bound = per_variable(metric, compared, ("forecast", "climatology"))
-    weights = weights_of(compared.data)
-    if weights is None:
+def _on(
+    metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str], region: str
+) -> Metric:
+    bound, cut = within(metric, compared, region, SCORES)
+    if cut is None:
         return bound
+    weights = cut.weights
     means, deviations = (Climatology(compared.data, kind) for kind in kinds)
     missing = means.missing_of(compared.frames) or deviations.missing_of(compared.frames)
     if missing:
@@ -59,6 +63,7 @@ def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]
     def statistics(
         predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
+        predicted, observed = cut(predicted), cut(observed)
         found = np.empty((len(observed), observed.shape[2], 2, observed.shape[1]))
         found[:, :, 0] = weighted_crps(predicted, observed, weights, fair=fair)
         for n, t, here in groups(observed.shape):
@@ -66,7 +71,7 @@ def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]
             area = Area(weights, observed[n, t, here])
             mean, deviation, truth = (
                 area.only(fields[here])
-                for fields in (means.read(frame), deviations.read(frame), observed[n, t])
+                for fields in (cut(means.read(frame)), cut(deviations.read(frame)), observed[n, t])
             )
             found[n, here, 1, t] = area.mean(crps_normal(mean, deviation, truth))
         return found.reshape(len(found), -1, found.shape[-1])
@@ -74,13 +79,13 @@ def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]
     return bound._replace(statistics=statistics)
 
 
-def _convention(*, fair: bool, kinds: tuple[str, str] = TRAINING) -> Metric:
+def _convention(*, fair: bool, kinds: tuple[str, str] = TRAINING, region: str = "") -> Metric:
     return Metric(
         needs_data,
-        finish=_skill,
+        finish=skill,
         leads="pool",
         no_value="the climatology is exact",
-        on_data=partial(_on, fair=fair, kinds=kinds),
+        on_data=partial(_on, fair=fair, kinds=kinds, region=region),
         numbered=True,
         ensemble=True,
     )
@@ -96,3 +101,9 @@ batches of 32 samples, and a climatology that includes the test years."""
 climatology_published = _convention(fair=False, kinds=PUBLISHED)
 """As ``climatology_biased``, against that climatology: 1994-2023, by the number of the day in its
 year, so that days after February are one off in leap years."""
+climatology_tropics = _convention(fair=True, region="tropics")
+climatology_northern_extratropics = _convention(fair=True, region="northern_extratropics")
+climatology_southern_extratropics = _convention(fair=True, region="southern_extratropics")
+climatology_europe = _convention(fair=True, region="europe")
+climatology_north_america = _convention(fair=True, region="north_america")
+"""As ``climatology``, of one of the boxes of `stp.metrics.regions`."""

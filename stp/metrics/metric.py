@@ -4,10 +4,13 @@ Shape letters: N samples, M members of an ensemble, K components, S series, T le
 channels, H, W.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+Windows = tuple[tuple[int, int], ...]
+"""First and last lead times, from 1."""
 
 
 class Series(NamedTuple):
@@ -61,6 +64,9 @@ class Metric(NamedTuple):
             times, from 0, int64 (T,).
         independent_leads: the statistics of a lead time need the frames of no other one, and T' is
             T: lead times may be computed in blocks, and some may be absent.
+        windows: first and last lead time, from 1, of means over lead times: ``statistics`` takes
+            the mean of the frames of each window for a frame of its last lead time. Other lead
+            times have no value. None: frames are compared as they are.
         transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes in
             the place of frames; conventions with the same one share what it makes.
         together: samples that ``statistics`` needs at the same time, counted from the first: it is
@@ -79,11 +85,20 @@ class Metric(NamedTuple):
     on_data: Callable[[Any, Any], "Metric"] | None = None
     numbered: bool = False
     independent_leads: bool = True
+    windows: Windows = ()
     transform: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     together: int = 1
     ensemble: bool = False
     keep_samples: bool = True
     reason: str = ""
+
+    def valued(self, leads: Iterable[int]) -> frozenset[int]:
+        """Which lead times have a value, of forecasts with some; numbers from 0."""
+        there = frozenset(leads)
+        if not self.windows:
+            return there
+        whole = (w for w in self.windows if there.issuperset(range(w[0] - 1, w[1])))
+        return frozenset(last - 1 for _, last in whole)
 
     @property
     def variables(self) -> tuple[str, ...]:

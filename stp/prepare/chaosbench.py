@@ -35,6 +35,7 @@ from stp.prepare.climatology import Means, Window, write_climatology
 from stp.prepare.frames import Piece, Statistics, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
+from stp.prepare.terciles import write_terciles
 
 LEVELS = [10, 50, 100, 200, 300, 500, 700, 850, 925, 1000]
 # name -> units and CF standard name, in the order of the release's channels
@@ -46,7 +47,10 @@ VARIABLES = {
     "v": ("m s**-1", "northward_wind"),
     "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
 }
+SPANS = (1, 7, 14)
+"""Days of the means that have terciles: a day, a week, and two."""
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
+SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,9 @@ class ChaosbenchOptions:
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
         subsets: further test windows: name -> first and last year, or ``{years: [first, last],
-            days: [1, 15]}``, windows that start on some days of the month alone. Of the default,
-            `common_starts` are those from which others ran trained models.
+            days: [1, 15], months: [12, 1, 2]}``, windows that start on some days of the month, or
+            in some months, alone. Of the default, `common_starts` are those from which others ran
+            trained models, and the rest are seasons.
         stride: days between the windows of each split; of subsets as of test.
         cluster_days: windows that start in the same block of so many days are one cluster. 8 is
             longer than the last lead time of the first week.
@@ -97,6 +102,7 @@ class ChaosbenchOptions:
         default_factory=lambda: {
             "two_years": [2022, 2023],
             "common_starts": {"years": [2022, 2022], "days": [1, 15]},
+            **{name: {"years": [2022, 2023], "months": its} for name, its in SEASONS.items()},
         }
     )
     stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
@@ -123,11 +129,13 @@ class ChaosbenchOptions:
         require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
         check_keys("subsets", set(self.subsets) & set(SPLITS), ())
         for name, of in self.subsets.items():
-            if isinstance(of, dict):
-                check_keys(f"subsets.{name}", of, ("years", "days"))
-                days = of.get("days")
-                ok = isinstance(days, list) and all(whole(day, 1, 31) for day in days)
-                require(ok and bool(days), f"days of {name}", days, "days of the month")
+            if not isinstance(of, dict):
+                continue
+            check_keys(f"subsets.{name}", of, ("years", "days", "months"))
+            for what, last in (("days", 31), ("months", 12)):
+                its = of.get(what, [1])
+                ok = isinstance(its, list) and all(whole(one, 1, last) for one in its)
+                require(ok and bool(its), f"{what} of {name}", its, f"numbers from 1 to {last}")
         for name in (*self.years, *self.subsets):
             years = self._span(name)
             ok = isinstance(years, list) and len(years) == 2
@@ -180,7 +188,10 @@ class ChaosbenchOptions:
     def starts_on(self, split: str, day: np.datetime64) -> bool:
         """Whether windows of a split or subset start on a day."""
         of = self.subsets.get(split)
-        return not isinstance(of, dict) or int(str(day)[-2:]) in of["days"]
+        if not isinstance(of, dict):
+            return True
+        _, month, number = map(int, str(day).split("-"))
+        return month in of.get("months", [month]) and number in of.get("days", [number])
 
     def _span(self, split: str) -> Any:
         of = (self.years | self.subsets)[split]
@@ -444,9 +455,20 @@ def _climatology(
         int(job.runtime.get("prepare_workers", 1)),
         windows,
     )
+    terciles = write_terciles(
+        group,
+        frames,
+        options.days,
+        train,
+        SPANS,
+        job.report,
+        int(job.runtime.get("prepare_workers", 1)),
+    )
     _describe(group, options, grid)
     for one in (*wanted, *windows):
         for name in filter(None, (one.name, one.deviation)):
             group[name].attrs["coordinates"] = COORDINATES
+    for name in terciles:
+        group[name].attrs["coordinates"] = COORDINATES
     years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}

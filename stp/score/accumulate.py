@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.job import Interrupted, Job
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Metric, Windows
 from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
 from stp.score.predictions import Samples
+from stp.score.windows import Frames, WindowMeans
 
 BLOCK_BYTES = 1 << 24
 """Size of the predicted frames of a block."""
@@ -100,12 +101,22 @@ def accumulate(
         for name, its in kept.items():
             its.restore(name, part)
 
-    def statistics(block: Block, predicted: np.ndarray, observed: np.ndarray) -> Found:
-        steps = predictions.there.leads[block.leads]
-        made: dict[tuple[Any, Any], np.ndarray] = {}
+    means = WindowMeans(metric.windows for metric in metrics.values())
+
+    def statistics(block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]) -> Found:
+        every = {(): frames, **of_windows}
+        made: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {which: {} for which in every}
         return {
-            name: members.statistics(name, metric, predicted, observed, block.samples, steps, made)
+            name: members.statistics(
+                name,
+                metric,
+                *every[metric.windows][:2],
+                block.samples,
+                every[metric.windows].leads,
+                made[metric.windows],
+            )
             for name, metric in metrics.items()
+            if metric.windows in every
         }
 
     parts: list[Found] = []
@@ -116,7 +127,7 @@ def accumulate(
             return
         numbers = block.samples
         found = {
-            name: _placed([of_leads[name] for of_leads in parts], metric, predictions)
+            name: _placed([part[name] for part in parts if name in part], metric, predictions)
             for name, metric in metrics.items()
         }
         parts.clear()
@@ -135,8 +146,9 @@ def accumulate(
     with ThreadPoolExecutor(threads) as pool:
         for block in _blocks(saved.next, total, leads, block_samples, block_leads):
             first, last = int(block.samples[0]), int(block.samples[-1])
-            frames = predictions.read(first, last + 1, block.leads)
-            waiting.append((block, pool.submit(statistics, block, *frames)))
+            steps = predictions.there.leads[block.leads]
+            frames = Frames(*predictions.read(first, last + 1, block.leads), steps)
+            waiting.append((block, pool.submit(statistics, block, frames, means.add(frames))))
             while len(waiting) > threads:
                 done, future = waiting.popleft()
                 take(done, future.result())
@@ -186,7 +198,9 @@ def _placed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -
     """
     found = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
     there = predictions.there
-    steps = there.leads if metric.independent_leads else np.arange(found.shape[-1])
+    steps = np.arange(found.shape[-1])
+    if metric.independent_leads:
+        steps = np.array(sorted(metric.valued(there.leads.tolist())))
     leads = predictions.leads if metric.independent_leads else found.shape[-1]
     components = np.arange(found.shape[1])
     count = len(components)

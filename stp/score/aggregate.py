@@ -112,12 +112,13 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
     return np.concatenate([overall, per_lead], axis=-1)
 
 
-def there_of(there: There, leads: int, count: int) -> Leads:
-    """Indices of the lead times that forecasts have, among the last ``count`` of ``leads``."""
-    if there.leads is None:
+def there_of(metric: Metric, there: There, leads: int, count: int) -> Leads:
+    """Indices of the lead times with a value, among the last ``count`` of ``leads``."""
+    if there.leads is None and not metric.windows:
         return slice(None)
     first = leads - count
-    return np.array([t for t in range(count) if t + first in there.leads], np.int64)
+    valued = metric.valued(range(leads) if there.leads is None else there.leads)
+    return np.array([t for t in range(count) if t + first in valued], np.int64)
 
 
 def spreads(
@@ -185,7 +186,8 @@ def _spreads(
     """Spreads of the values at some lead times; the overall value belongs to the last one."""
     result, chosen, overall, left_out = [], [], [], []
     for metric, part in zip(metrics, sums, strict=True):
-        means, over = part.sum(axis=0) / counts.sum(), there_of(there, leads, part.shape[-1])
+        means = part.sum(axis=0) / counts.sum()
+        over = there_of(metric, there, leads, part.shape[-1])
         first = leads - part.shape[-1]
         numbers = [t - first for t in sorted(at) if t > first]
         numbers = [0, *numbers] if leads in at else numbers
@@ -267,7 +269,7 @@ def rows(
         Mean and both ends of the 95 % interval, for all lead times (lead None) and for each, of
         each series.
     """
-    over = there_of(there, leads, means.shape[-1])
+    over = there_of(metric, there, leads, means.shape[-1])
     found = _by_series(values(metric, means, over), means)
     result = []
     absent = {
@@ -360,8 +362,8 @@ def _series_rows(
         lead = None if i == 0 else first + i - 1
         clusters = int(spread.clusters[i])
         if isinstance(over, np.ndarray) and i > 0 and i - 1 not in over:
-            lacks = f"the forecasts have no lead time {lead}"
-            result.append(Row(lead, "mean", None, samples, lacks))
+            if lacks := _what_is_lacking(metric, first + i - 1):
+                result.append(Row(lead, "mean", None, samples, lacks))
             continue
         at_lead = Flaws(flaws.nan[:, here], flaws.infinite[:, here], flaws.clips)
         reason = _why_missing(metric, value, at_lead)
@@ -381,6 +383,14 @@ def _series_rows(
         for statistic, end in zip(("ci95_low", "ci95_high"), ends, strict=True):
             result.append(Row(lead, statistic, end, clusters, reason))
     return result
+
+
+def _what_is_lacking(metric: Metric, lead: int) -> str:
+    """Which lead times are not there for a value at one; empty if there never is a value."""
+    if not metric.windows:
+        return f"the forecasts have no lead time {lead}"
+    windows = (f"{first} to {last}" for first, last in metric.windows if last == lead)
+    return next((f"the forecasts lack some of the lead times {its}" for its in windows), "")
 
 
 def _why_missing(metric: Metric, value: float, flaws: Flaws) -> str | None:

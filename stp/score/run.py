@@ -198,6 +198,9 @@ def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric
     if lost and not bound.independent_leads and not bound.reason:
         why = f"it needs all lead times; the forecasts lack {lost} of {predictions.leads}"
         bound = bound._replace(reason=why)
+    if bound.windows and not bound.reason and not bound.valued(there.leads.tolist()):
+        why = "the forecasts have no whole window of lead times of its means"
+        bound = bound._replace(reason=why)
     return bound
 
 
@@ -206,7 +209,7 @@ def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.n
     _, components, leads = shape
     found = np.ones((components, leads), bool)
     if metric.independent_leads:
-        found &= np.isin(np.arange(leads), predictions.there.leads)
+        found &= np.isin(np.arange(leads), list(metric.valued(predictions.there.leads.tolist())))
     if metric.is_by_variable:
         count = len(metric.variables)
         of_variables = np.isin(np.arange(count), predictions.there.channels)

@@ -442,9 +442,13 @@ def test_starts_of_the_paper() -> None:
     clips, blocks = cut(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
     windows = {"train": 13469, "val": 2147, "test": 320, "two_years": 685, "common_starts": 22}
-    assert numbers == windows
+    seasons = {"djf": 149, "mam": 184, "jja": 184, "son": 168}
+    assert sum(seasons.values()) == 685
+    assert numbers == windows | seasons
     common = [clip.clip for clip in clips if clip.split == "common_starts"]
     assert common[:3] == ["2022-01-01", "2022-01-15", "2022-02-01"] and common[-1] == "2022-11-15"
+    months = {clip.clip[5:7] for clip in clips if clip.split == "djf"}
+    assert months == {"12", "01", "02"}
     assert len({clip.cluster for clip in clips if clip.split == "test"}) == 40
     assert len(ChaosbenchOptions().days) == 16436
     assert all(blocks[clip.cluster][0] <= clip.start for clip in clips)

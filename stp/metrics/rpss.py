@@ -1,0 +1,116 @@
+"""Ranked probability skill score of terciles, against the climatology.
+
+    1 - mean RPS of the forecasts / mean RPS of the climatology
+
+Below, near and above normal are the terciles of the calendar day over training years at each grid
+point (``lower_tercile``, ``upper_tercile`` of ``climatology.zarr``). RPS is the sum of the squared
+errors of the cumulative probabilities of the first two categories (Epstein 1969; Wilks 2019,
+section 9.5.1). Probabilities are the shares of the members; the climatology says 1/3 of each.
+"Fair" takes off what sampling adds, F (1 - F) / (M - 1) of each cumulative probability F of M
+members (Ferro 2014, https://doi.org/10.1002/qj.2270), so that ensembles of different size are
+comparable; one forecast is left as it is. Above 0 is skill, 1 is perfect.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from stp.data.terciles import LOWER, UPPER, name_of
+from stp.metrics.climatology import Climatology
+from stp.metrics.comparison import Comparison
+from stp.metrics.crpss import SCORES, skill
+from stp.metrics.globe import Area, groups
+from stp.metrics.metric import Metric, Windows, needs_data
+from stp.metrics.regions import within
+from stp.metrics.weeks import WEEKS, first_of
+
+
+def rps_terciles(
+    members: np.ndarray, observed: np.ndarray, lower: np.ndarray, upper: np.ndarray, *, fair: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """RPS of an ensemble and of the climatology at each point.
+
+    Values on a tercile are near normal.
+
+    Args:
+        members: (M, ...).
+        observed, lower, upper: (...).
+        fair: take off what sampling adds.
+
+    Returns:
+        float64 (...) each: 0 to 2 (of the fair one, down to -1 / (2 (M - 1))), and 2/9 or 5/9. NaN
+        where a value is NaN.
+    """
+    count = len(members)
+    bad = np.isnan(members).any(axis=0) | np.isnan(observed) | np.isnan(lower) | np.isnan(upper)
+    scores = np.where(bad, np.nan, 0.0), np.where(bad, np.nan, 0.0)
+    cumulative = (
+        ((members < lower).mean(axis=0), observed < lower, 1 / 3),
+        (1 - (members > upper).mean(axis=0), observed <= upper, 2 / 3),
+    )
+    for share, below, usual in cumulative:
+        scores[0][...] += (share - below) ** 2
+        scores[1][...] += (usual - below) ** 2
+        if fair and count > 1:
+            scores[0][...] -= share * (1 - share) / (count - 1)
+    return scores
+
+
+def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
+    bound, cut = within(metric, compared, "", SCORES)
+    if cut is None:
+        return bound
+    spans = {1 + last - first for first, last in metric.windows} or {1}
+    terciles = {
+        days: [Climatology(compared.data, name_of(which, days)) for which in (LOWER, UPPER)]
+        for days in sorted(spans)
+    }
+    for pair in terciles.values():
+        for each in pair:
+            if missing := each.missing_of(compared.frames):
+                return bound._replace(reason=missing)
+
+    def statistics(
+        predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
+    ) -> np.ndarray:
+        samples, steps, channels = observed.shape[:3]
+        found = np.empty((samples, channels, 2, steps))
+        for n, t, here in groups(observed.shape, predicted.shape[1]):
+            lead = int(leads[t])
+            days = 1 + lead - first_of(lead) if metric.windows else 1
+            frame = int(compared.frames[numbers[n], lead])
+            lower, upper = (each.read(frame)[here] for each in terciles[days])
+            truth = observed[n, t, here]
+            area = Area(cut.weights, truth)
+            both = rps_terciles(predicted[n, :, t, here], truth, lower, upper, fair=fair)
+            for k, score in enumerate(both):
+                found[n, here, k, t] = area.mean(area.only(score))
+        return found.reshape(samples, -1, steps)
+
+    return bound._replace(statistics=statistics)
+
+
+def _convention(*, fair: bool, windows: Windows = ()) -> Metric:
+    return Metric(
+        needs_data,
+        finish=skill,
+        leads="pool",
+        on_data=partial(_on, fair=fair),
+        numbered=True,
+        ensemble=True,
+        windows=windows,
+    )
+
+
+terciles = _convention(fair=True)
+"""Of each day, fair."""
+
+terciles_biased = _convention(fair=False)
+"""Of each day, the shares of the members taken for probabilities as they are."""
+
+weekly_terciles = _convention(fair=True, windows=WEEKS)
+"""Of the means of weeks 1, 2, 3-4 and 5-6, whose terciles are those of means over 7 or 14 days,
+fair."""
+
+weekly_terciles_biased = _convention(fair=False, windows=WEEKS)
+"""As ``weekly_terciles``, the shares of the members taken for probabilities as they are."""

@@ -1,0 +1,92 @@
+"""Boxes of the globe against loops over their points, and terciles against their equation."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stp.metrics import latitude, regions, wrmse
+from stp.metrics.comparison import Comparison, on_data
+from stp.metrics.regions import BOXES
+from stp.metrics.rpss import rps_terciles
+from stp.score.motion import PeopleData
+
+LATITUDES, LONGITUDES = np.arange(90, -91, -15.0), np.arange(0, 360, 10.0)
+SHAPE = (2, len(LATITUDES), len(LONGITUDES))
+
+
+def compared(monkeypatch: pytest.MonkeyPatch, **coordinates: np.ndarray) -> Comparison:
+    for module in (latitude, regions):
+        monkeypatch.setattr(module, "coordinate", lambda data, name: coordinates.get(name))
+    data = PeopleData(
+        Path("nowhere"), {"units": "physical", "variables": ["a", "b"]}, SHAPE, np.arange(2)
+    )
+    return Comparison(data, np.zeros((1, 1), np.int64))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("region", BOXES)
+def test_a_region_is_the_points_in_its_box(
+    region: str, turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    latitudes = LATITUDES[::-1] if turned else LATITUDES
+    longitudes = LONGITUDES - 180 if turned else LONGITUDES
+    here = compared(monkeypatch, lat=latitudes, lon=longitudes)
+    rng = np.random.default_rng(0)
+    predicted, observed = rng.normal(size=(2, 1, 1, *SHAPE)).astype(np.float32)
+    observed[0, 0, 1, 6] = np.nan
+    bound = on_data(getattr(wrmse, f"pooled_{region}"), here)
+    assert not bound.reason
+    found = bound.statistics(predicted, observed)[0, :, 0]
+    box, points = BOXES[region], 0
+    total, weights = np.zeros(2), np.zeros(2)
+    for (i, y), (j, x) in itertools.product(enumerate(latitudes), enumerate(longitudes)):
+        inside = box.south <= y <= box.north
+        if not inside or not any(box.west <= x + turn <= box.east for turn in (-360, 0, 360)):
+            continue
+        points += 1
+        for c in range(2):
+            if not np.isnan(observed[0, 0, c, i, j]):
+                weight = np.cos(np.deg2rad(y))
+                error = float(predicted[0, 0, c, i, j]) - float(observed[0, 0, c, i, j])
+                total[c] += weight * error**2
+                weights[c] += weight
+    assert 3 < points < SHAPE[1] * SHAPE[2]
+    np.testing.assert_allclose(found, total / weights, rtol=1e-12)
+
+
+def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given in ({"lat": LATITUDES}, {"lat": LATITUDES, "lon": np.linspace(100, 170, 36)}):
+        assert (
+            "no coordinate lon"
+            in on_data(wrmse.pooled_europe, compared(monkeypatch, **given)).reason
+        )
+
+
+def test_rps_is_its_equation_and_the_fair_one_is_right_on_average() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=4000)
+    lower, upper = np.full_like(truth, -0.43), np.full_like(truth, 0.43)
+    many = rng.normal(size=(400, 4000))
+    members = many[:3]
+    biased, usual = rps_terciles(members, truth, lower, upper, fair=False)
+    for k in range(3):
+        shares = [(members[:, k] < -0.43).mean(), (members[:, k] <= 0.43).mean()]
+        events = [truth[k] < -0.43, truth[k] <= 0.43]
+        expected = sum((f - o) ** 2 for f, o in zip(shares, events, strict=True))
+        assert biased[k] == pytest.approx(expected)
+        middle = events == [False, True]
+        assert usual[k] == pytest.approx(2 / 9 if middle else 5 / 9)
+    fair = rps_terciles(members, truth, lower, upper, fair=True)[0]
+    large = rps_terciles(many, truth, lower, upper, fair=True)[0]
+    # Three members of the distribution of the truth: no skill, and none is made up or lost.
+    assert biased.mean() > 1.25 * large.mean()
+    assert fair.mean() == pytest.approx(large.mean(), abs=0.02)
+    one: Any = rps_terciles(members[:1], truth, lower, upper, fair=True)[0]
+    np.testing.assert_array_equal(
+        one, rps_terciles(members[:1], truth, lower, upper, fair=False)[0]
+    )
+    members[1, 5] = np.nan
+    assert np.flatnonzero(np.isnan(rps_terciles(members, truth, lower, upper, fair=True)[0])) == [5]

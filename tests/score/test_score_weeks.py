@@ -1,0 +1,151 @@
+"""Means of weeks are scored as such, in any blocks, from forecasts that may lack lead times."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import zarr
+from toy_scored import Scored, keep, write
+
+from stp.data.zarr_write import create_group
+from stp.metrics.weeks import WEEKS
+from stp.prepare.output import write_coordinate
+from stp.prepare.terciles import write_terciles
+
+SAMPLES, LEADS, SHAPE = 3, 44, (2, 5, 8)
+LATITUDES = np.linspace(60, -60, 5)
+WEIGHTS = np.cos(np.deg2rad(LATITUDES)) / np.cos(np.deg2rad(LATITUDES)).sum() / SHAPE[-1]
+CONVENTIONS = (
+    "wrmse.weekly",
+    "wrmse.pooled",
+    "acc.weekly",
+    "rpss.weekly_terciles",
+    "rpss.terciles",
+)
+DAYS = np.arange("2019-01-01", "2023-01-01", dtype="datetime64[D]")
+
+
+@pytest.fixture
+def scored(make_scored: Callable[..., Scored]) -> Scored:
+    """Three starts of 44 days; errors of single days, and of weeks."""
+    rng = np.random.default_rng(0)
+    clips = rng.normal(280, 3, (SAMPLES, 1 + LEADS, *SHAPE)).astype(np.float32)
+    clips[:, 1:] += rng.normal(0, 2, (SAMPLES, 1, *SHAPE)).astype(np.float32)
+    error = rng.normal(0, 3, (SAMPLES, LEADS, *SHAPE)) + rng.normal(0, 1, (SAMPLES, 1, *SHAPE))
+    predicted = (clips[:, 1:] + error).astype(np.float32)
+    scored = make_scored(clips, predicted, units="physical", variables=["t2m", "z_500"])
+    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
+    write_coordinate(group, "lat", "y", LATITUDES, units="degrees_north")
+    write_coordinate(group, "level", "channel", np.array([np.nan, 500.0]), units="hPa")
+    # The frames of the starts follow each other from 1 January on.
+    valid = np.arange(SAMPLES * (1 + LEADS)) + np.datetime64("2022-01-01", "D")
+    hours = valid.astype("datetime64[h]").astype(np.int64)
+    write_coordinate(group, "time", "frame", hours, units="hours since 1970-01-01")
+    write_climate(scored)
+    return scored
+
+
+def write_climate(scored: Scored) -> None:
+    """Three years of days before, of which a mean of 280 and terciles are made."""
+    history = np.random.default_rng(1).normal(280, 3, (len(DAYS), *SHAPE)).astype(np.float32)
+    group = create_group(scored.root / "data" / "climatology.zarr", {})
+    names = sorted({str(day)[5:] for day in DAYS})[: SAMPLES * (1 + LEADS) + 1]
+    shape = (len(names), *SHAPE)
+    write(group, "without_validation", np.full(shape, 280, np.float32), "day")
+    group.create_array("day", shape=shape[:1], dtype="str", chunks=shape[:1])[:] = np.array(
+        names, object
+    )
+    frames: Any = history
+    write_terciles(group, frames, DAYS, [2019, 2020, 2021], (1, 7, 14), lambda *_: None)
+    scored.climate = history  # type: ignore[attr-defined]
+
+
+def rows(out: Any, convention: str) -> pd.DataFrame:
+    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+    return table[(table.convention == convention) & (table.statistic == "mean")]
+
+
+def weekly(frames: np.ndarray) -> np.ndarray:
+    """(N, T, ...) to (N, 4, ...)."""
+    means = [frames[:, first - 1 : last].astype(float).mean(axis=1) for first, last in WEEKS]
+    return np.stack(means, axis=1)
+
+
+def test_weeks_are_scored_by_their_means_and_not_by_means_of_scores(scored: Scored) -> None:
+    out = scored.run(*CONVENTIONS)
+    p, o = weekly(scored.predicted), weekly(scored.observed)
+    squares = np.einsum("ntchw,h->tc", (p - o) ** 2, WEIGHTS) / SAMPLES
+    anomalies = p - 280, o - 280
+    po, pp, oo = (
+        np.einsum("ntchw,ntchw,h->ntc", a, b, WEIGHTS)
+        for a, b in (anomalies, anomalies[:1] * 2, anomalies[1:] * 2)
+    )
+    correlation = (po / np.sqrt(pp * oo)).mean(axis=0)
+    for c, name in enumerate(("t2m", "z500")):
+        for convention, expected in (
+            ("wrmse.weekly", np.sqrt(squares[:, c])),
+            ("acc.weekly", correlation[:, c]),
+        ):
+            found = rows(out, convention)
+            found = found[(found.variable == name) & ~found.lead.isna()]
+            assert found.lead.tolist() == [7, 14, 28, 42]
+            np.testing.assert_allclose(found.value.astype(float), expected, rtol=1e-5)
+        whole = rows(out, "wrmse.weekly")
+        whole = whole[(whole.variable == name) & whole.lead.isna()].value.item()
+        assert whole == pytest.approx(np.sqrt(squares[:, c].mean()), rel=1e-5)
+        daily = rows(out, "wrmse.pooled")
+        first = daily[(daily.variable == name) & (daily.lead == 7)].value.item()
+        assert np.sqrt(squares[0, c]) < 0.7 * first  # errors of single days cancel
+
+
+def test_terciles_of_weeks_are_those_of_means_over_as_many_days(scored: Scored) -> None:
+    out = scored.run("rpss.weekly_terciles")
+    history = scored.climate  # type: ignore[attr-defined]
+    scores = np.zeros((2, len(WEEKS)))
+    for n in range(SAMPLES):
+        for w, (first, last) in enumerate(WEEKS):
+            valid = np.datetime64("2022-01-01", "D") + n * (1 + LEADS) + last
+            span = last - first + 1
+            years = []
+            for year in (2019, 2020, 2021):
+                end = int(np.flatnonzero(np.datetime64(f"{year}{str(valid)[4:]}") == DAYS)[0])
+                if end + 1 >= span:
+                    years.append(history[end + 1 - span : end + 1].mean(axis=0))
+            lower, upper = np.quantile(years, [1 / 3, 2 / 3], axis=0)
+            p, o = (
+                a[n, first - 1 : last].mean(axis=0) for a in (scored.predicted, scored.observed)
+            )
+            for limit, usual in ((lower, 1 / 3), (upper, 2 / 3)):
+                for k, share in enumerate(((p < limit), usual)):
+                    score = (share - (o < limit).astype(float)) ** 2
+                    scores[k, w] += np.einsum("hw,h->", score[0], WEIGHTS)
+    found = rows(out, "rpss.weekly_terciles")
+    found = found[(found.variable == "t2m") & ~found.lead.isna()]
+    np.testing.assert_allclose(found.value.astype(float), 1 - scores[0] / scores[1], rtol=1e-6)
+
+
+def test_blocks_do_not_matter(scored: Scored) -> None:
+    whole = scored.run(*CONVENTIONS, out="whole")
+    parts = scored.run(*CONVENTIONS, out="parts", block_samples=2, block_leads=5, threads=2)
+    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
+        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+
+
+def test_a_window_that_is_not_whole_has_no_value(scored: Scored) -> None:
+    whole = rows(scored.run("wrmse.weekly", out="whole"), "wrmse.weekly")
+    keep(scored, leads=[lead for lead in range(1, 45) if lead != 10])
+    part = rows(scored.run("wrmse.weekly", out="part"), "wrmse.weekly").set_index(
+        ["variable", "lead"]
+    )
+    for row in whole[~whole.lead.isna()].itertuples():
+        found = part.loc[(row.variable, row.lead)]
+        if row.lead == 14:
+            assert found.value is None and found.reason.endswith("the lead times 8 to 14")
+        else:
+            assert found.value == row.value
+    keep(scored, leads=[3, 9])
+    found = rows(scored.run("wrmse.weekly", "wrmse.pooled", out="none"), "wrmse.weekly")
+    assert found.value.isna().all() and "no whole window" in found.reason.iloc[0]
