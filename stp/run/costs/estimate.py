@@ -1,7 +1,8 @@
 """What jobs are expected to cost: time, GPUs, memory, storage, each with its assumption.
 
-Work (stp.run.costs.work) over a rate: what this store has measured for the same kind of work on as
-many GPUs and threads, or else the constants of config/costs.yaml. Nothing here can change a result.
+Work (stp.run.costs.work) over a rate: what jobs of this store took for the same kind of work on as
+many GPUs and threads, or else steps that `stp plan --measure` took, or else the constants of
+config/costs.yaml. Nothing here can change a result.
 """
 
 import math
@@ -13,6 +14,7 @@ from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown
+from stp.run.costs.steps import Steps
 from stp.run.costs.work import Work, Workload
 
 TORCH_STAGES = ("train", "predict", "features")
@@ -120,6 +122,8 @@ WORDS = {
 }
 PUBLISHED = "networks on a GPU: multiply-adds at each model's published forecasts per second"
 MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
+STEPS = "steps of {model} on {dataset}, on random frames: measured on {device} on {date}"
+SHARING = ", and as fast in each of {ranks} processes"
 SCORING = (
     "forecasts that are made faster than they are scored: predicted values x conventions at "
     "{rate:g} M/s and thread"
@@ -149,6 +153,10 @@ class Costs:
     @cached_property
     def _measured(self) -> dict[tuple[str, int, int], tuple[float, int]]:
         return Durations(self.plan.store / "state" / "durations.jsonl").rates()
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return Steps(self.plan)
 
     def of(self, artefact: Artefact) -> Cost:
         """What making an artefact costs."""
@@ -232,6 +240,17 @@ class Costs:
         elif work.rate in ("cpu_gmacs", "prepare_mb"):
             rate *= threads
         computing = work.amount / rate
+        step = self._steps.of(artefact) if work.trained or work.forecasts else None
+        if step is not None:
+            ranks = self.plan.ranks(artefact)
+            computing = work.trained * step.train_s + work.validated * step.validate_s
+            computing = (computing + work.forecasts * step.forecast_s) / ranks
+            basis = STEPS.format(
+                model=(artefact.forecast or artefact.recipe)["model"],
+                dataset=artefact.dataset,
+                device=step.device,
+                date=step.date,
+            ) + (SHARING.format(ranks=ranks) if ranks > 1 else "")
         reading = work.reading_mb / self.constants.rates.read_mb
         if reading > computing:  # frames are read ahead, so the slower of the two counts
             basis = READING.format(rate=self.constants.rates.read_mb)
