@@ -25,6 +25,9 @@ class WeightFile(Strict):
 
     Attributes:
         file: its name below the folder of weights.
+        url: where it can be downloaded.
+        bytes: its size.
+        sha256: its checksum.
         git_blob_sha1: what ``git hash-object`` prints.
         note: whose weights these are.
     """
@@ -54,7 +57,13 @@ class WeightFile(Strict):
 
 
 class Network(Strict):
-    """A network, and the files that may hold its weights: the first that is there is used."""
+    """A network, and the files that may hold its weights: the first that is there is used.
+
+    Attributes:
+        title: what messages call it.
+        licence: of its weights.
+        files: any of which holds its weights.
+    """
 
     title: str
     licence: str

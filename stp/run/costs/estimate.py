@@ -50,7 +50,13 @@ class Cost:
 
 
 class Start(Strict):
-    """Seconds of a job beside its work."""
+    """Seconds of a job beside its work.
+
+    Attributes:
+        fetch, prepare, train, predict, features, score: of a job of this stage.
+        table: of a job that collects or renders.
+        gpu: that a job on a GPU takes on top.
+    """
 
     fetch: float
     prepare: float
@@ -63,7 +69,18 @@ class Start(Strict):
 
 
 class Rates(Strict):
-    """Work per second."""
+    """Work per second.
+
+    Attributes:
+        gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
+        cpu_gmacs: the same on one CPU thread.
+        read_mb: MB of frames that are read.
+        frames_mb: MB of frames that models without a network read and write.
+        score_mvalues: 10^6 predicted values x conventions.
+        prepare_mb: MB of raw and prepared bytes, of one process.
+        download_mb: MB from the network.
+        generate_mb: MB of prepared data that generators lead to.
+    """
 
     gpu_gmacs: float
     cpu_gmacs: float
@@ -76,7 +93,19 @@ class Rates(Strict):
 
 
 class Memory(Strict):
-    """Memory of a job in MB."""
+    """Memory of a job in MB.
+
+    Attributes:
+        snakemake: of Snakemake in the job.
+        python: of Python and its libraries, without torch.
+        torch: of all that and torch.
+        gpu: of the host, for CUDA.
+        fit: of a fit in closed form.
+        score: of blocks that are scored.
+        prepare: of one process of a reader, at most.
+        per_gmac: kept for the backward pass, for each 10^9 multiply-adds.
+        per_mb: likewise, for each MB of a clip.
+    """
 
     snakemake: float
     python: float
@@ -90,7 +119,12 @@ class Memory(Strict):
 
 
 class Files(Strict):
-    """Files of an artefact at most."""
+    """Files of an artefact at most.
+
+    Attributes:
+        fetch, prepare, train, predict, features, score: of this stage.
+        table: of a table.
+    """
 
     fetch: int
     prepare: int
@@ -102,7 +136,15 @@ class Files(Strict):
 
 
 class Constants(Strict):
-    """config/costs.yaml."""
+    """Constants of the estimates of `stp plan` (config/costs.yaml).
+
+    Attributes:
+        start_s: seconds of a job beside its work.
+        rates: work per second.
+        unknown: what is taken where nothing is known.
+        memory_mb: memory of a job.
+        files: files of an artefact, at most.
+    """
 
     start_s: Start
     rates: Rates
