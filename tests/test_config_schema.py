@@ -37,7 +37,9 @@ def test_every_key_says_what_it_means(name):
 def test_all_files_hold_and_an_unknown_key_does_not(name):
     checked = Draft202012Validator(schema(name))
     for path in files(name):
-        content = {key: value for key, value in read_yaml(path).items() if value is not None}
+        content = read_yaml(path)
+        if name == "site":  # what is commented out leaves its key without a value
+            content = {key: value for key, value in content.items() if value is not None}
         if name == "human_study":
             content = {key: value for key, value in content.items() if key != "scales"}
         assert not [error.message for error in checked.iter_errors(content)], path
