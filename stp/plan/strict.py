@@ -209,7 +209,8 @@ def _shown(value: object) -> str:
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
     """List the keys that a schema knows at a place inside it."""
     current = _kind_at(kind, location)
-    return list(getattr(current, "model_fields", None) or getattr(current, "__annotations__", ()))
+    known: Mapping[str, Any] = getattr(current, "model_fields", {})
+    return list(known or getattr(current, "__annotations__", {}))
 
 
 def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:

@@ -61,7 +61,7 @@ SEVERAL = ("weights",)
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage; those of networks are described."""
 PART = "PartOf"
-OVERRIDES = {"datasets": Dataset, "metrics": Metric}
+OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
 """Keys of a scale file that may hold parts of entries of another kind."""
 
 
@@ -214,7 +214,7 @@ def _type(about: Json) -> str:
     if "const" in about:
         return f"`{about['const']}`"
     words = {"string": "text", "integer": "whole number", "boolean": "true or false"}
-    kind = about.get("type", "any value")
+    kind = str(about.get("type", "any value"))
     if kind == "array":
         inner = about.get("items")
         return f"list of {_type(inner)}" if isinstance(inner, dict) else "list"
