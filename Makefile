@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start hundreds of processes: none should compile again what another one has.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help tables sample test test-all mutants lint setup
+.PHONY: help tables sample test test-all mutants lint docs setup
 help:
 	@echo "make tables   set up, then the demo: raw bytes to results/tables/short_term.csv"
 	@echo "make sample   the same on real sample bytes (STP_RAW_MIRROR names their folder)"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-all set up, then the tests and all long ones"
 	@echo "make mutants  how many random changes of the code the tests notice"
 	@echo "make lint     ruff, mypy, snakefmt, snakemake --lint"
+	@echo "make docs     the documentation as a site: results/site/index.html"
 
 tables: setup
 	@$(BIN)/stp plan short_term --configfile config/demo.yaml
@@ -54,6 +55,11 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check workflow
 	$(BIN)/snakemake --profile local --lint
+
+# A link that leads nowhere ends the build.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "results/site/index.html"
 
 setup: $(STAMP)
 

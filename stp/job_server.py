@@ -159,9 +159,10 @@ def serve(address: str, configfile: Path) -> None:
     import select
 
     from stp.core.fingerprint import SOURCE_FOLDER
+    from stp.core.project import own_modules
     from stp.plan.strict import CONFIG_FOLDER
 
-    places = (SOURCE_FOLDER / "stp", CONFIG_FOLDER, configfile)
+    places = (SOURCE_FOLDER / "stp", CONFIG_FOLDER, configfile, *own_modules())
     before = _state(places)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)

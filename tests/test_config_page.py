@@ -1,9 +1,8 @@
-"""config/README.md names each file of the folder, and each key of a scale file."""
+"""config/README.md names each file of the folder."""
 
 import re
 import subprocess
 
-from stp.plan.scale import Scale
 from stp.plan.strict import CONFIG_FOLDER
 
 PAGE = (CONFIG_FOLDER / "README.md").read_text()
@@ -21,10 +20,3 @@ def test_the_page_names_each_file_and_folder():
     files = PAGE.partition("## Keys")[0]
     rows = "".join(re.findall(r"^\| (`.*?) \|", files, re.M))
     assert set(re.findall(r"`([^`]+)`", rows)) == there - {"README.md"}
-
-
-def test_the_page_names_each_key_of_a_scale_file():
-    keys = PAGE.partition("## Keys")[2]
-    rows = dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", keys, re.M))
-    fields = Scale.model_fields.items()
-    assert rows == {name: "yes" if field.is_required() else "no" for name, field in fields}

@@ -1,8 +1,9 @@
-"""The notebook of docs/tutorials: it runs, what it says is true, and it is stored clean."""
+"""The notebooks of docs/tutorials: they run, what they say is true, and they are stored clean."""
 
 import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "docs" / "tutorials" / "human_motion.ipynb"
+TUTORIALS = ROOT / "docs" / "tutorials"
+NOTEBOOKS = sorted(path.stem for path in TUTORIALS.glob("*.ipynb"))
 
 
-@pytest.fixture(scope="module")
-def executed() -> Any:
-    """The notebook as a reader runs it, from top to bottom, with nothing set."""
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+@cache
+def run(name: str) -> Any:
+    """A notebook as a reader runs it, from top to bottom, with nothing set."""
+    notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
     settings = {name: os.environ[name] for name in os.environ if name.startswith("STP_")}
     for name in settings:
         del os.environ[name]
@@ -33,6 +35,12 @@ def executed() -> Any:
         if before[1] is not None:
             os.environ["PYTHONPATH"] = before[1]
     return notebook
+
+
+@pytest.fixture
+def executed() -> Any:
+    """The notebook about people."""
+    return run("human_motion")
 
 
 def output(notebook: Any, words: str) -> str:
@@ -86,15 +94,39 @@ def test_pictures_and_an_animation_are_shown(executed):
 
 
 @pytest.mark.long(part="docs")
-def test_it_is_stored_clean_and_every_cell_was_run(executed):
-    stored = nbformat.read(NOTEBOOK, as_version=4)
+def test_a_network_learns_films_in_a_minute():
+    notebook = run("own_video")
+    assert re.search(r"convlstm on balls: [\d.]+ ms", output(notebook, "--measure"))
+    errors = dict(re.findall(r"(\w+): ([\d.]+) \[", output(notebook, "stp.evaluate")))
+    assert float(errors["ConvLSTM"]) < float(errors["persistence"])
+    assert pictures(notebook, "stp.load_data") == ["image/png"]
+    assert {".mp4", ".png", ".zarr"} <= {
+        Path(n).suffix for n in output(notebook, "ls future").split()
+    }
+
+
+@pytest.mark.long(part="docs")
+def test_weather_is_scored_by_variable_and_lead_time():
+    notebook = run("own_weather")
+    text = output(notebook, "LIKE '%rmse%'")
+    for name in ("t2m", "u10", "persistence", "convlstm", "climatology"):
+        assert name in text, text
+    assert "latitude" in output(notebook, "clips.coords")
+    assert pictures(notebook, "clips.coords") == ["image/png"]
+
+
+@pytest.mark.long(part="docs")
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_is_stored_clean_and_every_cell_was_run(name):
+    path = TUTORIALS / f"{name}.ipynb"
+    stored, executed = nbformat.read(path, as_version=4), run(name)
     nbformat.validate(stored)
-    for cell, run in zip(stored.cells, executed.cells, strict=True):
-        assert cell.source == run.source and cell.id == run.id
+    for cell, made in zip(stored.cells, executed.cells, strict=True):
+        assert cell.source == made.source and cell.id == made.id
         if cell.cell_type == "code":
             assert cell.outputs == [] and cell.execution_count is None
-            assert run.execution_count is not None
+            assert made.execution_count is not None
     assert set(stored.metadata) == {"kernelspec", "language_info"}
-    text = NOTEBOOK.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
     assert str(ROOT) not in text and "/tmp" not in text
-    assert "docs/tutorials/human_motion.ipynb" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"docs/tutorials/{name}.ipynb" in (ROOT / "README.md").read_text(encoding="utf-8")

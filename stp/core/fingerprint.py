@@ -18,6 +18,7 @@ from stp.core import canonical
 from stp.core.canonical import DIGITS, PACKAGE, Meaning, definitions, meaning
 from stp.core.disk import write_text
 from stp.core.errors import StpError
+from stp.core.project import own_modules
 
 SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
@@ -225,19 +226,29 @@ def _parents(module: str) -> list[str]:
 
 def _submodules(package: str, folder: Path) -> list[str]:
     """Name the modules of a package; none if the name is not that of a package."""
-    path = folder.joinpath(*package.split("."))
-    names = sorted({file.stem for file in path.glob("*.py")} | {d.name for d in path.glob("*/")})
+    names = sorted(
+        name
+        for path in _places(package, folder)
+        for name in {file.stem for file in path.glob("*.py")} | {d.name for d in path.glob("*/")}
+    )
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
 
 
 def _module_file(module: str, folder: Path) -> tuple[Path, bool] | None:
     """Find a module's file: (path, is it a package), or None if there is no such module."""
-    path = folder.joinpath(*module.split("."))
-    if (path / "__init__.py").is_file():
-        return path / "__init__.py", True
-    if path.with_suffix(".py").is_file():
-        return path.with_suffix(".py"), False
+    for path in _places(module, folder):
+        if (path / "__init__.py").is_file():
+            return path / "__init__.py", True
+        if path.with_suffix(".py").is_file():
+            return path.with_suffix(".py"), False
     return None
+
+
+def _places(module: str, folder: Path) -> list[Path]:
+    """Where a module may lie, without its suffix: in the package, or among modules of a user's."""
+    package, *inside = module.split(".")
+    own = own_modules() if inside and package == PACKAGE else ()
+    return [folder.joinpath(package, *inside), *(root.joinpath(*inside) for root in own)]
 
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:

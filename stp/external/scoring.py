@@ -29,7 +29,7 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
 from stp.plan.metric import Metric, Seen
-from stp.plan.strict import CONFIG_FOLDER, check, check_known, read_yaml
+from stp.plan.strict import check, check_known, entries, read_yaml
 from stp.score.predictions import ALL, Samples, There
 from stp.score.run import score
 from stp.score.video_folder import Clip, find_clips, read_clip
@@ -174,9 +174,9 @@ def _declared(convention: str) -> Metric:
         StpError: there is none.
     """
     name, _, choice = convention.partition(".")
-    folder = CONFIG_FOLDER / "conventions"
-    check_known(name, sorted(path.stem for path in folder.glob("*.yaml")), "metric", "--metric")
-    path = folder / f"{name}.yaml"
+    known = entries("conventions")
+    check_known(name, sorted(known), "metric", "--metric")
+    path = known[name]
     metric = check(Metric, read_yaml(path), str(path))
     check_known(choice, metric.conventions, f"convention of {name}", "--metric")
     return metric

@@ -33,7 +33,7 @@ def create(recipe: Mapping[str, Any]) -> nn.Module:
             raise
         raise StpError(
             f"there is no model {name!r}",
-            expected=f"a class Model in stp/models/{name}.py",
+            expected=f"a class Model in stp/models/{name}.py, or modules/models/ of a project",
             remedy="write it, or take the model out of the configuration",
         ) from error
     known = [p for p in inspect.signature(model_class).parameters if p not in RECIPE_KEYS]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import Code, Sources
+from stp.core.project import place_of
 from stp.core.receipts import checksum
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
@@ -92,18 +93,23 @@ class CodeOfPlan:
         Raises:
             StpError: there is no such file, or it is not in the checkout.
         """
-        files = [file for name in named for file in self._files(name, where)]
-        return {file.relative_to(self.source).as_posix(): checksum(file) for file in files}
+        found = {}
+        for name in named:
+            root = place_of(name, self.source)
+            for file in _files(root, name, where):
+                found[file.relative_to(root).as_posix()] = checksum(file)
+        return found
 
-    def _files(self, name: str, where: str) -> list[Path]:
-        path = self.source / name
-        inside = path.resolve().is_relative_to(self.source.resolve()) and ".." not in path.parts
-        if not inside or not path.exists():
-            raise StpError(
-                f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
-                expected=f"a file or folder in {self.source}, by its path from there",
-                remedy="correct the path, or move the file into the checkout",
-            )
-        if path.is_file():
-            return [path]
-        return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+
+def _files(root: Path, name: str, where: str) -> list[Path]:
+    path = root / name
+    inside = path.resolve().is_relative_to(root.resolve()) and ".." not in path.parts
+    if not inside or not path.exists():
+        raise StpError(
+            f"{where}: {name} {'does not exist' if inside else 'leaves the checkout'}",
+            expected=f"a file or folder in {root}, by its path from there",
+            remedy="correct the path, or move the file into the checkout",
+        )
+    if path.is_file():
+        return [path]
+    return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)

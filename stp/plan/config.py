@@ -6,6 +6,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
+from stp.core.project import check_own_modules
 from stp.plan.dataset import Dataset
 from stp.plan.grid import Case, Combinations, Grid
 from stp.plan.metric import Metric
@@ -19,6 +20,7 @@ from stp.plan.strict import (
     check,
     check_known,
     check_name,
+    entries,
     merge,
     read_yaml,
 )
@@ -43,7 +45,7 @@ def _read_folder(
 
     A dataset may also stand in the scale file as a whole, with its releases.
     """
-    paths: dict[str, Path | None] = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    paths: dict[str, Path | None] = {**entries(folder.name, folder.parent)}
     for name, override in overrides.items():
         if name not in paths and kind is Dataset and "releases" in override:
             paths[name] = None
@@ -194,6 +196,7 @@ def load(scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER) -> Confi
             check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
     for name in wanted.prepared:
         check_known(name, datasets, "dataset", f"{where}: prepared")
+    check_own_modules()
     suites = read_suites(folder / "suites")
     check_known(wanted.suite, suites, "suite", f"{where}: suite")
     suite, table = suites[wanted.suite], folder / "suites" / f"{wanted.suite}.yaml"

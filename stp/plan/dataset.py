@@ -16,7 +16,15 @@ class RawFile(Strict):
 
     Attributes:
         path: below a raw folder, such as ``kth/00sequences.txt``.
+        url: where it can be downloaded; null where it cannot.
+        bytes: its size.
+        sha256: its checksum.
+        md5_uncompressed: of a packed file: the MD5 of what is in it.
+        licence: of the file, where it has one of its own.
         access: open files are downloaded; for the others a person follows the instructions.
+        instructions: what this person does.
+        many: whether ``path`` is a pattern such as ``kth/*.avi`` that stands for many files.
+        min_files: that match the pattern, at least.
     """
 
     path: str
@@ -40,6 +48,11 @@ class Archive(Strict):
 
     Attributes:
         path: of the archive, below a raw folder.
+        url: where it can be downloaded; null where it cannot.
+        bytes: its size.
+        sha256: its checksum.
+        access: open archives are downloaded; for the others a person follows the instructions.
+        instructions: what this person does.
         into: the folder below a raw folder that names in the archive are relative to; the one of
             the archive unless given.
         strip: leading folders of names in the archive that are dropped; "any": as many as it takes
@@ -63,6 +76,10 @@ class Release(Strict):
         archives: from which some of the files are unpacked; where the bytes of a file come from
             does not change them, so archives are no part of what a release is.
         source: whose bytes these are; every number made from them says so.
+        files: that it consists of.
+        generator: module of stp.fetch.generators that makes the files up.
+        options: of the generator.
+        note: what else is to be known about it.
         prepare: options of the reader that this release needs.
         reads: files and folders that the generator reads or imports, besides what its imports
             name: paths in the checkout. Their content is part of what the release is.
@@ -92,7 +109,11 @@ class Release(Strict):
 
 
 class PublishedCounts(Strict):
-    """Clips of each split in the paper's Table 1."""
+    """Clips of each split in the paper's Table 1.
+
+    Attributes:
+        train, val, test: their number.
+    """
 
     train: int | None = Field(default=None, ge=0)
     val: int | None = Field(default=None, ge=0)
@@ -105,6 +126,7 @@ class Counts(Strict):
     What the options of a reader say (``clips``, ``clips_per_epoch``) wins.
 
     Attributes:
+        train, val, test: number of clips of the split.
         frames: that are stored for all of them, where clips share frames.
         source: who counted them.
         published: what the paper's table says.
@@ -160,7 +182,18 @@ class Dataset(Strict):
     """What is known about a dataset (config/datasets/<name>.yaml).
 
     Attributes:
+        title: what tables call it.
         kind: of what is predicted: frames, or tracks of people.
+        domain: what it shows, to group datasets.
+        units: of its values: "1" of video in [0, 1]; of several variables, what `stp show` says.
+        protocol_source: where splits, context and horizon are from.
+        homepage: the address of those who made it.
+        citation: key of references.yaml, or the work to cite.
+        licence: of its files, in the words of who gives it.
+        prepare: options of the reader.
+        counts: clips of each split, for estimates.
+        release: which of the releases is used.
+        releases: raw bytes that it can be made from, by name.
         shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
         published_name: what the paper calls it; None for your own data.
         context: number of context frames, or of observed positions; 0 of clips that are distorted,

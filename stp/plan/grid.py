@@ -17,10 +17,19 @@ def _listed(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else (value,)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(min_length=1)]
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...]),
+    Field(min_length=1),
+]
 """One name, or several."""
 Number = Annotated[int, Field(ge=1)]
-Numbers = Annotated[tuple[Number | None, ...], BeforeValidator(_listed), Field(min_length=1)]
+FromTwo = Annotated[int, Field(ge=2)]
+Numbers = Annotated[
+    tuple[Number | None, ...],
+    BeforeValidator(_listed, json_schema_input_type=Number | None | tuple[Number | None, ...]),
+    Field(min_length=1),
+]
 """One number from 1, or several; null: it is not set."""
 
 
@@ -43,8 +52,10 @@ class Settings(Strict):
     update: Numbers = (None,)
     intensity: Numbers = (None,)
     observe: Annotated[
-        tuple[Annotated[int, Field(ge=2)] | None, ...],
-        BeforeValidator(_listed),
+        tuple[FromTwo | None, ...],
+        BeforeValidator(
+            _listed, json_schema_input_type=FromTwo | None | tuple[FromTwo | None, ...]
+        ),
         Field(min_length=1),
     ] = (None,)
     noise: Numbers = (None,)

@@ -36,7 +36,7 @@ from stp.plan.manifest_types import (
 from stp.plan.model import Model
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
-from stp.plan.strict import Json
+from stp.plan.strict import Json, config_file
 from stp.plan.suite import Reproduction, Suite, read_suite
 
 # Recipe keys that cannot change what a protocol means: a thread count changes the last bits, a
@@ -126,7 +126,7 @@ def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFac
         suite: its configuration.
         folder: of all suites; config/suites unless given.
     """
-    folder = folder or configuration.CONFIG_FOLDER / "suites"
+    own = folder / name if folder else config_file(configuration.CONFIG_FOLDER, "suites", name)
     return SuiteFacts(
         name=name,
         title=suite.title,
@@ -144,10 +144,7 @@ def suite_facts(name: str, suite: Suite, folder: Path | None = None) -> SuiteFac
             )
             for place, (dimension, of) in enumerate(suite.dimensions.items(), start=1)
         },
-        views={
-            view: (folder / name / f"{view}.sql").read_text(encoding="utf-8")
-            for view in suite.views
-        },
+        views={view: (own / f"{view}.sql").read_text(encoding="utf-8") for view in suite.views},
     )
 
 
@@ -178,11 +175,13 @@ class Paper:
     """
 
     def __init__(self, name: str) -> None:
-        self.suite = read_suite(configuration.CONFIG_FOLDER / "suites" / f"{name}.yaml")
+        self.suite = read_suite(config_file(configuration.CONFIG_FOLDER, "suites", f"{name}.yaml"))
         self.recipes: Recipes | None = None
         self.evaluations: set[tuple[str, ...]] = set()
         if self.suite.protocol is not None:
-            config = configuration.load(configuration.CONFIG_FOLDER / self.suite.protocol)
+            config = configuration.load(
+                config_file(configuration.CONFIG_FOLDER, self.suite.protocol)
+            )
             self.recipes = Recipes(config)
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 

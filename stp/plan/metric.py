@@ -35,6 +35,10 @@ class Metric(Strict):
     """What is known about a metric and its conventions (config/conventions/<name>.yaml).
 
     Attributes:
+        title: what tables call it.
+        unit: of its values; "1" where they have none.
+        opposite: conventions whose direction is the other one.
+        reason: why stp.metrics does not have it.
         higher_is_better: the direction of its conventions, except those in `opposite`; null if
             neither higher nor lower is better.
         best_at: the value at which a convention is best, such as 1 for a ratio; the closer the

@@ -44,6 +44,7 @@ class Weights(Strict):
         sha256: of the file; that is what the trained model is known by.
         use: ``initialise`` a training, or ``replace`` it.
         access: as of a raw file.
+        instructions: what a person does to get it, where it is not open.
         licence: of the weights.
     """
 
@@ -173,7 +174,16 @@ class Submission(Strict):
 
 
 class PerDataset(Strict):
-    """What a model sets for one dataset."""
+    """What a model sets for one dataset.
+
+    Attributes:
+        options: of the model.
+        train: settings of its training.
+        predict: settings of its prediction.
+        statistic: what is scored of several forecasts of a clip.
+        size: of the network with these options, for estimates.
+        weights: that a training begins with, or that replace it.
+    """
 
     options: Json = {}
     train: Json = {}
@@ -211,6 +221,12 @@ class ModelSettings(Leads):
     """What a scale may override in a model.
 
     Attributes:
+        options: of the model: keyword arguments of its class.
+        train: settings of its training.
+        predict: settings of its prediction.
+        size: of the network with these options, for estimates.
+        weights: that a training begins with, or that replace it.
+        datasets: what differs for single datasets, by dataset.
         statistic: what is scored of several forecasts of a clip (``predict: {samples: 10}``);
             mean_of_members unless set.
     """
@@ -251,6 +267,9 @@ class Model(ModelSettings):
     """What is known about a model (config/models/<name>.yaml).
 
     Attributes:
+        title: what tables call it.
+        reference: where it is published.
+        published_name: what tables of the suite's paper call it; null where they do not have it.
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds), calibrate (a search over parameters), read (nothing is
             computed: its forecasts are read, and scored while they are) or external (it lives

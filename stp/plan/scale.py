@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from stp.core.errors import StpError
 from stp.plan.grid import Case, Grid
@@ -43,7 +44,14 @@ class DimensionCells(Strict):
 
 
 class Paths(Strict):
-    """Folders; the environment variables STP_STORE_DIR, ... win over the configuration."""
+    """Folders; the environment variables STP_STORE_DIR, ... win over the configuration.
+
+    Attributes:
+        store: everything that is computed (STP_STORE_DIR).
+        raw: raw files that were fetched (STP_RAW_DIR).
+        mirror: raw files that others have, for reading (STP_RAW_MIRROR).
+        weights: weights of networks that metrics use (STP_WEIGHTS_DIR).
+    """
 
     store: str = "results/store"
     raw: str = "results/raw"
@@ -52,10 +60,49 @@ class Paths(Strict):
 
 
 class Bootstrap(Strict):
-    """Resampling of clusters for confidence intervals."""
+    """Resampling of clusters for confidence intervals.
+
+    Attributes:
+        resamples: their number.
+        seed: of the draw.
+    """
 
     resamples: int = Field(default=1000, ge=100)
     seed: int = 0
+
+
+class Runtime(TypedDict, total=False):
+    """How jobs run on a machine: in no recipe.
+
+    Attributes:
+        device: where networks compute: auto, cpu or cuda.
+        gpus: of one training; a forecast takes one at most.
+        ranks: processes that share a training; one for each GPU unless set.
+        micro_batch: clips of a batch that are computed at once: less memory, the same gradient.
+        recompute: forget what the backward pass needs and compute it twice: less memory.
+        checkpoint_every_s: seconds from one saved state of a training to the next.
+        prepare_workers: processes that prepare a dataset.
+        score_threads: threads that score forecasts while they are made.
+        block_samples: forecasts that are scored at a time.
+        block_leads: lead times that are scored at a time.
+        downloads: files that are downloaded at the same time.
+        slow_step_s: pause after each training step; for tests.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    device: str
+    gpus: int
+    ranks: int | None
+    micro_batch: int | None
+    recompute: bool
+    checkpoint_every_s: float
+    prepare_workers: int
+    score_threads: int
+    block_samples: int
+    block_leads: int
+    downloads: int
+    slow_step_s: float
 
 
 RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights")
@@ -72,9 +119,21 @@ class Scale(Strict):
     """A scale file: which cells, how much of everything, and where.
 
     Attributes:
-        prepared: datasets that `results/data/all` prepares, besides those of the cells.
-        forecasts: of one's own: models of these names, whose forecasts are read from files.
+        scale: its name; results lie in ``results/<scale>/``.
+        suite: the suite, a name in ``suites/``.
+        seeds: of training.
+        paths: folders.
+        dimensions: for each dimension of the suite, its evaluations.
+        prepared: datasets that ``results/data/all`` prepares, besides those of the cells.
+        datasets: values that replace those of the dataset's entry, by dataset; or a whole entry.
+        models: values that replace those of the model's entry, by model.
+        forecasts: of your own that are read from files, by the name of the model that they are.
+        metrics: values that replace those of the metric's entry, by metric.
+        train: settings of training, for all models and datasets.
+        predict: settings of prediction, likewise.
+        bootstrap: how confidence intervals are made.
         versions: installed packages whose versions count in all fingerprints, such as torch.
+        runtime: how jobs run on this machine; nothing of it changes a result.
     """
 
     scale: Annotated[str, Field(pattern="^[a-z0-9-]+$"), AfterValidator(_unreserved)]
@@ -91,7 +150,7 @@ class Scale(Strict):
     predict: Json = {}
     bootstrap: Bootstrap = Bootstrap()
     versions: tuple[str, ...] = ()
-    runtime: Json = {}
+    runtime: Runtime = {}
 
 
 def folders(paths: Paths) -> dict[str, Path | None]:

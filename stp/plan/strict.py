@@ -1,16 +1,21 @@
 """Checked configuration: YAML in, objects that refuse unknown keys out."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stp.core.errors import StpError, nearest
 from stp.core.limits import require
-from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder
+from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder, extensions
+from stp.plan.descriptions import descriptions, summary
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 CONFIG_FOLDER = config_folder(Path.cwd())
 
@@ -29,6 +34,19 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: "CoreSchema", handler: "GetJsonSchemaHandler"
+    ) -> dict[str, Any]:
+        """The JSON schema, with what docstrings say."""
+        made = handler(core)
+        own = handler.resolve_ref_schema(made)
+        own["description"] = summary(cls)
+        for name, text in descriptions(cls).items():
+            if name in own.get("properties", {}):
+                own["properties"][name]["description"] = text
+        return made
+
 
 LONGEST = 120
 """Characters of a value in a message."""
@@ -45,6 +63,36 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
             else:
                 merged[key] = value
     return merged
+
+
+def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
+    """The files of a kind by their names: of the configuration, and of installed extensions.
+
+    Args:
+        kind: datasets, models, conventions or suites.
+        folder: the configuration.
+
+    Raises:
+        StpError: two files have one name.
+    """
+    found: dict[str, Path] = {}
+    for config in (folder, *(root / "config" for root in extensions())):
+        for path in sorted((config / kind).glob("*.yaml")):
+            if path.stem in found:
+                raise StpError(
+                    f"{path} has the name of {found[path.stem]}",
+                    expected="names that are unique over the configuration and all extensions",
+                    remedy="rename one of the two",
+                )
+            found[path.stem] = path
+    return found
+
+
+def config_file(folder: Path, *parts: str) -> Path:
+    """A file or folder of a configuration, or else of the first extension that has it."""
+    path = folder.joinpath(*parts)
+    further = (root.joinpath("config", *parts) for root in extensions())
+    return next((one for one in (path, *further) if one.exists()), path)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -131,10 +179,23 @@ def check(kind: type[S], value: Any, where: str) -> S:
         if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
             raise StpError(f"{where}: {problem['msg']}", remedy="add it") from None
         if problem["type"] == "missing":
-            raise StpError(f"{where}: {name} is missing", remedy=f"add `{keys[-1]}: ...`") from None
+            meaning = _meaning(kind, problem["loc"])
+            raise StpError(
+                f"{where}: {name} is missing",
+                expected=f"{keys[-1]}: {meaning}" if meaning else "",
+                remedy=f"add `{keys[-1]}: ...`",
+            ) from None
         raise StpError(
             f"{where}: {name or 'the whole file'} is {_shown(problem.get('input'))}",
-            expected=problem["msg"].removeprefix("Value error, "),
+            expected="; ".join(
+                filter(
+                    None,
+                    [
+                        problem["msg"].removeprefix("Value error, "),
+                        _meaning(kind, problem["loc"]),
+                    ],
+                )
+            ),
             remedy="change the value",
         ) from None
 
@@ -147,13 +208,27 @@ def _shown(value: object) -> str:
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
     """List the keys that a schema knows at a place inside it."""
+    current = _kind_at(kind, location)
+    known: Mapping[str, Any] = getattr(current, "model_fields", {})
+    return list(known or getattr(current, "__annotations__", {}))
+
+
+def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
+    """The schema of a place inside a schema."""
     current: Any = kind
     for part in location:
         field = getattr(current, "model_fields", {}).get(part)
         annotation = field.annotation if field else current
         inner = [a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")]
         current = inner[0] if inner else annotation
-    return list(getattr(current, "model_fields", {}))
+    return current
+
+
+def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
+    """What the last key of a place means, if it is one that a schema knows."""
+    if not location or not isinstance(found := _kind_at(kind, location[:-1]), type):
+        return ""
+    return descriptions(found).get(str(location[-1]), "")
 
 
 def check_name(name: str, what: str, where: object) -> None:

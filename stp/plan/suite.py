@@ -7,7 +7,16 @@ from pydantic import AfterValidator
 
 from stp.core.errors import StpError, nearest
 from stp.plan.setting import read_shown
-from stp.plan.strict import CONFIG_FOLDER, Name, Strict, check, check_name, read_yaml
+from stp.plan.strict import (
+    CONFIG_FOLDER,
+    Name,
+    Strict,
+    check,
+    check_name,
+    config_file,
+    entries,
+    read_yaml,
+)
 
 
 def _readable(shown: str) -> str:
@@ -157,7 +166,7 @@ class Suite(Strict):
     @property
     def published_file(self) -> Path | None:
         """The file of the paper's values."""
-        return CONFIG_FOLDER / "published" / self.published if self.published else None
+        return config_file(CONFIG_FOLDER, "published", self.published) if self.published else None
 
     def all_tables(self) -> dict[str, FurtherTable]:
         """All tables, those of the dimensions first: what is in each, and where it is printed."""
@@ -180,10 +189,10 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     Raises:
         StpError: a file is wrong, or two suites have a table of one name.
     """
-    paths = sorted(folder.glob("*.yaml"))
-    for path in paths:
-        check_name(path.stem, "suite", path)
-    suites = {path.stem: read_suite(path) for path in paths}
+    paths = entries(folder.name, folder.parent)
+    for name, path in paths.items():
+        check_name(name, "suite", path)
+    suites = {name: read_suite(path) for name, path in paths.items()}
     owner: dict[str, str] = {}
     for name, suite in suites.items():
         for table in suite.all_tables():

@@ -25,6 +25,9 @@ class WeightFile(Strict):
 
     Attributes:
         file: its name below the folder of weights.
+        url: where it can be downloaded.
+        bytes: its size.
+        sha256: its checksum.
         git_blob_sha1: what ``git hash-object`` prints.
         note: whose weights these are.
     """
@@ -57,7 +60,10 @@ class Network(Strict):
     """A network, and the files that may hold its weights: the first that is there is used.
 
     Attributes:
-        files: none where no checksum is known; a person then adds the file of their own.
+        title: what messages call it.
+        licence: of its weights.
+        files: any of which holds its weights; none where no checksum is known, and a person adds
+            the file of their own.
         obtain: where these weights are to be had, and what the file is called; stated where there
             are no files.
     """

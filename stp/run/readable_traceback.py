@@ -8,6 +8,8 @@ import sysconfig
 import traceback
 from pathlib import Path
 
+from stp.core.project import own_modules
+
 PACKAGE = Path(__file__).parents[1]
 OPEN = (
     *("models", "tracks/predictors", "metrics", "prepare", "features/networks"),
@@ -39,7 +41,8 @@ def readable(error: BaseException) -> str:
 
 
 def _is_open(file: str) -> bool:
-    return any(Path(file).is_relative_to(PACKAGE / folder) for folder in OPEN)
+    places = [*(PACKAGE / folder for folder in OPEN), *own_modules()]
+    return any(Path(file).is_relative_to(place) for place in places)
 
 
 def _is_library(file: str) -> bool:

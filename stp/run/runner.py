@@ -25,6 +25,7 @@ from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.fingerprint import definitions_of
 from stp.core.job import Interrupted, Job, Recipe, Report
+from stp.core.project import place_of
 from stp.core.receipts import Receipt, RecordedCode
 from stp.data import chunk_sums, zarr_rows
 from stp.data.known_checksums import KnownChecksums
@@ -215,7 +216,9 @@ def _sight(plan: Plan, artefact: Artefact, job: Job) -> Sight:
             *job.runtime.get("weights", {}).values(),
             *(file.path for file in declared if Path(file.path).is_absolute()),
         ],
-        declared=[str(plan.source / name) for name in artefact.recipe.get("reads", ())],
+        declared=[
+            str(place_of(name, plan.source) / name) for name in artefact.recipe.get("reads", ())
+        ],
         entries=list(artefact.entries),
     )
 
@@ -227,7 +230,7 @@ def _sight_of_generator(plan: Plan, raw: Raw) -> Sight:
         what=f"fetch of {raw.dataset} ({raw.release})",
         modules=list(code.modules),
         folders=[str(folder.parent) for folder in plan.raw_roots(raw)],
-        declared=[str(plan.source / name) for name in raw.reads],
+        declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
         entries=[f"config/datasets/{raw.dataset}.yaml: releases.{raw.release}"],
     )
 

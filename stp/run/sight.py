@@ -33,6 +33,7 @@ from typing import Any, TypeVar
 from stp.core.canonical import PACKAGE
 from stp.core.errors import StpError
 from stp.core.fingerprint import SHELL_OF_CORES, SOURCE_FOLDER
+from stp.core.project import name_of, own_modules
 
 SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/nix/store", "/opt", "/proc", "/run", "/sbin",
           "/sys", "/usr")  # fmt: skip
@@ -43,7 +44,7 @@ VARIABLES = frozenset({"CUBLAS_WORKSPACE_CONFIG", "STP_LIMITS"})
 """What cores may ask the environment for: the first is set by us, the second only refuses."""
 
 _CHECKOUT = f"{SOURCE_FOLDER}{os.sep}"
-_OURS = f"{_CHECKOUT}{PACKAGE}{os.sep}"
+_OURS = (f"{_CHECKOUT}{PACKAGE}{os.sep}", *(f"{root}{os.sep}" for root in own_modules()))
 _UNSEEN = "what its fingerprint knows: imports that are written out, its recipe and its inputs"
 _ENVIRON = frozenset({"os", "_collections_abc", "collections.abc"})
 T = TypeVar("T")
@@ -245,6 +246,8 @@ class Sight:
         """Is it a module of the package that the fingerprint knows?"""
         if not path.startswith(_OURS) or not path.endswith(".py"):
             return False
+        if (own := name_of(Path(path))) is not None:
+            return own in self._modules
         name = path.removeprefix(_CHECKOUT).removesuffix(".py").replace(os.sep, ".")
         return name.removesuffix(".__init__") in self._modules
 

@@ -5,13 +5,20 @@ from importlib.metadata import version
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.core.project import MARK, ORIGIN
+from stp.core.project import MARK, MODULES, ORIGIN
 
 SNAKEFILE = """\
 # The workflow of the installed package. Rules of your own can follow.
 from stp.core.project import WORKFLOW
 
 include: str(WORKFLOW)
+"""
+OWN = """\
+# Code of your own
+
+`models/mine.py` in this folder is the module `stp.models.mine`; its entry is
+`config/models/mine.yaml`. Metrics go into `metrics/`, readers of files into `prepare/`, models of
+people into `tracks/predictors/`. docs/projects.md of stp says more.
 """
 IGNORED = """\
 .snakemake/
@@ -48,4 +55,6 @@ def create(folder: Path) -> None:
     (folder / "Snakefile").write_text(SNAKEFILE)
     (folder / ".gitignore").write_text(IGNORED)
     (folder / "results").mkdir()
+    (folder / MODULES).mkdir()
+    (folder / MODULES / "README.md").write_text(OWN)
     (folder / MARK).write_text(f"made by stp {version('stp')}\n")

@@ -52,7 +52,7 @@ def findings(
     from stp.collect.everything import build_database
     from stp.collect.query import written
     from stp.core.errors import StpError, nearest
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.strict import CONFIG_FOLDER, config_file
     from stp.render.tables import findings as render
     from stp.render.tables.known import of_findings
 
@@ -63,7 +63,7 @@ def findings(
             expected=f"one of {', '.join(sorted(known))}",
             remedy=nearest(table, known),
         )
-    folder = CONFIG_FOLDER / table
+    folder = config_file(CONFIG_FOLDER, table)
     if out is not None and number is None and format is None and out.suffix == ".csv":
         if not database.is_file():  # it is no output of the rule that collects
             build_database(database.parent / "collected", database)

@@ -2,8 +2,6 @@
 
 import functools
 import json
-import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +9,7 @@ import typer
 
 from stp.core.errors import StpError
 from stp.verbs.app import PAPER, ConfigFile, Log, app, examples, say
-from stp.verbs.output import print_lines, put
+from stp.verbs.output import Ticker, print_lines, put
 
 command = functools.partial(app.command, rich_help_panel="Models")
 
@@ -71,7 +69,7 @@ def models(
         from stp.profiling.counted import count
         from stp.profiling.table import rows, write
 
-        ticker = _Ticker("count")
+        ticker = Ticker("count")
         try:
             counted = count(loaded, ticker.report)
         finally:
@@ -154,7 +152,7 @@ def profile(
 
     from stp.profiling import report
 
-    ticker = _Ticker(f"profile  {model} on {dataset}")
+    ticker = Ticker(f"profile  {model} on {dataset}")
     try:
         found = report.profile(
             loaded,
@@ -180,28 +178,3 @@ def profile(
             print(line)
     if out is not None:
         say(log, f"wrote {out}")
-
-
-class _Ticker:
-    """A progress line: rewrites itself on a terminal, and is seldom elsewhere."""
-
-    def __init__(self, label: str) -> None:
-        self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
-
-    def report(self, what: str, done: int, total: int) -> None:
-        """Show what is measured, unless that was shown just now."""
-        now = time.monotonic()
-        on_terminal = sys.stderr.isatty()
-        if what.partition(":")[0] == self.what and now - self.shown < (0.5 if on_terminal else 10):
-            return
-        self.what, self.shown = what.partition(":")[0], now
-        line = f"{self.label}: {what} ({now - self.begun:.0f} s)"
-        if on_terminal:
-            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
-        else:
-            print(line, file=sys.stderr, flush=True)
-
-    def close(self) -> None:
-        """Remove the line that rewrites itself."""
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -223,3 +224,28 @@ def end_if_empty(rows: int, fail: bool) -> None:
 
     if fail and not rows:
         raise typer.Exit(exits.NOTHING)
+
+
+class Ticker:
+    """A progress line: rewrites itself on a terminal, and is seldom elsewhere."""
+
+    def __init__(self, label: str) -> None:
+        self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Show what is done, unless that was shown just now."""
+        now = time.monotonic()
+        on_terminal = sys.stderr.isatty()
+        if what.partition(":")[0] == self.what and now - self.shown < (0.5 if on_terminal else 10):
+            return
+        self.what, self.shown = what.partition(":")[0], now
+        line = f"{self.label}: {what} ({now - self.begun:.0f} s)"
+        if on_terminal:
+            print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Remove the line that rewrites itself."""
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -5,19 +5,27 @@ import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan
-from stp.verbs.output import print_lines
+from stp.verbs.app import DEMO, ConfigFile, app, examples, load_plan, say
+from stp.verbs.output import Ticker, print_lines
+
+if TYPE_CHECKING:
+    from stp.plan.cells import Plan
 
 command = functools.partial(app.command, rich_help_panel="Plan and progress")
 
 
 @command(
-    epilog=examples("stp plan", "stp plan short_term", "stp plan --configfile config/paper.yaml")
+    epilog=examples(
+        "stp plan",
+        "stp plan short_term",
+        "stp plan short_term --measure",
+        "stp plan --configfile config/paper.yaml",
+    )
 )
 def plan(
     table: Annotated[
@@ -34,10 +42,18 @@ def plan(
         bool, typer.Option("--all", help="Show the costs of all jobs, including finished ones.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="First run a few steps of each network whose speed is unknown, on this machine.",
+        ),
+    ] = False,
 ) -> None:
     """Estimate the costs of the plan: jobs, GPU and CPU hours, storage, with the assumptions.
 
-    With the name of a table: the remaining work for this table, in five lines.
+    With the name of a table: the remaining work for this table, in five lines. --measure takes some
+    seconds for each network that waits. The store remembers the speeds, for all later plans.
     """
     from rich.console import Console
 
@@ -46,13 +62,16 @@ def plan(
     from stp.run.costs import table as costs_table
 
     planned = load_plan(configfile)
-    if table is not None:
-        if listed or everything or as_json:
-            raise StpError(
-                f"stp plan {table}: five lines, without --list, --all or --json",
-                remedy="leave out the option, or the table",
-            )
-        print_lines(brief.lines(planned, brief.dimension_of(planned, table)))
+    dimension = None if table is None else brief.dimension_of(planned, table)
+    if dimension is not None and (listed or everything or as_json):
+        raise StpError(
+            f"stp plan {table}: five lines, without --list, --all or --json",
+            remedy="leave out the option, or the table",
+        )
+    if measure:
+        _measure(planned, dimension)
+    if dimension is not None:
+        print_lines(brief.lines(planned, dimension))
         return
     found = costs_summary.entries(planned)
     if as_json:
@@ -63,6 +82,22 @@ def plan(
         console.print(costs_table.listing(found, console.width))
     else:
         costs_table.show(console, found, everything)
+
+
+def _measure(planned: "Plan", dimension: str | None) -> None:
+    """Measure the networks that a table waits for, or all; lines go to the screen."""
+    from stp.profiling.steps import measure_plan
+
+    folders = {
+        artefact.folder
+        for made in planned.cells
+        if dimension in (None, made.cell.dimension)
+        for artefact in made.artefacts
+    }
+    ticker = Ticker("measure")
+    for line in measure_plan(planned, folders, ticker.report):
+        ticker.close()
+        say(None, line)
 
 
 @command(epilog=examples("stp status", "watch -n 60 stp status", "stp status --json"))

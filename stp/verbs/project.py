@@ -14,7 +14,7 @@ from stp.verbs.output import print_lines
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to make; it must be new or empty.")],
 ) -> None:
-    """Make a folder to work in, with configuration, profiles and a Snakefile.
+    """Make a folder to work in, with configuration, profiles, a Snakefile and room for own code.
 
     The configuration is a copy for you to edit. The workflow stays that of the installed package.
     """

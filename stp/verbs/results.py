@@ -178,7 +178,14 @@ def runtime(
     say(log, f"wrote {out}, and beside it .md, .tex and .html")
 
 
-@command(epilog=examples("stp schema", "stp schema leaderboard", "stp schema --checksum"))
+@command(
+    epilog=examples(
+        "stp schema",
+        "stp schema leaderboard",
+        "stp schema --checksum",
+        "stp schema --config schemas",
+    )
+)
 def schema(
     name: Annotated[str | None, typer.Argument(help="A table or view (default: all).")] = None,
     database: output.Database = output.DATABASE,
@@ -191,13 +198,37 @@ def schema(
     checksum: Annotated[
         bool, typer.Option("--checksum", help="Print the SHA-256 of the sorted rows of each table.")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write JSON schemas of all files of the configuration to this folder instead.",
+            file_okay=False,
+        ),
+    ] = None,
+    config_page: Annotated[
+        Path | None,
+        typer.Option(help="Write the page of all keys of the configuration to this file instead."),
+    ] = None,
 ) -> None:
-    """List the tables and views of the results store, or the columns of one, with their meaning."""
+    """List the tables and views of the results store, or the columns of one, with their meaning.
+
+    --config writes the keys of the configuration, as editors want them.
+    """
     from stp.collect.query import answer
     from stp.core.disk import write_text, writing
     from stp.core.errors import StpError, nearest
     from stp.render.tables import schema_page
 
+    if config is not None or config_page is not None:
+        from stp.upkeep import config_schema
+
+        if config is not None:
+            output.print_lines(config_schema.write(config))
+        if config_page is not None:
+            with writing(config_page):
+                write_text(config_page, config_schema.page())
+            say(None, f"wrote {config_page}")
+        return
     if page is not None:
         with writing(page):
             write_text(page, schema_page.page())

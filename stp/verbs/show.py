@@ -203,10 +203,10 @@ def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -
     from stp.core.errors import StpError, nearest
     from stp.core.exits import NothingFoundError
     from stp.plan import config
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.strict import entries
 
     of_results = _meanings(what, database)
-    datasets = {path.stem for path in (CONFIG_FOLDER / "datasets").glob("*.yaml")}
+    datasets = set(entries("datasets"))
     if what not in datasets and not of_results:  # it may be one that the scale file brings
         datasets = set(config.load(configfile).datasets)
         if what not in datasets:

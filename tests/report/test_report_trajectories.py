@@ -28,6 +28,7 @@ from stp.render.pictures.trajectories import (
 from stp.report.build import write_report
 from stp.report.columns import as_json
 from stp.report.trajectories import _scene, pieces
+from stp.tracks import errors
 from stp.tracks.densities import Mixture
 
 LABELS = ["Social force (Hall)", "Constant velocity"]
@@ -110,6 +111,31 @@ def test_a_scene_has_what_was_predicted_and_says_what_lines_are(compared):
     assert compared.measure(number) == f"models {compared.difference[number]:.2f} m apart"
     with pytest.raises(StpError, match="no scenario 999"):
         compared.scene(999)
+
+
+def test_the_report_opens_on_a_map_with_the_truth_and_the_best_model(browser, compared):
+    means = {
+        label: np.mean([errors.by_scenario(errors.displacement(drawn, compared.scenarios.future)
+                                           .mean(axis=0)[..., step]).mean()
+                        for step in range(FUTURE)])
+        for label, drawn in compared.predicted.items()
+    }  # fmt: skip
+    best = min(means, key=means.get)
+    browser.run("location.hash = '#overview'")
+    browser.wait_for("document.querySelector('.paths svg.trajectories')")
+    text = browser.run("return document.querySelector('.paths figcaption').textContent")
+    assert f"Hall, strict: scenario {compared.chosen(1)[0]}" in text and best in text
+    shown = browser.run(
+        "return [...document.querySelectorAll('.paths g[data-model]')]"
+        ".filter((one) => one.style.display !== 'none').map((one) => one.dataset.model)"
+    )
+    assert shown == [best]
+    ends = (
+        "return [...document.querySelectorAll('.paths path.truth:not(.faded)')]"
+        ".map((path) => path.getAttribute('d').split('L').length)"
+    )
+    assert set(browser.run(ends)) == {FUTURE + 1}
+    assert browser.run("return document.querySelector('.paths + .links a').hash") == "#trajectories"
 
 
 def test_pictures_and_animations_are_written(people, tmp_path):

@@ -22,10 +22,12 @@ from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, merge, read_yaml
+from stp.profiling.steps import measure_plan
 from stp.run import runner
 from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Costs
+from stp.run.costs.steps import Steps, unmeasured
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines
 from stp.run.costs.work import forecast_gmacs
 from stp.run.progress import Progress
@@ -34,6 +36,7 @@ ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "config" / "paper.yaml"
 DEMO = ROOT / "config" / "demo.yaml"
 TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
+PAIR = ("convlstm", "moving_mnist")
 
 
 @pytest.fixture(autouse=True)
@@ -335,6 +338,47 @@ def test_finished_work_is_remembered_with_its_amount(capsys):
     assert line["work"] == Costs(plan).workload.of(one).amount
     assert (line["gpus"], line["threads"]) == (0, 1)
     assert "left for the rest" in capsys.readouterr().err
+
+
+def test_measured_steps_are_what_estimates_rest_on():
+    """Of a model whose size nobody knows; jobs that took longer than a minute say more."""
+    small = {"short_term": {"models": ["persistence", "convlstm"], "datasets": ["moving_mnist"]}}
+    plan = scale(dimensions=small)
+    before = {stage: Costs(plan).of(artefact(plan, stage, "convlstm", "moving_mnist"))
+              for stage in ("train", "predict")}  # fmt: skip
+    (said,) = measure_plan(plan, None, seconds=0.01)
+    assert re.search(r"convlstm on moving_mnist: [\d.]+ ms for a clip in training", said)
+    (again,) = measure_plan(plan, None, seconds=0.01)
+    assert "nothing to measure" in again
+
+    costs = Costs(plan)
+    for stage, units in (("train", "train_s"), ("predict", "forecast_s")):
+        made = artefact(plan, stage, "convlstm", "moving_mnist")
+        cost, work = costs.of(made), costs.workload.of(made)
+        step = Steps(plan).of(made)
+        own = work.trained + work.forecasts
+        expected = own * getattr(step, units) + work.validated * step.validate_s
+        start = getattr(costs.constants.start_s, stage)
+        assert cost.seconds == pytest.approx(start + expected)
+        assert cost.seconds != before[stage].seconds
+        assert "steps of convlstm on moving_mnist, on random frames: measured on" in cost.basis
+        assert "multiply-adds" in before[stage].basis and own > 0
+    wider = scale(dimensions=small, models={"convlstm": {"options": {"num_hidden": [6]}}})
+    (training,) = unmeasured(wider)
+    assert training.recipe["options"]["num_hidden"] == [6], "another network"
+    Durations(plan.store / "state" / "durations.jsonl").add(
+        "train convlstm", 0.0, 100.0, work=1000.0, gpus=0, threads=1
+    )
+    assert "more than a minute" in Costs(plan).of(artefact(plan, "train", *PAIR)).basis
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU would be measured")
+def test_a_network_that_needs_another_machine_is_not_measured():
+    wanted = {"short_term": {"models": ["convlstm", "simvpv2"], "datasets": ["moving_mnist"]}}
+    plan = scale(dimensions=wanted, runtime={"gpus": 1})
+    said = list(measure_plan(plan, None, seconds=0.01))
+    assert len(said) == 2 and all("not measured: " in line and "GPU" in line for line in said)
+    assert len(list(unmeasured(plan))) == 2
 
 
 def test_a_training_that_found_no_gpu_does_not_count_as_one_with_a_gpu():

@@ -1,5 +1,6 @@
 """The wheel, installed in a folder of its own, without the checkout."""
 
+import csv
 import os
 import re
 import shutil
@@ -87,6 +88,25 @@ def test_an_installed_package_makes_a_project_that_plans(wheel, tmp_path):
     local = ("snakemake", "--profile", "local", "--configfile", "config/tiny.yaml")
     fetched = run(*local, "--until", "fetch", "--", TABLE)
     assert fetched.startswith("0\n") and "done in" in fetched, fetched
+
+    # A whole table, with a model of the project's own: the files of docs/own_models.md.
+    page = (ROOT / "docs" / "own_models.md").read_text()
+    files = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", page, re.DOTALL))
+    for name, text in files.items():
+        (project / name.replace("stp/", "modules/")).parent.mkdir(parents=True, exist_ok=True)
+        (project / name.replace("stp/", "modules/")).write_text(text)
+    own = ("snakemake", "--profile", "local", "--configfile", "config/conv3d.yaml")
+    made = run(*own, "--", TABLE)
+    assert made.startswith("0\n"), made
+    with (project / TABLE).open(newline="") as file:
+        assert [row["model"] for row in csv.DictReader(file)] == ["Persistence", "Conv3D"]
+    model = project / "modules" / "models" / "conv3d.py"
+    model.write_text(model.read_text().replace("F.gelu", "F.relu"))
+    again = run(*own, "-n", "--", TABLE)
+    jobs_now = dict(re.findall(r"^(train|predict\w*|score\w*) +(\d+)$", again, re.M))
+    assert jobs_now == {"train": "1", "predict_short_term": "1", "score_short_term": "1"}, again
+    why = run("stp", "why", "conv3d", "--configfile", "config/conv3d.yaml")
+    assert "module stp.models.conv3d changed: Model._following" in why
     # The configuration of the folder is the one that counts.
     (project / "config" / "models" / "tau.yaml").write_text("fit: sgd\n")
     assert "my project/config/models/tau.yaml: title is missing" in run("stp", "plan")

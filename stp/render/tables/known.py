@@ -203,10 +203,10 @@ def of_store(name: str, database: Path) -> Grid:
         from stp.render.tables import convention_effects
 
         return convention_effects.grid(*convention_effects.read(database))
-    from stp.plan.strict import CONFIG_FOLDER
+    from stp.plan.strict import CONFIG_FOLDER, config_file
     from stp.render.tables import findings
 
-    questions = findings.read_questions(CONFIG_FOLDER / name)
+    questions = findings.read_questions(config_file(CONFIG_FOLDER, name))
     return findings.grid(findings.judge(database, questions.values()), name)
 
 

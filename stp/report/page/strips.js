@@ -1,5 +1,6 @@
 "use strict";
-// Strips: the best forecast of everything that a table tests, frame by frame below the truth.
+// Strips: the best forecast of everything that a table tests, frame by frame below the truth; of people,
+// the paths of a scenario (trajectories.js).
 (() => {
   const {h, number} = stp;
   const MOST = 6; // evaluations: their pictures are decoded at once
@@ -21,10 +22,11 @@
       more.append(h("a", {href: stp.link("forecasts", {dimension})}, "All models, moving, with their errors"));
     }
     const people = stp.data("trajectories").tests.length > 0;
-    if (people) more.append(h("a", {href: stp.link("trajectories")}, "Trajectories of people"));
-    if (shown.length) return root.append(more);
+    const drawn = people && stp.paths(root, dimension);
+    if (people) more.append(h("a", {href: stp.link("trajectories")}, "All scenarios and models, moving, with their errors"));
+    if (shown.length || drawn) return root.append(more);
     const why = all.length ? `No forecast of this table can be shown: ${[...new Set(all.map((one) => one.gap))].join("; ")}`
-      : people ? "This table is about people; their paths are drawn on maps."
+      : people ? "No scenario of this table can be drawn; other tables have some."
         : report.samples ? "No stored forecast of this table has frames to show."
           : "This report was made without pictures; stp report --samples 3 makes it with some.";
     root.append(h("p", {class: "absent", role: "note"}, why), more);

@@ -363,6 +363,33 @@
     requestAnimationFrame(tick);
   }
 
+  // The opening
+
+  const MOST = 4; // tests whose maps the overview has
+
+  /** Draw a scenario of each test of a dimension: the truth, and the model that errs least. Says whether any was drawn. */
+  stp.paths = (root, dimension) => {
+    const {cells} = stp.core();
+    const shown = report().tests.filter((t) => !t.gap && t.scenarios.length
+      && t.cells.some((at) => cells[at].dimension === dimension)).slice(0, MOST);
+    if (!shown.length) return false;
+    root.append(h("div", {class: "paths"}, shown.map((test) => {
+      const error = (model) => model.mean.reduce((a, b) => a + b, 0) / model.mean.length;
+      const best = test.models.reduce((a, b) => (error(b) < error(a) ? b : a));
+      const [about, piece] = [test.scenarios[0], stp.data(test.piece)];
+      const title = `${stp.datasetTitle(test.dataset)}, ${test.protocol}`;
+      const said = `${best.label}, which errs least over all ${stp.count(test.count, "scenario")} (${number(error(best))} m)`;
+      const world = map(test, piece, piece.scenes[0], `${title}, ${about.name}: true paths, and those of ${said}`);
+      world.at(test.predict);
+      world.show(new Set(test.models.filter((m) => m !== best).map((m) => m.label)));
+      const origin = [...new Map(test.cells.map((at) => stp.badge(cells[at])).map((badge) => [badge.outerHTML, badge])).values()];
+      return h("figure", {}, world.element, h("figcaption", {}, h("b", {}, h("a", {href: stp.link("trajectories",
+        {dataset: test.dataset, protocol: test.protocol})}, title)), `: ${about.name}. The truth, and ${said} `, origin),
+      key(piece.scenes[0], piece, {models: [best]}));
+    })));
+    return true;
+  };
+
   // The section
 
   function draw(root) {

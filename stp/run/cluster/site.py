@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from stp.core.errors import StpError
-from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
+from stp.plan.strict import CONFIG_FOLDER, Strict, check, entries, read_yaml
 from stp.run.cluster import slurm
 
 
@@ -26,6 +26,10 @@ class Nodes(Strict):
     """One kind of node, and how to ask for it.
 
     Attributes:
+        partition: of Slurm; the default one unless set.
+        account: that jobs are charged to.
+        qos: quality of service.
+        constraint: features that a node must have.
         max_hours: time limit of the partition; longer trainings save and requeue themselves.
         max_memory_gb: of one node; requests never grow beyond it.
     """
@@ -147,8 +151,7 @@ class Site(Strict):
             "slurm-init-seconds-before-status-checks": self.first_status_seconds,
             "slurm-requeue": True,
             "group-components": {
-                small_group(path.stem): self.group_jobs
-                for path in sorted((CONFIG_FOLDER / "datasets").glob("*.yaml"))
+                small_group(name): self.group_jobs for name in entries("datasets")
             },
         }
         if self.software != "here":

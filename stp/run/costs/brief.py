@@ -55,6 +55,8 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
     yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
     yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
+    if any("multiply-adds of" in entry.cost.basis for entry in waiting):
+        yield "  the size of a network is unknown: `stp plan --measure` takes its speed here"
     left = size_text(sum(entry.cost.bytes for entry in waiting))
     yield f"  about {left} more below {short(plan.store)}"
 

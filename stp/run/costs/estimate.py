@@ -1,7 +1,8 @@
 """What jobs are expected to cost: time, GPUs, memory, storage, each with its assumption.
 
-Work (stp.run.costs.work) over a rate: what this store has measured for the same kind of work on as
-many GPUs and threads, or else the constants of config/costs.yaml. Nothing here can change a result.
+Work (stp.run.costs.work) over a rate: what jobs of this store took for the same kind of work on as
+many GPUs and threads, or else steps that `stp plan --measure` took, or else the constants of
+config/costs.yaml. Nothing here can change a result.
 """
 
 import math
@@ -13,6 +14,7 @@ from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER, Strict, check, read_yaml
 from stp.run.costs.durations import Durations
 from stp.run.costs.facts import Facts, Unknown
+from stp.run.costs.steps import Steps
 from stp.run.costs.work import Work, Workload
 
 TORCH_STAGES = ("train", "predict", "features")
@@ -48,7 +50,13 @@ class Cost:
 
 
 class Start(Strict):
-    """Seconds of a job beside its work."""
+    """Seconds of a job beside its work.
+
+    Attributes:
+        fetch, prepare, train, predict, features, score: of a job of this stage.
+        table: of a job that collects or renders.
+        gpu: that a job on a GPU takes on top.
+    """
 
     fetch: float
     prepare: float
@@ -61,7 +69,18 @@ class Start(Strict):
 
 
 class Rates(Strict):
-    """Work per second."""
+    """Work per second.
+
+    Attributes:
+        gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
+        cpu_gmacs: the same on one CPU thread.
+        read_mb: MB of frames that are read.
+        frames_mb: MB of frames that models without a network read and write.
+        score_mvalues: 10^6 predicted values x conventions.
+        prepare_mb: MB of raw and prepared bytes, of one process.
+        download_mb: MB from the network.
+        generate_mb: MB of prepared data that generators lead to.
+    """
 
     gpu_gmacs: float
     cpu_gmacs: float
@@ -74,7 +93,19 @@ class Rates(Strict):
 
 
 class Memory(Strict):
-    """Memory of a job in MB."""
+    """Memory of a job in MB.
+
+    Attributes:
+        snakemake: of Snakemake in the job.
+        python: of Python and its libraries, without torch.
+        torch: of all that and torch.
+        gpu: of the host, for CUDA.
+        fit: of a fit in closed form.
+        score: of blocks that are scored.
+        prepare: of one process of a reader, at most.
+        per_gmac: kept for the backward pass, for each 10^9 multiply-adds.
+        per_mb: likewise, for each MB of a clip.
+    """
 
     snakemake: float
     python: float
@@ -88,7 +119,12 @@ class Memory(Strict):
 
 
 class Files(Strict):
-    """Files of an artefact at most."""
+    """Files of an artefact at most.
+
+    Attributes:
+        fetch, prepare, train, predict, features, score: of this stage.
+        table: of a table.
+    """
 
     fetch: int
     prepare: int
@@ -100,7 +136,15 @@ class Files(Strict):
 
 
 class Constants(Strict):
-    """config/costs.yaml."""
+    """Constants of the estimates of `stp plan` (config/costs.yaml).
+
+    Attributes:
+        start_s: seconds of a job beside its work.
+        rates: work per second.
+        unknown: what is taken where nothing is known.
+        memory_mb: memory of a job.
+        files: files of an artefact, at most.
+    """
 
     start_s: Start
     rates: Rates
@@ -120,6 +164,8 @@ WORDS = {
 }
 PUBLISHED = "networks on a GPU: multiply-adds at each model's published forecasts per second"
 MEASURED = "{kind}: measured on this store, {jobs} job(s) of more than a minute"
+STEPS = "steps of {model} on {dataset}, on random frames: measured on {device} on {date}"
+SHARING = ", and as fast in each of {ranks} processes"
 SCORING = (
     "forecasts that are made faster than they are scored: predicted values x conventions at "
     "{rate:g} M/s and thread"
@@ -149,6 +195,10 @@ class Costs:
     @cached_property
     def _measured(self) -> dict[tuple[str, int, int], tuple[float, int]]:
         return Durations(self.plan.store / "state" / "durations.jsonl").rates()
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return Steps(self.plan)
 
     def of(self, artefact: Artefact) -> Cost:
         """What making an artefact costs."""
@@ -232,6 +282,17 @@ class Costs:
         elif work.rate in ("cpu_gmacs", "prepare_mb"):
             rate *= threads
         computing = work.amount / rate
+        step = self._steps.of(artefact) if work.trained or work.forecasts else None
+        if step is not None:
+            ranks = self.plan.ranks(artefact)
+            computing = work.trained * step.train_s + work.validated * step.validate_s
+            computing = (computing + work.forecasts * step.forecast_s) / ranks
+            basis = STEPS.format(
+                model=(artefact.forecast or artefact.recipe)["model"],
+                dataset=artefact.dataset,
+                device=step.device,
+                date=step.date,
+            ) + (SHARING.format(ranks=ranks) if ranks > 1 else "")
         reading = work.reading_mb / self.constants.rates.read_mb
         if reading > computing:  # frames are read ahead, so the slower of the two counts
             basis = READING.format(rate=self.constants.rates.read_mb)

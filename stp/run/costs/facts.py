@@ -17,7 +17,11 @@ FLOAT = 4
 
 
 class Clips(Strict):
-    """Clips of each split."""
+    """Clips of each split.
+
+    Attributes:
+        train, val, test: their number.
+    """
 
     train: int
     val: int
@@ -25,7 +29,12 @@ class Clips(Strict):
 
 
 class Unknown(Strict):
-    """What is taken where the configuration says nothing (config/costs.yaml)."""
+    """What is taken where the configuration says nothing (config/costs.yaml).
+
+    Attributes:
+        clips: of a dataset without counts.
+        size: of a network without a size.
+    """
 
     clips: Clips
     size: Size

@@ -58,6 +58,9 @@ class Work:
         published: 10^9 multiply-adds per second that its network achieves on a GPU.
         scored_mvalues: predicted values x conventions, in 10^6, that are scored meanwhile.
         block_mb: float32 frames that are scored at a time.
+        trained: clips that a network is trained on, each as often as it is seen.
+        validated: clips that it is validated on, likewise.
+        forecasts: that it makes, in those of the horizon of its training.
         unknown: what had to be assumed.
     """
 
@@ -71,6 +74,9 @@ class Work:
     published: float | None = None
     scored_mvalues: float = 0.0
     block_mb: float = 0.0
+    trained: float = 0.0
+    validated: float = 0.0
+    forecasts: float = 0.0
     unknown: tuple[str, ...] = ()
 
 
@@ -160,6 +166,8 @@ class Workload:
             weights_mb=size.parameters * FLOAT / MB,
             activations_mb=batch * activations,
             published=size.gpu_gmacs_per_s,
+            trained=seen,
+            validated=validated,
             unknown=unknown + assumed,
         )
 
@@ -186,6 +194,7 @@ class Workload:
             gmacs = leads * forecast_gmacs(size, recipe, 1)
         else:
             gmacs = forecast_gmacs(size, recipe, max(recipe.get("leads", [recipe["lead_times"]])))
+        in_training = forecast_gmacs(size, model.recipe, model.recipe["horizon"])
         once = size.once_gmacs / max(size.gmacs, 1e-9)
         evaluations = once + (1 - once) * size.evaluations
         return Work(
@@ -194,6 +203,7 @@ class Workload:
             reading_mb=clips * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,
             published=size.gpu_gmacs_per_s,
+            forecasts=clips * samples * gmacs / max(in_training, 1e-9),
             unknown=unknown + assumed,
             **common,
         )

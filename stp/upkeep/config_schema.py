@@ -1,0 +1,228 @@
+"""The keys of all files of the configuration: as JSON schemas for editors, and as a page.
+
+Both are made from the classes that check the files, and from what their docstrings say.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from stp.core.disk import write_text, writing
+from stp.human_study.options import Study
+from stp.options.predict import PredictOptions
+from stp.options.train import TrainOptions
+from stp.plan.dataset import Dataset
+from stp.plan.descriptions import descriptions
+from stp.plan.metric import Metric
+from stp.plan.model import Model
+from stp.plan.scale import Runtime, Scale
+from stp.plan.strict import Strict
+from stp.plan.suite import Suite
+from stp.plan.weights import Network
+from stp.run.cluster.site import Site
+from stp.run.costs.estimate import Constants
+
+Json = dict[str, Any]
+SUFFIX = ".schema.json"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Attributes:
+        checked_by: the class that checks it.
+        files: where such files lie, below config/.
+        title: of its section of the page.
+    """
+
+    checked_by: type[Strict]
+    files: str
+    title: str
+
+
+KINDS = {
+    "scale": Kind(Scale, "*.yaml", "Scale files"),
+    "dataset": Kind(Dataset, "datasets/*.yaml", "Datasets"),
+    "model": Kind(Model, "models/*.yaml", "Models"),
+    "convention": Kind(Metric, "conventions/*.yaml", "Conventions of metrics"),
+    "suite": Kind(Suite, "suites/*.yaml", "Suites"),
+    "site": Kind(Site, "site.yaml", "The site"),
+    "weights": Kind(Network, "weights.yaml", "Weights of metrics"),
+    "costs": Kind(Constants, "costs.yaml", "Constants of estimates"),
+    "human_study": Kind(Study, "human_study.yaml", "The human preference study"),
+}
+SEVERAL = ("weights",)
+"""Kinds whose file maps names to such entries."""
+OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
+"""Keys that may hold any option of a stage; those of networks are described."""
+PART = "PartOf"
+OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
+"""Keys of a scale file that may hold parts of entries of another kind."""
+
+
+def schema(name: str) -> Json:
+    """The JSON schema of a kind of file (draft 2020-12).
+
+    Args:
+        name: one of `KINDS`.
+    """
+    kind = KINDS[name].checked_by
+    made = kind.model_json_schema()
+    for part in (made, *made.get("$defs", {}).values()):
+        for key, options in OPTIONS.items():
+            value = part.get("properties", {}).get(key, {})
+            if value.get("type") == "object":
+                value["properties"] = _described(options)["properties"]
+    if name == "scale":
+        made["$defs"]["Runtime"] = _described(Runtime)
+        for key, of in OVERRIDES.items():
+            part = _optional(of.model_json_schema())
+            made["$defs"] |= part.pop("$defs", {})
+            made["properties"][key]["additionalProperties"] = part
+    if name in SEVERAL:
+        definitions = made.pop("$defs", {})
+        made = {"type": "object", "additionalProperties": made, "$defs": definitions}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def _described(kind: type) -> Json:
+    """The schema of a class that is not `Strict`."""
+    made: Json = TypeAdapter(kind).json_schema()
+    for name, text in descriptions(kind).items():
+        made["properties"][name]["description"] = text
+    return made
+
+
+def _optional(part: Json) -> Json:
+    """A schema without required keys, which an entry of the same name may have; nor have its parts.
+    They get names of their own, since parts that are no overrides do require keys."""
+    made = json.loads(json.dumps(part).replace('"#/$defs/', f'"#/$defs/{PART}'))
+    definitions = made.pop("$defs", {})
+    for one in (made, *definitions.values()):
+        one.pop("required", None)
+    return {**made, "$defs": {f"{PART}{name}": one for name, one in definitions.items()}}
+
+
+def write(folder: Path) -> Iterator[str]:
+    """Write the schemas of all kinds.
+
+    Args:
+        folder: where to, as ``<kind>.schema.json``.
+
+    Yields:
+        what to tell an editor.
+
+    Raises:
+        StpError: the folder cannot be written.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in KINDS:
+            write_text(folder / f"{name}{SUFFIX}", json.dumps(schema(name), indent=1) + "\n")
+    yield f"wrote {len(KINDS)} schemas to {folder}; in the settings of VS Code (extension YAML):"
+    yield json.dumps({"yaml.schemas": associations(folder)}, indent=2)
+
+
+def associations(folder: Path) -> dict[str, str | list[str]]:
+    """Which files each schema is for, as editors want to be told."""
+    alone = [f"!config/{kind.files}" for kind in KINDS.values() if "*" not in kind.files]
+    found: dict[str, str | list[str]] = {}
+    for name, kind in KINDS.items():
+        mine = f"config/{kind.files}"
+        found[str(folder / f"{name}{SUFFIX}")] = [mine, *alone] if name == "scale" else mine
+    return found
+
+
+# The page
+
+PAGE = """\
+# Keys of the configuration
+
+<!-- Written by `stp schema --config-page docs/configuration.md`. -->
+
+[config/README.md](../config/README.md) says what the files are for. This page lists every
+key of every kind of file. `stp` refuses other keys.
+
+`stp schema --config FOLDER` writes the same as JSON schemas. An editor with a YAML language server
+then completes and checks keys; the command prints the setting for VS Code. A comment in the first
+line of a file does the same in most editors:
+
+```yaml
+# yaml-language-server: $schema=schemas/scale.schema.json
+```
+"""
+
+
+def page() -> str:
+    """All keys with their types and meanings, in Markdown."""
+    lines = [PAGE]
+    shown: set[str] = set()
+    for name, kind in KINDS.items():
+        made = schema(name)
+        lines += [f"## {kind.title}", "", f"`config/{kind.files}`. {_text(kind_of(made))}", ""]
+        lines += _table(kind_of(made))
+        for key, options in OPTIONS.items() if name == "scale" else ():
+            lines += [f"### Keys of `{key}`", "", "Of models of frames:", ""]
+            lines += _table(_described(options))
+        for part, inner in sorted(made.get("$defs", {}).items()):
+            if part not in shown and "properties" in inner and not part.startswith(PART):
+                shown.add(part)
+                lines += [f"### {part}", "", _text(inner), "", *_table(inner)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def kind_of(made: Json) -> Json:
+    """The schema of one entry, of a file that may hold several."""
+    inner = made.get("additionalProperties")
+    return inner if isinstance(inner, dict) and "properties" not in made else made
+
+
+def _text(made: Mapping[str, Any]) -> str:
+    return str(made.get("description", "")).replace("``", "`").replace("|", "\\|")
+
+
+def _table(made: Json) -> list[str]:
+    required = made.get("required", [])
+    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for key, about in made["properties"].items():
+        default = "required" if key in required else _default(about)
+        lines.append(f"| `{key}` | {_type(about)} | {default} | {_text(about)} |")
+    return [*lines, ""]
+
+
+def _default(about: Json) -> str:
+    default = about.get("default")
+    if default in (None, "", [], {}) or isinstance(default, dict):
+        return ""
+    return f"`{json.dumps(default)}`"
+
+
+def _type(about: Json) -> str:
+    """A type in words: ``text``, ``list of text``, ``mapping to Size``."""
+    if "$ref" in about:
+        name = about["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in about:
+        return " or ".join(dict.fromkeys(_type(one) for one in about["anyOf"]))
+    if "enum" in about:
+        return ", ".join(f"`{value}`" for value in about["enum"])
+    if "const" in about:
+        return f"`{about['const']}`"
+    words = {"string": "text", "integer": "whole number", "boolean": "true or false"}
+    kind = str(about.get("type", "any value"))
+    if kind == "array":
+        inner = about.get("items")
+        return f"list of {_type(inner)}" if isinstance(inner, dict) else "list"
+    if kind == "object":
+        inner = about.get("additionalProperties")
+        if "patternProperties" in about:
+            (inner,) = about["patternProperties"].values()
+        if not isinstance(inner, dict) or "properties" in inner:
+            return "mapping"
+        return f"mapping to {_type(inner)}"
+    return words.get(kind, kind)

@@ -1,0 +1,151 @@
+"""Modules of a user's own, in the folder of a project and in an installed package."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stp.core import project
+from stp.core.errors import StpError
+from stp.core.project import MARK
+from stp.plan import strict
+from stp.plan.strict import CONFIG_FOLDER
+
+MODEL = '''\
+"""Repeats the latest frame, darker."""
+from torch import nn
+
+from stp.models.darkness import DARKNESS
+
+
+class Model(nn.Module):
+    def __init__(self, shape, context, horizon, *, power: int = 1):
+        super().__init__()
+        self.power = power
+
+    def forward(self, frames, horizon):
+        return frames[:, -1:].repeat(1, horizon, 1, 1, 1) * DARKNESS**self.power
+'''
+METRIC = '''\
+"""Errors of the darkest values."""
+from stp.metrics.mse import pixel_mean as darkest
+'''
+ENTRY = "title: {}\nreference: a test\nfit: none\n"
+CONVENTIONS = """\
+title: Darkness
+unit: "1"
+higher_is_better: false
+conventions: {darkest: "as mse.pixel_mean"}
+"""
+POINTS = "[stp.extensions]\nlab = lab\n"
+EDITS = """
+import yaml
+from pathlib import Path
+from stp.external.scoring import _declared
+from stp.models.create import create
+from stp.plan import config
+from stp.plan.cells import Plan
+from stp.plan.strict import merge
+from stp.score.conventions import find
+from stp.train import given_weights  # imports packages before and after
+
+TINY = yaml.safe_load(Path("tiny.yaml").read_text())
+NAMES = ["persistence", "darker", "theirs"]
+SHORT = {"short_term": {"models": NAMES, "datasets": ["moving_mnist"]}}
+
+def scores():
+    made = Plan(config.load(merge(TINY, {"dimensions": SHORT}))).cells
+    return {one.cell.model: (one.scores.code.modules, one.scores.fingerprint) for one in made}
+
+def changed(path, old, new):
+    before, text = scores(), Path(path).read_text()
+    assert old in text
+    Path(path).write_text(text.replace(old, new))
+    now = scores()
+    return [name for name in now if now[name][1] != before[name][1]]
+
+modules = {name: of for made in Plan(config.load(merge(TINY, {"dimensions": SHORT}))).cells
+           for name, of in made.predictions.code.modules.items()}
+assert modules["stp.models.darker"] != "missing", modules
+print(changed("modules/models/darker.py", "the latest", "the last"))
+print(changed("modules/models/darker.py", "-1:", "-2:-1"))
+print(changed("modules/models/darkness.py", "0.5", "0.25"))
+print(changed(LAB / "modules/models/theirs.py", "return 0 * ", "return 0.1 * "))
+model = create({"model": "darker", "options": {"power": 2}, "shape": (1, 8, 8), "context": 2,
+                "horizon": 3})
+assert model.power == 2
+assert find("darkest.darkest") is find("mse.pixel_mean")
+assert _declared("darkest.darkest").title == "Darkness"
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Path:
+    """A folder of installed packages with one that adds a model."""
+    site = tmp_path_factory.mktemp("site")
+    added = {
+        "lab/__init__.py": "raise RuntimeError('nobody needs to import it')\n",
+        "lab/modules/models/theirs.py": MODEL.replace("return ", "return 0 * "),
+        "lab/config/models/theirs.yaml": ENTRY.format("Theirs"),
+        "lab-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n",
+        "lab-1.0.dist-info/entry_points.txt": POINTS,
+    }
+    return written(site, added)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A project with a model, a module that it shares, and a metric."""
+    made = tmp_path_factory.mktemp("project")
+    shutil.copytree(CONFIG_FOLDER, made / "config")
+    shutil.copy(CONFIG_FOLDER.parent / "tests" / "workflow" / "tiny.yaml", made)
+    added = {
+        MARK: "",
+        "modules/models/darker.py": MODEL,
+        "modules/models/darkness.py": "DARKNESS = 0.5\n",
+        "modules/metrics/darkest.py": METRIC,
+        "config/models/darker.yaml": ENTRY.format("Darker"),
+        "config/conventions/darkest.yaml": CONVENTIONS,
+    }
+    return written(made, added)
+
+
+def written(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_an_edit_of_a_module_of_ones_own_plans_its_cells_again_and_no_others(lab, folder):
+    path = f"{lab}{os.pathsep}{CONFIG_FOLDER.parent}"
+    code = f"from pathlib import Path\nLAB = Path({str(lab / 'lab')!r})\n{EDITS}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, "STP_STORE_DIR": str(folder / "store")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    both = "['darker', 'theirs']"  # they share a module
+    assert done.stdout.split("\n")[:4] == ["[]", "['darker']", both, "['theirs']"]
+
+
+def test_names_are_unique(tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        written(tmp_path / name, {"config/models/mine.yaml": "", "modules/models/mine.py": ""})
+    roots = (tmp_path / "first", tmp_path / "second")
+    monkeypatch.setattr(strict, "extensions", lambda: roots)
+    with pytest.raises(StpError, match=r"second/config/models/mine.yaml has the name of"):
+        strict.entries("models")
+    monkeypatch.setattr(project, "own_modules", lambda: tuple(one / "modules" for one in roots))
+    with pytest.raises(StpError, match=r"second/modules/models/mine.py has the name of"):
+        project.check_own_modules()
+    written(tmp_path / "first", {"modules/models/tau.py": ""})
+    monkeypatch.setattr(project, "own_modules", lambda: (tmp_path / "first" / "modules",))
+    with pytest.raises(StpError, match=r"tau.py has the name of .*stp/models/tau.py"):
+        project.check_own_modules()
