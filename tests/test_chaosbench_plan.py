@@ -8,6 +8,7 @@ import yaml
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.plan import config
+from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
 from stp.prepare.chaosbench import ChaosbenchOptions
 from stp.run.costs.estimate import Costs
@@ -21,8 +22,8 @@ def paper() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 6 single and 5 ensemble forecasts, on 2022 and on 2022-2023
-    assert len(paper.cells) == 22
+    # 17 single forecasts, 11 of them of networks, and 5 ensembles, on 2022 and on 2022-2023
+    assert len(paper.cells) == 44
     assert all(made.predictions is None for made in paper.cells)
     # One start of single forecasts is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
@@ -57,6 +58,46 @@ def test_reading_an_archive_takes_time(paper: Plan) -> None:
     made = next(made for made in paper.cells if made.cell.model == "ncep")
     work = Costs(paper).workload.of(made.scores)
     assert work.reading_mb == pytest.approx(2 * 434_000)
+
+
+def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
+    """One network for each variant, but for direct forecasts, which have one for each lead time."""
+    trained = {
+        (made.cell.model, made.cell.variant): [
+            one.recipe
+            for one in made.scores.inputs.values()
+            if isinstance(one, Artefact) and one.stage == "train"
+        ]
+        for made in paper.cells
+    }
+    (task1,), (task2,) = trained["unet", "default"], trained["unet", "task2_steps5"]
+    assert (task1["horizon"], task2["horizon"]) == (1, 5)
+    assert "targets" not in task1["train"]
+    assert task2["train"]["targets"] == ["t_850", "z_500", "q_700"]
+    direct = trained["unet", "direct"]
+    leads = [1, 5, 10, 15, 20, 25, 30, 35, 40, 44]
+    assert [(recipe["lead"], recipe["horizon"]) for recipe in direct] == [(n, 1) for n in leads]
+    assert trained["fno", "scrambled"][0]["options"] == {"output": "scrambled"}
+    (autoregressive,) = {
+        tuple(made.scores.recipe.get("leads", ()) or made.scores.forecast.get("leads", ()))
+        for made in paper.cells
+        if (made.cell.model, made.cell.variant) == ("unet", "direct")
+    }
+    assert list(autoregressive) == leads, "rows exist for forecast lead times only"
+
+
+def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
+    """22.1 G multiply-adds for each day, three times in a step, 13,469 starts, 500 epochs."""
+    workload = Costs(paper).workload
+    amounts = {}
+    for made in paper.cells:
+        if made.cell.model == "unet" and made.cell.variant in ("default", "steps5"):
+            model = made.scores.inputs["model"]
+            assert isinstance(model, Artefact)
+            amounts[made.cell.variant] = workload.of(model).amount
+    once = 22.144 * (3 * 13_469 + 2_147) * 500
+    assert amounts["default"] == pytest.approx(once, rel=0.01)
+    assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
 
 
 def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:
