@@ -230,12 +230,15 @@ class Variant(Leads):
 
     Attributes:
         title: what tables call it.
+        published_name: what the paper calls it. Of given parameters that is the model's name; a
+            trained variant without one has no printed values.
         reference: whose it is, and where it is printed.
         options, train, predict: what it sets; the model is trained with it.
         datasets: instead of a training: dataset that options were found on -> these options.
     """
 
     title: str
+    published_name: str | None = None
     reference: str = ""
     options: Json = {}
     train: Json = {}

@@ -67,7 +67,7 @@ def rule_of(name: str, row: dict[str, Any], model: nn.Module) -> Rule:
     # The table is our own file.
     number = next(rule[key] for key in ("bound", "std", "value") if key in rule)
     width = float(eval(str(number), {"__builtins__": {}}, known))
-    bounded = rule["kind"].startswith("uniform")
+    bounded = rule["kind"].startswith(("uniform", "within"))
     cut = width * (1 + 1e-6) if bounded else rule.get("cut", math.inf)
     return Rule(rule["kind"], width, cut)
 
@@ -121,6 +121,8 @@ def compare(model: nn.Module, rows: list[dict[str, Any]]) -> Iterator[str]:
             continue
         if tensor.abs().max() > rule.cut:
             yield f"{name}: {tensor.abs().max():.6g} is beyond {rule.cut:.6g}"
+        if rule.kind == "within":
+            continue
         values, kind = some(tensor) / rule.width, rule.kind
         if kind == "uniform from 0":
             values, kind = 2 * values - 1, "uniform"
