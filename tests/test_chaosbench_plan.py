@@ -12,6 +12,7 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.plan import config
+from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
 from stp.prepare.chaosbench import ChaosbenchOptions, count
 from stp.prepare.planned import Lists
@@ -27,8 +28,9 @@ def paper() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 9 single and 5 ensemble forecasts, on 2022 and on 2022-2023; single ones on common starts too
-    assert len(paper.cells) == 9 * 3 + 5 * 2
+    # 13 single forecasts on 2022, on 2022-2023 and on common starts, 7 variants of networks and 5
+    # ensembles on the first two
+    assert len(paper.cells) == 13 * 3 + (7 + 5) * 2
     assert all(made.predictions is None for made in paper.cells)
     # One start of single forecasts is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.cell.subset, made.keep) for made in paper.cells} == {
@@ -110,7 +112,47 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
     assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("27", "0") and jobs["score_s2s_ensemble"] == ("10", "0")
+    assert jobs["score_s2s_control"] == ("53", "0") and jobs["score_s2s_ensemble"] == ("10", "0")
+
+
+def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
+    """One network for each variant, but for direct forecasts, which have one for each lead time."""
+    trained = {
+        (made.cell.model, made.cell.variant): [
+            one.recipe
+            for one in made.scores.inputs.values()
+            if isinstance(one, Artefact) and one.stage == "train"
+        ]
+        for made in paper.cells
+    }
+    (task1,), (task2,) = trained["unet", "default"], trained["unet", "task2_steps5"]
+    assert (task1["horizon"], task2["horizon"]) == (1, 5)
+    assert "targets" not in task1["train"]
+    assert task2["train"]["targets"] == ["t_850", "z_500", "q_700"]
+    direct = trained["unet", "direct"]
+    leads = [1, 5, 10, 15, 20, 25, 30, 35, 40, 44]
+    assert [(recipe["lead"], recipe["horizon"]) for recipe in direct] == [(n, 1) for n in leads]
+    assert trained["fno", "scrambled"][0]["options"] == {"output": "scrambled"}
+    (autoregressive,) = {
+        tuple(made.scores.recipe.get("leads", ()) or made.scores.forecast.get("leads", ()))
+        for made in paper.cells
+        if (made.cell.model, made.cell.variant) == ("unet", "direct")
+    }
+    assert list(autoregressive) == leads, "rows exist for forecast lead times only"
+
+
+def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
+    """22.1 G multiply-adds for each day, three times in a step, 13,469 starts, 500 epochs."""
+    workload = Costs(paper).workload
+    amounts = {}
+    for made in paper.cells:
+        if made.cell.model == "unet" and made.cell.variant in ("default", "steps5"):
+            model = made.scores.inputs["model"]
+            assert isinstance(model, Artefact)
+            amounts[made.cell.variant] = workload.of(model).amount
+    once = 22.144 * (3 * 13_469 + 2_147) * 500
+    assert amounts["default"] == pytest.approx(once, rel=0.01)
+    assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
 
 
 def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:

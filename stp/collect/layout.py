@@ -360,6 +360,7 @@ PUBLISHED = Table(
         ("suite", "VARCHAR", "Suite of the paper."),
         ("dimension", "VARCHAR", "Dimension of the evaluation; or what else the table is of."),
         ("model", "VARCHAR", "Our name of the model; NULL if the plan has none for it."),
+        ("variants", "VARCHAR[]", "Its variants that the paper means; NULL if there is no model."),
         ("trained_on", "VARCHAR", "Our name of the training dataset; NULL if none."),
         ("tested_on", "VARCHAR", "Our name of the test dataset; NULL if none."),
         ("subset", "VARCHAR", "Part of the test dataset: test for its test split, or a name."),

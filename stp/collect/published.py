@@ -148,7 +148,7 @@ def of_cell(
 ) -> list[PublishedValue]:
     """The printed values of a cell's model and training; see `beside`."""
     key, names = cell.key, manifest.published_names
-    model = names.models.get(key.model)
+    model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)
     return [
         value

@@ -40,11 +40,17 @@ def dimensions(plans: Sequence[Manifest]) -> Rows:
 
 def published(plans: Sequence[Manifest]) -> Rows:
     """Read the published values and join our names to the printed ones."""
-    ours: dict[str, dict[str, str]] = {"models": {}, "datasets": {}}
+    models: dict[str, tuple[str, list[str]]] = {}  # printed name -> ours, and its variants
+    datasets: dict[str, str] = {}
     for plan in plans:
-        for kind, names in ours.items():
-            printed = getattr(plan.published_names, kind)
-            names.update({theirs: name for name, theirs in printed.items()})
+        printed = plan.published_names
+        datasets |= {theirs: name for name, theirs in printed.datasets.items()}
+        models |= {theirs: (name, ["default"]) for name, theirs in printed.models.items()}
+    for plan in plans:
+        for name, theirs in sorted(plan.published_names.variants.items()):
+            model, _, variant = name.partition(":")
+            known = models.setdefault(theirs, (model, []))[1]
+            known += [] if variant in known else [variant]
     files = {plan.published: plan.suite.name for plan in plans}
     for path, suite in files.items():
         for value in read_published(path):
@@ -54,7 +60,8 @@ def published(plans: Sequence[Manifest]) -> Rows:
             yield {
                 "suite": suite,
                 **row,
-                "model": ours["models"].get(value.model),
-                "trained_on": ours["datasets"].get(value.trained_on),
-                "tested_on": ours["datasets"].get(value.tested_on),
+                "model": models.get(value.model, (None, None))[0],
+                "variants": models.get(value.model, (None, None))[1],
+                "trained_on": datasets.get(value.trained_on),
+                "tested_on": datasets.get(value.tested_on),
             }

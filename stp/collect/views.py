@@ -254,8 +254,8 @@ ours AS (
 printed AS (
     -- Where several numbers are printed of one place, none is shown rather than the wrong one.
     SELECT
-        dimension, model, trained_on, tested_on, subset, {", ".join(named)}, variable, threshold,
-        leads, metric, min(value) AS published, nullif(min(note), '') AS remark
+        dimension, model, variants, trained_on, tested_on, subset, {", ".join(named)}, variable,
+        threshold, leads, metric, min(value) AS published, nullif(min(note), '') AS remark
     FROM published
     GROUP BY ALL HAVING count(*) = 1
 )
@@ -271,8 +271,9 @@ JOIN whose w USING ({_RUNS})
 JOIN settings k USING (setting)
 LEFT JOIN datasets d ON d.dataset = o.tested_on
 JOIN printed p
-    ON p.dimension = o.dimension AND p.model = o.model AND p.trained_on = o.trained_on
-        AND p.tested_on = o.tested_on AND p.subset = o.subset AND p.metric = o.metric
+    ON p.dimension = o.dimension AND p.model = o.model AND list_contains(p.variants, o.variant)
+        AND p.trained_on = o.trained_on AND p.tested_on = o.tested_on AND p.subset = o.subset
+        AND p.metric = o.metric
         AND p.variable IS NOT DISTINCT FROM o.variable
         AND p.threshold IS NOT DISTINCT FROM o.threshold
         AND p.leads IS NOT DISTINCT FROM o.leads

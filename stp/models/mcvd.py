@@ -7,7 +7,6 @@ its normalisations (SPADE). Layers and widths as in the authors' release, so tha
 the parameter.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
+from stp.models.draws import generator_of, white_noise
 from stp.models.padding import pad
 
 Modulation = tuple[Tensor, Tensor]
@@ -528,7 +528,7 @@ class Model(nn.Module):
         forecast = torch.cat(
             [
                 self._forecast(
-                    part, [_generator(clip, self.sampler.seed, member) for clip in part], horizon
+                    part, [generator_of(clip, self.sampler.seed, member) for clip in part], horizon
                 )
                 for part in known.split(together)
             ]
@@ -557,12 +557,12 @@ class Model(nn.Module):
         Returns:
             (B, T_out * C, H, W).
         """
-        generators = [_generator(clip, self.sampler.seed) for clip in clips]
+        generators = [generator_of(clip, self.sampler.seed) for clip in clips]
         levels = [
             torch.randint(len(self.signal), (1,), generator=g, device=g.device) for g in generators
         ]
         return self._errors(
-            clips, torch.cat(levels), lambda like: _draw(like.shape[1:], generators), None
+            clips, torch.cat(levels), lambda like: white_noise(like.shape[1:], generators), None
         )
 
     def _errors(
@@ -616,25 +616,14 @@ class Model(nn.Module):
             where = torch.full((len(noisy),), index, device=noisy.device)
             return self.network(noisy, where, modulations).float()
 
-        drawn = self.sampler.run(noise_in, self.signal_shares, lambda: _draw(shape, generators))
+        drawn = self.sampler.run(
+            noise_in, self.signal_shares, lambda: white_noise(shape, generators)
+        )
         return drawn.unflatten(1, (self.horizon, channels))
 
     def _scale(self, frames: Tensor) -> Tensor:
         """Pad, and map `data_range` to [-1, 1]."""
         return (pad(frames, self.multiple) - self.low) / (self.high - self.low) * 2 - 1
-
-
-def _generator(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
-    """Random numbers that depend on one clip's frames, the seed and the member alone."""
-    content = frames.detach().float().cpu().contiguous().numpy().tobytes()
-    key = f"{seed}/{member}" if member else str(seed)
-    digest = hashlib.blake2b(content, digest_size=7, key=key.encode()).digest()
-    return torch.Generator(frames.device).manual_seed(int.from_bytes(digest, "big"))
-
-
-def _draw(shape: Sequence[int], generators: list[torch.Generator]) -> Tensor:
-    """White noise of a shape from each generator, stacked."""
-    return torch.stack([torch.randn(shape, generator=g, device=g.device) for g in generators])
 
 
 def _pair(value: object) -> bool:

@@ -28,6 +28,10 @@ class TrainOptions:
         schedule: of the learning rate; a module of stp.train.schedules, as ``name`` or
             ``{name: {option: value}}``.
         loss: a module of stp.train.losses, likewise, instead of the model's own. Null for that.
+        targets: channels that this loss and the validation compare, by their names in the data;
+            none for all. A network forecasts all of them anyway, and is shown its own forecasts.
+        horizon: lead times of a training clip, from the first one on, and of its validation.
+            Null for the dataset's.
         callbacks: modules of stp.train.callbacks -> their options.
         clip_norm: longest gradient; null for any.
         ema: part of the weights that a moving average takes over in each step; the average is what
@@ -52,6 +56,8 @@ class TrainOptions:
     weight_decay: float = 0.0
     schedule: str | Mapping[str, Any] = DEFAULT_SCHEDULE
     loss: str | Mapping[str, Any] | None = None
+    targets: tuple[str, ...] = ()
+    horizon: int | None = None
     callbacks: Mapping[str, Any] = field(default_factory=dict)
     clip_norm: float | None = None
     ema: float | None = None
@@ -67,7 +73,7 @@ class TrainOptions:
     def __post_init__(self) -> None:
         for key in ("epochs", "validate_every", "batch_size", "threads"):
             self._check(key, whole(getattr(self, key), 1), "a whole number from 1")
-        for key in ("iterations", "max_clips", "max_val_clips"):
+        for key in ("iterations", "horizon", "max_clips", "max_val_clips"):
             value = getattr(self, key)
             self._check(key, value is None or whole(value, 1), "a whole number from 1, or null")
         self._check("lr", number(self.lr) and self.lr > 0, "a number > 0")
@@ -87,12 +93,22 @@ class TrainOptions:
         choice("train.schedule", "schedules", self.schedule)
         if self.loss is not None:
             choice("train.loss", "losses", self.loss)
+        self._check_targets()
         named = isinstance(self.callbacks, Mapping)
         self._check("callbacks", named, "names of callbacks, each with its options")
         for name, options in self.callbacks.items():
             choice("train.callbacks", "callbacks", {name: options})
 
         self._check_snapshots()
+
+    def _check_targets(self) -> None:
+        """Refuse targets that are no names, or that the model's own loss knows nothing of."""
+        named = isinstance(self.targets, (list, tuple)) and len(set(self.targets)) == len(
+            self.targets
+        )
+        named = named and all(isinstance(name, str) for name in self.targets)
+        self._check("targets", named, "names of channels, each once")
+        self._check("targets", not self.targets or self.loss is not None, "none without train.loss")
 
     def _check_snapshots(self) -> None:
         """Refuse snapshots that a training may never reach, or that are too many."""

@@ -204,10 +204,17 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Names:
-    """Titles of models and datasets, by their own names."""
+    """Titles of models and datasets, by their own names; of variants by ``<model>:<variant>``."""
 
     models: dict[str, str]
     datasets: dict[str, str]
+    variants: dict[str, str] = field(default_factory=dict)
+
+    def of_model(self, key: CellKey) -> str | None:
+        """The title of a cell's model, or of its variant."""
+        if key.variant == "default":
+            return self.models.get(key.model)
+        return self.variants.get(f"{key.model}:{key.variant}")
 
 
 @dataclass(frozen=True)

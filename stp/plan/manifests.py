@@ -33,7 +33,7 @@ from stp.plan.manifest_types import (
     SuiteFacts,
     TableColumns,
 )
-from stp.plan.model import Model
+from stp.plan.model import Model, Variant
 from stp.plan.recipes import Recipes
 from stp.plan.setting import setting_of
 from stp.plan.strict import Json, config_file
@@ -113,6 +113,12 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
                 name: dataset.published_name
                 for name, dataset in plan.config.datasets.items()
                 if dataset.published_name
+            },
+            {
+                f"{name}:{variant}": printed
+                for name, model in plan.config.models.items()
+                for variant, about in model.variants.items()
+                if (printed := _printed_variant(model, about))
             },
         ),
     )
@@ -352,6 +358,13 @@ class _Entries:
             return ""
         own = "" if cell.variant == "default" else f" {model.variants[cell.variant].title}"
         return f"calibrated on {self.plan.config.datasets[cell.trained_on].title}{own}"
+
+
+def _printed_variant(model: Model, variant: Variant) -> str | None:
+    """What the paper calls a variant of a model."""
+    if variant.is_given:
+        return variant.published_name or model.published_name or model.title
+    return variant.published_name
 
 
 def _model_facts(model: Model) -> ModelFacts:

@@ -21,7 +21,8 @@ class Size(Strict):
         evaluations: of the network in one forecast; a training step takes one.
         once_gmacs: of those, what all evaluations of one forecast share and compute once.
         steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
-            predicts as many frames at once as it was shown.
+            predicts as many frames at once as it was shown; ``lead``: one evaluation gives the
+            next frame, and none is spent on the context.
         activations_mb: memory of what a CPU keeps for the backward pass.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
     """
@@ -30,7 +31,7 @@ class Size(Strict):
     gmacs: float | None = Field(default=None, ge=0)
     evaluations: int | None = Field(default=None, ge=1)
     once_gmacs: float | None = Field(default=None, ge=0)
-    steps: Literal["frame", "pass"] | None = None
+    steps: Literal["frame", "pass", "lead"] | None = None
     activations_mb: float | None = Field(default=None, ge=0)
     gpu_gmacs_per_s: float | None = Field(default=None, gt=0)
 
@@ -245,12 +246,15 @@ class Variant(Leads):
 
     Attributes:
         title: what tables call it.
+        published_name: what the paper calls it. Of given parameters that is the model's name; a
+            trained variant without one has no printed values.
         reference: whose it is, and where it is printed.
         options, train, predict: what it sets; the model is trained with it.
         datasets: instead of a training: dataset that options were found on -> these options.
     """
 
     title: str
+    published_name: str | None = None
     reference: str = ""
     options: Json = {}
     train: Json = {}

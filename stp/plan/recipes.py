@@ -110,14 +110,31 @@ class Recipes(ScoredConventions):
     def _network(self, model: str, name: str, variant: str) -> Json:
         if (model, name, variant) not in self._networks:
             dataset = self.config.datasets[name]
+            horizon = dataset.horizon
+            if self.config.models[model].fit == "sgd" and dataset.samples.has_shape:
+                horizon = self._trained_horizon(model, name, variant)
             self._networks[model, name, variant] = {
                 "model": model,
                 "options": self.settings(model, name, "options", variant),
                 **_shape(dataset),
                 "context": dataset.context,
-                "horizon": dataset.horizon,
+                "horizon": horizon,
             }
         return self._networks[model, name, variant]
+
+    def _trained_horizon(self, model: str, name: str, variant: str) -> int:
+        """How many lead times a network is trained on."""
+        horizon = self.config.datasets[name].horizon
+        given = self.settings(model, name, "train", variant).get("horizon")
+        if not isinstance(given, int):  # the options of the training say what it may be
+            return horizon
+        if not 1 <= given <= horizon:
+            raise StpError(
+                f"{model} on {name}, {variant}: train.horizon is {given}",
+                expected=f"1 to {horizon}, the horizon of the dataset",
+                remedy="correct it in the scale file",
+            )
+        return given
 
     def weights(self, model: str, dataset: str) -> Weights | None:
         """The weights that the training of a model on a dataset is given, if there are any.
@@ -204,6 +221,13 @@ class Recipes(ScoredConventions):
                     f"{model} on {name}: a network for each lead time",
                     expected="per_lead of models of frames that learn by gradient descent",
                     remedy="take per_lead out of its configuration",
+                )
+            if recipe["train"].get("horizon", 1) != 1:
+                raise StpError(
+                    f"{model} on {name}, {variant}: a network for each lead time, trained on "
+                    f"{recipe['train']['horizon']} lead times",
+                    expected="train.horizon 1, or none",
+                    remedy="take per_lead or train.horizon out of its configuration",
                 )
             recipe |= {"horizon": 1, "lead": lead}
         return recipe if subset == "all" else {**recipe, "train_subset": subset}

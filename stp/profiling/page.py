@@ -54,9 +54,11 @@ class Notes(Strict):
         kind: of network.
         table19: which of its settings give the numbers of the paper's Table 19.
         notes: where the paper, its release and the authors' code differ.
+        dataset: that the page counts it on; all that its scale trains on unless set.
     """
 
     kind: str
+    dataset: str | None = None
     table19: str
     notes: tuple[str, ...]
 
@@ -82,18 +84,20 @@ def training_datasets(config: Config) -> list[str]:
 def page(config: Config) -> str:
     """Write the page, in Markdown; takes about a minute."""
     known, names = notes(config), networks(config)
+    everywhere = [names[name] for name in _everywhere(config)]
     lines = [INTRODUCTION, *_overview(config), ""]
     lines += ["## Table 19 of the paper", "", *_table19(config, known), ""]
     lines += ["## Parameters", ""]
     lines += ["These are the counts with the options that the paper sets for each dataset.", ""]
-    lines += [_heads(names.values())]
-    lines += [_rule(len(names))]
+    lines += [_heads(everywhere)]
+    lines += [_rule(len(everywhere))]
     lines += [parameters_row(config, dataset) for dataset in training_datasets(config)]
     lines += ["", "## Multiply-adds of a forecast", ""]
     lines += ["In 10^9, for one complete forecast: all steps of a sampler, all passes.", ""]
-    lines += [_heads(names.values())]
-    lines += [_rule(len(names))]
+    lines += [_heads(everywhere)]
+    lines += [_rule(len(everywhere))]
     lines += [multiply_adds_row(config, dataset) for dataset in training_datasets(config)]
+    lines += ["", "## Networks of other suites", "", *_elsewhere(config, known)]
     lines += ["", "## What differs from the paper or its release", ""]
     for name, about in known.items():
         lines += [f"- **{names[name]}** (`{name}`): {text}" for text in about.notes]
@@ -102,14 +106,37 @@ def page(config: Config) -> str:
 
 def parameters_row(config: Config, dataset: str) -> str:
     """The line of a dataset in the table of parameters."""
-    counts = [parameters(network(config, name, dataset)) for name in networks(config)]
+    counts = [parameters(network(config, name, dataset)) for name in _everywhere(config)]
     return _line([_frames(config, dataset), *(f"{count:,}" for count in counts)])
 
 
 def multiply_adds_row(config: Config, dataset: str) -> str:
     """The line of a dataset in the table of multiply-adds."""
-    counts = [_size(network(config, name, dataset)).forecast for name in networks(config)]
+    counts = [_size(network(config, name, dataset)).forecast for name in _everywhere(config)]
     return _line([_frames(config, dataset), *(_giga(count) for count in counts)])
+
+
+def _everywhere(config: Config) -> list[str]:
+    """Networks that are counted on all datasets of the page."""
+    known = notes(config)
+    return [name for name in networks(config) if not (name in known and known[name].dataset)]
+
+
+def _elsewhere(config: Config, known: dict[str, Notes]) -> Iterator[str]:
+    yield (
+        "These are the counts of one training forecast. Fourier transforms and their products with "
+        "weights are no matrix products to the counter, and are left out."
+    )
+    yield ""
+    yield _line(("model", "dataset", "parameters", "G multiply-adds"))
+    yield _line(["---", "---", "---:", "---:"])
+    for name, title in networks(config).items():
+        dataset = known[name].dataset if name in known else None
+        if dataset is not None:
+            recipe = network(config, name, dataset)
+            frames = _frames(config, dataset, recipe["horizon"])
+            found = _size(recipe)
+            yield _line((title, frames, f"{found.parameters:,}", _giga(found.forecast)))
 
 
 def overview(config: Config) -> Iterator[tuple[str, ...]]:
@@ -225,10 +252,10 @@ def _size_of(recipe: str) -> Size:
     return size(json.loads(recipe))
 
 
-def _frames(config: Config, dataset: str) -> str:
+def _frames(config: Config, dataset: str, horizon: int | None = None) -> str:
     about = config.datasets[dataset]
     shape = " x ".join(map(str, about.shape))
-    return f"{about.title} ({about.context} -> {about.horizon}, {shape})"
+    return f"{about.title} ({about.context} -> {horizon or about.horizon}, {shape})"
 
 
 def _giga(count: int) -> str:

@@ -12,6 +12,7 @@ from stp.core.job import Job
 from stp.data.raw_files import RawFiles
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
+from stp.train.order import INITIAL_WEIGHTS, draw
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def read(job: Job) -> GivenWeights:
     """Read the weights that a training recipe names.
 
     The file holds what ``torch.save`` wrote: a state_dict, alone or under ``state_dict``, such as
-    the ``model.pt`` of another training.
+    the ``model.pt`` of another training. A model with ``from_published(tensors)`` turns the layout
+    of published weights into its own.
 
     Args:
         job: its recipe describes the model; the input ``weights`` locks one file.
@@ -61,13 +63,17 @@ def read(job: Job) -> GivenWeights:
     tensors = inner if isinstance(inner, dict) else content
     if not isinstance(tensors, dict) or not all(isinstance(v, Tensor) for v in tensors.values()):
         raise _unusable(path, "it holds something else")
-    _compare(path, tensors, create(job.recipe).state_dict(), job.recipe["model"])
+    # What published weights do not have is drawn as a training draws it.
+    torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
+    model = create(job.recipe)
+    given = model.from_published(tensors) if hasattr(model, "from_published") else tensors
+    _compare(path, given, model.state_dict(), job.recipe["model"])
     constants = content.get("normalisation") if tensors is inner else None
     return GivenWeights(
         name,
         raw.checksums()[name],
         job.recipe["weights"],
-        dict(tensors),
+        dict(given),
         Normalisation(**constants) if constants else None,
     )
 

@@ -22,7 +22,13 @@ from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of
+from stp.train.objects import (
+    compile_parts,
+    loss_of,
+    micro_batch,
+    optimizer_of,
+    target_channels,
+)
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
@@ -145,7 +151,8 @@ class GradientDescent:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
-        self.loss = loss_of(self.model, options, self.context, self.recipe["model"])
+        self.loss = loss_of(self.model, options, self.context, self.recipe["model"], data)
+        self.targets = target_channels(options.targets, data)
         self.micro_batch = micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
         self.optimizer = optimizer_of(self.model, options)
         # What is validated and kept: the network itself, or one with averaged weights.
@@ -201,6 +208,7 @@ class GradientDescent:
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "selection": {
                 "criterion": getattr(self.model, "criterion", CRITERION),
+                **({"targets": list(self.options.targets)} if self.options.targets else {}),
                 "epoch": progress.best_epoch,
                 "val_mse": progress.best_mse,
             },
@@ -372,6 +380,7 @@ class GradientDescent:
                     errors = self.kept.validation_errors(clips)  # type: ignore[operator]
                 else:
                     errors = (self.kept(context, self.horizon).double() - future).square()
+                    errors = errors if self.targets is None else errors[:, :, self.targets]
             total += errors.double().sum().item()
             count += errors.numel()
             self._report("validation")

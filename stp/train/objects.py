@@ -1,13 +1,17 @@
 """What a training by gradient descent is put together from: loss, optimiser, compiled parts."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stp.core.errors import StpError
+from stp.core.errors import StpError, nearest
 from stp.core.options import require, whole
+from stp.data.prepared import Prepared
 from stp.options.named import load
 from stp.options.train import TrainOptions
 
@@ -27,10 +31,33 @@ def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
     return int(min(asked, batch))
 
 
+def target_channels(targets: Sequence[str], data: Prepared) -> np.ndarray | None:
+    """Numbers of the channels that a training compares, in the order of the data; None for all.
+
+    Raises:
+        StpError: the data have no such channels.
+    """
+    if not targets:
+        return None
+    names = list(data.attrs.get("variables") or [])
+    if unknown := [name for name in targets if name not in names]:
+        raise StpError(
+            f"train.targets: {data.folder} has no channel {', '.join(unknown)}",
+            expected=f"names among {', '.join(names) or 'none: its channels have no names'}",
+            remedy=nearest(unknown[0], names),
+        )
+    return np.flatnonzero(np.isin(names, targets))
+
+
 def loss_of(
-    model: nn.Module, options: TrainOptions, context: int, name: str
+    model: nn.Module, options: TrainOptions, context: int, name: str, data: Prepared
 ) -> Callable[[Tensor, int], Tensor]:
-    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar."""
+    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
+
+    Raises:
+        StpError: the model is trained otherwise, or always forecasts the same where a loss compares
+            several forecasts.
+    """
     if options.loss is None:
         own: Callable[[Tensor, int], Tensor] = model.loss  # type: ignore[assignment]
         return own
@@ -41,13 +68,30 @@ def loss_of(
             remedy="take it out of the configuration",
         )
     compare = load("train.loss", "losses", options.loss)
+    parameters = inspect.signature(compare).parameters
+    channels = target_channels(options.targets, data)
+    if "data" in parameters:
+        compare = partial(compare, data=data if channels is None else data.only(channels))
+    members = parameters["members"].default if "members" in parameters else None
+    if members is not None and not getattr(model, "is_sampled", False):
+        raise StpError(
+            f"train.loss is {options.loss!r}, which compares {members} forecasts of each clip, but "
+            f"those of {name} are all the same",
+            expected="a model that draws its forecasts (is_sampled), such as vae",
+            remedy="take train.loss out of its configuration",
+        )
 
     def loss(clips: Tensor, step: int) -> Tensor:
-        if hasattr(model, "outputs"):
+        seen, observed = clips[:, :context], clips[:, context:]
+        if members is not None:
+            drawn = [model(seen, observed.shape[1]) for _ in range(members)]
+            predicted = torch.stack(drawn, dim=1)
+        elif hasattr(model, "outputs"):
             predicted, observed = model.outputs(clips, step)  # type: ignore[operator]
         else:
-            predicted = model(clips[:, :context], clips.shape[1] - context)
-            observed = clips[:, context:]
+            predicted = model(seen, observed.shape[1])
+        if channels is not None:
+            predicted, observed = predicted[..., channels, :, :], observed[..., channels, :, :]
         scalar: Tensor = compare(predicted.float(), observed)
         return scalar
 

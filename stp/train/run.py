@@ -70,10 +70,11 @@ def run(job: Job) -> Extras:
     recipe = job.recipe
     options = TrainOptions.from_recipe(recipe["train"])
     data = Prepared(job.inputs["data"])
+    horizon = data.horizon if options.horizon is None else min(options.horizon, data.horizon)
     for key, found in (
         ("shape", list(data.shape)),
         ("context", data.context),
-        ("horizon", data.horizon),
+        ("horizon", horizon),
     ):
         if recipe[key] != found and not (key == "horizon" and "lead" in recipe):
             raise StpError(

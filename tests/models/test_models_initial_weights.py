@@ -59,13 +59,16 @@ def rule_of(name: str, row: dict[str, Any], model: nn.Module) -> Rule:
     layer = model.get_submodule(prefix)
     weight = getattr(layer, "weight", None)
     known: dict[str, Any] = {"sqrt": math.sqrt, "groups": getattr(layer, "groups", 1)}
+    shape = model.get_parameter(name).shape
+    known |= dict(zip(("before", "after"), shape, strict=False))
     if isinstance(weight, Tensor) and weight.dim() > 1:
         pixels = math.prod(weight.shape[2:])
         known |= {"fan_in": weight.shape[1] * pixels, "fan_out": weight.shape[0] * pixels}
     # The table is our own file.
     number = next(rule[key] for key in ("bound", "std", "value") if key in rule)
     width = float(eval(str(number), {"__builtins__": {}}, known))
-    cut = {"uniform": width * (1 + 1e-6)}.get(rule["kind"], rule.get("cut", math.inf))
+    bounded = rule["kind"].startswith(("uniform", "within"))
+    cut = width * (1 + 1e-6) if bounded else rule.get("cut", math.inf)
     return Rule(rule["kind"], width, cut)
 
 
@@ -118,9 +121,13 @@ def compare(model: nn.Module, rows: list[dict[str, Any]]) -> Iterator[str]:
             continue
         if tensor.abs().max() > rule.cut:
             yield f"{name}: {tensor.abs().max():.6g} is beyond {rule.cut:.6g}"
-        values = some(tensor) / rule.width
-        drawn[row, rule.kind].append(values)
-        yield from (f"{name}: {what}" for what in differences(values, rule.kind))
+        if rule.kind == "within":
+            continue
+        values, kind = some(tensor) / rule.width, rule.kind
+        if kind == "uniform from 0":
+            values, kind = 2 * values - 1, "uniform"
+        drawn[row, kind].append(values)
+        yield from (f"{name}: {what}" for what in differences(values, kind))
     for (row, kind), parts in drawn.items():
         together = some(torch.cat(parts))
         yield from (f"all {rows[row]['tensors']}: {what}" for what in differences(together, kind))

@@ -181,5 +181,5 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
 
 
 def printed_name(scores: Scores, line: Line) -> str | None:
-    """What the paper calls a model."""
-    return scores.plan.published_names.models.get(line.cells[0].key.model)
+    """What the paper calls a model, or its variant."""
+    return scores.plan.published_names.of_model(line.cells[0].key)

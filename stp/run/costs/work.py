@@ -25,6 +25,7 @@ TRAINING = 3
 REFERENCE_PIXELS = 64 * 64
 REFERENCE_STEPS = 19
 REFERENCE_CONTEXT = 10
+REFERENCE_LEADS = 10
 PER_CHANNEL = 0.005
 """Only the first and the last layer see the channels of a frame; the others are far wider."""
 PASS_SHARE = 0.5
@@ -264,6 +265,8 @@ def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
     if size.steps == "pass":
         frames = PASS_SHARE + (1 - PASS_SHARE) * context / REFERENCE_CONTEXT
         frames *= math.ceil(leads / context)
+    elif size.steps == "lead":
+        frames = leads / REFERENCE_LEADS
     else:
         frames = (context + leads - 1) / REFERENCE_STEPS
     pixels = height * width / REFERENCE_PIXELS

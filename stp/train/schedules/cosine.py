@@ -1,14 +1,22 @@
-"""Half a cosine from the highest learning rate down to zero (CosineAnnealingLR)."""
+"""Half a cosine from the highest learning rate down to a share of it (CosineAnnealingLR)."""
 
 import math
 
+from stp.core.options import number, require
 
-def learning_rate(step: int, steps: int, lr: float) -> float:
-    """Give ``lr * (1 + cos(pi * step / steps)) / 2``.
+
+def learning_rate(step: int, steps: int, lr: float, *, last: float = 0.0) -> float:
+    """Give ``lr * (last + (1 - last) * (1 + cos(pi * step / steps)) / 2)``.
 
     Args:
         step: 0..steps-1.
         steps: steps of the whole training.
         lr: the highest rate, that of step 0.
+        last: the share of it that the rate falls to, 0..1.
+
+    Raises:
+        StpError: the option is out of range.
     """
-    return lr * (1 + math.cos(math.pi * step / steps)) / 2
+    ok = number(last) and 0 <= last <= 1
+    require(ok, "train.schedule: cosine: last", last, "a number from 0 to 1")
+    return lr * (last + (1 - last) * (1 + math.cos(math.pi * step / steps)) / 2)

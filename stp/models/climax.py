@@ -1,0 +1,351 @@
+"""ClimaX (Nguyen et al. 2023, https://arxiv.org/abs/2301.10343): a transformer told the lead time.
+
+Each variable of each patch is a token; a learnt query gathers the tokens of a patch into one, to
+which places and the lead time are added; blocks of attention and a head follow. Names and shapes of
+its weights are those of microsoft/ClimaX (src/climax/arch.py @4cd87c7), so that published weights
+can be imported (`Model.from_published`).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.errors import StpError
+from stp.core.options import number, require, whole
+from stp.models.padding import pad
+
+LEVELS = (50, 250, 500, 600, 700, 850, 925)
+VARIABLES = (
+    *("land_sea_mask", "orography", "lattitude"),
+    *("2m_temperature", "10m_u_component_of_wind", "10m_v_component_of_wind"),
+    *(
+        f"{name}_{level}"
+        for name in (
+            *("geopotential", "u_component_of_wind", "v_component_of_wind"),
+            *("temperature", "relative_humidity", "specific_humidity"),
+        )
+        for level in LEVELS
+    ),
+)
+"""Variables of the published weights, in their order and spelling."""
+LEAD_UNIT = 100.0
+"""Lead times are told in so many hours."""
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
+    """Softmax attention of several heads, (B, N, D) and (B, M, D) twice -> (B, N, D)."""
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
+    shares = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
+    return (shares @ v).transpose(1, 2).flatten(2)
+
+
+class Aggregation(nn.Module):
+    """A query looks at the variables of a patch; names as of nn.MultiheadAttention."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.in_proj_weight = nn.Parameter(torch.empty(3 * width, width))
+        self.in_proj_bias = nn.Parameter(torch.zeros(3 * width))
+        self.out_proj = nn.Linear(width, width)
+        nn.init.xavier_uniform_(self.in_proj_weight)
+
+    def forward(self, query: Tensor, tokens: Tensor) -> Tensor:
+        """Query (1, 1, D) and tokens (N, V, D) -> (N, D)."""
+        weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
+        q = F.linear(query.expand(len(tokens), -1, -1), weights[0], biases[0])
+        k, v = (F.linear(tokens, weights[i], biases[i]) for i in (1, 2))
+        found: Tensor = self.out_proj(attention(q, k, v, self.heads))
+        return found[:, 0]
+
+
+class SelfAttention(nn.Module):
+    """Queries, keys and values of one projection."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.proj(attention(*self.qkv(x).chunk(3, dim=-1), self.heads))
+        return found
+
+
+class Perceptron(nn.Module):
+    """Two linear layers with a GELU between them."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.fc2(F.gelu(self.fc1(x)))
+        return found
+
+
+class Block(nn.Module):
+    """A block of a vision transformer (Dosovitskiy et al. 2020, arXiv:2010.11929).
+
+    Args:
+        width: of tokens.
+        heads: of the attention.
+        ratio: how much wider the perceptron is inside.
+        drop: share of values that are dropped in training.
+        drop_path: share of clips that pass by each branch in training.
+    """
+
+    def __init__(self, width: int, heads: int, ratio: float, drop: float, drop_path: float) -> None:
+        super().__init__()
+        self.drop, self.drop_path = drop, drop_path
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn = SelfAttention(width, heads)
+        self.mlp = Perceptron(width, int(ratio * width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) -> (B, N, D)."""
+        x = x + self._dropped(self.attn(self.norm1(x)))
+        return x + self._dropped(self.mlp(self.norm2(x)))
+
+    def _dropped(self, branch: Tensor) -> Tensor:
+        branch = F.dropout(branch, self.drop, self.training)
+        if not self.training or not self.drop_path:
+            return branch
+        kept = torch.rand(len(branch), 1, 1, device=branch.device) >= self.drop_path
+        return branch * kept / (1 - self.drop_path)
+
+
+class Model(nn.Module):
+    """Forecasts each lead time directly, from the context and the lead time.
+
+    In training each clip has one lead time, drawn from those of `leads` that the clip has.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
+        context: number of context frames; each variable of each is a token.
+        horizon: number of lead times in training; any other may be asked for later.
+        patch: side of the patches.
+        width: of tokens; a multiple of 4 and of `heads`.
+        depth: blocks.
+        decoder_depth: layers of the head before the last.
+        heads: of all attentions.
+        mlp_ratio: how much wider the perceptrons are inside.
+        drop: share of values that are dropped in training.
+        drop_path: of clips that pass by a branch of the last block in training; less before.
+        hours: from one frame to the next.
+        leads: lead times that are trained; none for all.
+        variables: of `VARIABLES`, what each channel is called in published weights; null for
+            channels that these do not know.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    needs_lead_times = True
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        patch: int = 4,
+        width: int = 1024,
+        depth: int = 8,
+        decoder_depth: int = 2,
+        heads: int = 16,
+        mlp_ratio: float = 4.0,
+        drop: float = 0.1,
+        drop_path: float = 0.1,
+        hours: float = 24.0,
+        leads: Sequence[int] = (),
+        variables: Sequence[str | None] = (),
+    ) -> None:
+        super().__init__()
+        for name, value in {
+            **{"patch": patch, "width": width, "depth": depth, "heads": heads},
+            "decoder_depth": decoder_depth,
+        }.items():
+            require(whole(value, 1), f"options.{name}", value, "a whole number from 1")
+        ok = width % 4 == 0 and width % heads == 0
+        require(ok, "options.width", width, f"a multiple of 4 and of heads, {heads}")
+        for name, share in {"drop": drop, "drop_path": drop_path}.items():
+            ok = number(share) and 0 <= share < 1
+            require(ok, f"options.{name}", share, "a number from 0, below 1")
+        require(number(hours) and hours > 0, "options.hours", hours, "a number > 0")
+        ok = all(whole(lead, 1, horizon) for lead in leads)
+        require(ok, "options.leads", leads, f"whole numbers from 1 to {horizon}, the horizon")
+        tokens = context * shape[0]
+        ok = not variables or (
+            len(variables) == tokens and all(v is None or v in VARIABLES for v in variables)
+        )
+        require(ok, "options.variables", variables, f"{tokens} names of ClimaX, or null each")
+        self.context, self.patch, self.hours = context, patch, hours
+        self.leads = list(leads) or list(range(1, horizon + 1))
+        self.variables, self.channels = tuple(variables), shape[0]
+        self.sides = -(-shape[1] // patch), -(-shape[2] // patch)
+        self.token_embeds = nn.ModuleList(Patches(patch, width) for _ in range(tokens))
+        self.var_embed = nn.Parameter(waves(torch.arange(tokens), width)[None])
+        self.var_query = nn.Parameter(torch.zeros(1, 1, width))
+        self.var_agg = Aggregation(width, heads)
+        self.pos_embed = nn.Parameter(places(self.sides, width)[None])
+        self.lead_time_embed = nn.Linear(1, width)
+        self.drop = drop
+        shares = torch.linspace(0, drop_path, depth, device="cpu").tolist()
+        self.blocks = nn.ModuleList(Block(width, heads, mlp_ratio, drop, s) for s in shares)
+        self.norm = nn.LayerNorm(width)
+        layers: list[nn.Module] = []
+        for _ in range(decoder_depth):
+            layers += [nn.Linear(width, width), nn.GELU()]
+        self.head = nn.Sequential(*layers, nn.Linear(width, shape[0] * patch**2))
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.zeros_(module.bias)
+
+    def forward(
+        self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
+    ) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast of these lead times, (B, horizon, C, H, W)."""
+        wanted = range(1, horizon + 1) if lead_times is None else lead_times
+        tokens = self._tokens(frames)
+        return torch.stack(
+            [
+                self._forecast(tokens, torch.full((len(frames),), lead, device=frames.device))
+                for lead in wanted
+            ],
+            dim=1,
+        )[..., : frames.shape[-2], : frames.shape[-1]]
+
+    def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """Forecast one lead time of each clip (B, T_in + T_out, C, H, W), drawn by chance.
+
+        Returns:
+            predicted and observed frames, (B, 1, C, H, W) each.
+        """
+        known = torch.tensor([n for n in self.leads if n <= clip.shape[1] - self.context])
+        lead = known[torch.randint(len(known), (len(clip),))].to(clip.device)
+        found = self._forecast(self._tokens(clip[:, : self.context]), lead)
+        height, width = clip.shape[-2:]
+        observed = clip[torch.arange(len(clip), device=clip.device), self.context + lead - 1]
+        return found[..., :height, :width].unsqueeze(1), observed.unsqueeze(1)
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error of one lead time of each clip.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        predicted, observed = self.outputs(clip, step)
+        return F.mse_loss(predicted.float(), observed)
+
+    def from_published(self, published: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Turn published weights into those of this network.
+
+        The names of a Lightning module (``net.``) and of older files (``channel_embed``) are
+        understood. Tokens and outputs are taken of the variables that `variables` names, those of
+        other channels stay as they are; places are interpolated where the grid is another.
+
+        Raises:
+            StpError: they are of other variables, or `variables` is not set.
+        """
+        given = {
+            name.removeprefix("net.").replace("channel_", "var_"): tensor
+            for name, tensor in published.items()
+        }
+        own = {name: tensor.clone() for name, tensor in self.state_dict().items()}
+        if given.keys() == own.keys() and not self.variables:
+            return given
+        count = given["var_embed"].shape[1] if "var_embed" in given else 0
+        if count != len(VARIABLES) or not self.variables or self.context != 1:
+            raise StpError(
+                f"published weights of {count} variables",
+                expected=f"those of ClimaX's {len(VARIABLES)}, and options.variables, which says "
+                "what each channel of one context frame is called there",
+                remedy="set options.variables of climax for this dataset",
+            )
+        pairs = [
+            (channel, VARIABLES.index(name))
+            for channel, name in enumerate(self.variables)
+            if name is not None
+        ]
+        here, there = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
+        for channel, number_ in pairs:
+            for part in ("weight", "bias"):
+                own[f"token_embeds.{channel}.proj.{part}"] = given[
+                    f"token_embeds.{number_}.proj.{part}"
+                ]
+        own["var_embed"][:, here] = given["var_embed"][:, there]
+        own["pos_embed"] = _interpolated(given["pos_embed"], self.sides)
+        last = f"head.{len(self.head) - 1}"
+        for part in ("weight", "bias"):
+            rows = own[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))
+            rows[:, here] = given[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))[:, there]
+        taken = ("token_embeds", "var_embed", "pos_embed", last)
+        return own | {n: t for n, t in given.items() if not n.startswith(taken)}
+
+    def _tokens(self, frames: Tensor) -> Tensor:
+        """Context (B, T_in, C, H, W) -> a token for each patch (B, N, D)."""
+        fields = pad(frames, self.patch).flatten(1, 2)
+        tokens = torch.stack(
+            [embed(fields[:, i : i + 1]) for i, embed in enumerate(self.token_embeds)], dim=2
+        )
+        tokens = tokens + self.var_embed
+        gathered = self.var_agg(self.var_query, tokens.flatten(0, 1))
+        found: Tensor = gathered.unflatten(0, tokens.shape[:2]) + self.pos_embed
+        return found
+
+    def _forecast(self, tokens: Tensor, lead: Tensor) -> Tensor:
+        """Tokens (B, N, D) and lead times (B,) -> padded frames (B, C, H', W')."""
+        told = lead[:, None].to(tokens.dtype) * self.hours / LEAD_UNIT
+        x = F.dropout(tokens + self.lead_time_embed(told)[:, None], self.drop, self.training)
+        for block in self.blocks:
+            x = block(x)
+        # Of the head's output, channels change fastest, then columns of a patch.
+        x = self.head(self.norm(x)).unflatten(1, self.sides)
+        x = x.unflatten(-1, (self.patch, self.patch, self.channels))
+        return x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)
+
+
+class Patches(nn.Module):
+    """Patches of one variable as tokens; names as of timm's PatchEmbed."""
+
+    def __init__(self, patch: int, width: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(1, width, patch, stride=patch)
+        nn.init.trunc_normal_(self.proj.weight, std=0.02)
+
+    def forward(self, field: Tensor) -> Tensor:
+        """(B, 1, H, W) -> (B, N, D), rows of patches one after the other."""
+        found: Tensor = self.proj(field)
+        return found.flatten(2).transpose(1, 2)
+
+
+def waves(positions: Tensor, width: int) -> Tensor:
+    """Sines, then cosines, of positions (N,) at `width` / 2 frequencies, (N, width)."""
+    frequencies = 10_000.0 ** -(torch.arange(width // 2) / (width / 2))
+    angles = positions[:, None] * frequencies
+    return torch.cat([angles.sin(), angles.cos()], dim=1)
+
+
+def places(sides: tuple[int, int], width: int) -> Tensor:
+    """Waves of columns, then of rows, of a grid of patches, (rows * columns, width)."""
+    rows, columns = (torch.arange(side) for side in sides)
+    along = waves(columns, width // 2).repeat(sides[0], 1)
+    down = waves(rows, width // 2).repeat_interleave(sides[1], dim=0)
+    return torch.cat([along, down], dim=1)
+
+
+def _interpolated(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
+    """Places (1, N, D) of a grid of twice as many columns as rows, on another grid."""
+    rows = math.isqrt(embedding.shape[1] // 2)
+    if (rows, 2 * rows) == sides:
+        return embedding
+    grid = embedding[0].T.unflatten(1, (rows, 2 * rows))[None]
+    found = F.interpolate(grid, size=sides, mode="bicubic", align_corners=False)
+    return found.flatten(2).transpose(1, 2)

@@ -1,0 +1,26 @@
+"""Random numbers of a forecast that depend on its clip, a seed and its member alone."""
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
+    """Make the generator of one clip's forecast, on the device of its frames.
+
+    Args:
+        frames: of the clip.
+        seed: of the model.
+        member: number of the forecast, from 0.
+    """
+    content = frames.detach().float().cpu().contiguous().numpy().tobytes()
+    key = f"{seed}/{member}" if member else str(seed)
+    digest = hashlib.blake2b(content, digest_size=7, key=key.encode()).digest()
+    return torch.Generator(frames.device).manual_seed(int.from_bytes(digest, "big"))
+
+
+def white_noise(shape: Sequence[int], generators: Sequence[torch.Generator]) -> Tensor:
+    """Draw white noise of a shape from each generator, stacked."""
+    return torch.stack([torch.randn(shape, generator=g, device=g.device) for g in generators])

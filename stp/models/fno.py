@@ -1,0 +1,137 @@
+"""Fourier neural operator of ChaosBench (https://arxiv.org/abs/2402.00712, E.4 and Table S6).
+
+After Li et al. 2020, https://arxiv.org/abs/2010.08895, whose linear layers at all points are
+decoders of 1 x 1 convolutions here (leap-stc/ChaosBench, chaosbench/models/fno.py). Two things
+differ between paper and release, and one is an error of the release:
+
+- The paper concatenates what is computed of the lowest modes and what is computed at each point;
+  the release adds them (`join`).
+- Every published version ends by moving axes of fields that are in order already, so that channels,
+  latitudes and longitudes are mixed up in what is compared with the truth. `output: scrambled`
+  repeats it: the published scores of FNO were most likely made with it.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import require, whole
+from stp.models.halving import check_channels, normed
+from stp.models.one_step import OneStep
+
+BORDER = 2
+"""Rows and columns of zeros below and to the right: the transform takes the grid as periodic."""
+JOINS, OUTPUTS = ("sum", "concatenate"), ("fields", "scrambled")
+
+
+class SpectralConvolution(nn.Module):
+    """Multiplies the lowest modes by matrices over channels; all others become 0.
+
+    Args:
+        before: channels of the input.
+        after: channels of the output.
+        modes: rows and columns of the spectrum that are kept, of both signs of the rows. A grid
+            that has fewer uses fewer.
+    """
+
+    def __init__(self, before: int, after: int, modes: tuple[int, int]) -> None:
+        super().__init__()
+        # Real and imaginary parts, as optimisers and files take them.
+        shape = (before, after, *modes, 2)
+        self.low = nn.Parameter(torch.rand(shape) / (before * after))
+        self.high = nn.Parameter(torch.rand(shape) / (before * after))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, before, H, W) -> (B, after, H, W), in float32."""
+        spectrum = torch.fft.rfft2(x.float())
+        rows = min(self.low.shape[2], (spectrum.shape[-2] + 1) // 2)
+        columns = min(self.low.shape[3], spectrum.shape[-1])
+        found = spectrum.new_zeros(len(x), self.low.shape[1], *spectrum.shape[-2:])
+        for weights, kept in (
+            (self.low, slice(0, rows)),
+            (self.high, slice(spectrum.shape[-2] - rows, None)),
+        ):
+            matrices = torch.view_as_complex(weights)[:, :, :rows, :columns]
+            found[:, :, kept, :columns] = torch.einsum(
+                "bihw,iohw->bohw", spectrum[:, :, kept, :columns], matrices
+            )
+        return torch.fft.irfft2(found, s=x.shape[-2:])
+
+
+class Layer(nn.Module):
+    """What is computed of the lowest modes beside what is computed at each point."""
+
+    def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
+        super().__init__()
+        self.spectral = SpectralConvolution(before, after, modes)
+        self.local = nn.Conv2d(before, after, 1)
+        self.join = join
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, before, H, W) -> (B, after or 2 * after, H, W)."""
+        both = [self.spectral(x), self.local(x)]
+        return both[0] + both[1] if self.join == "sum" else torch.cat(both, dim=1)
+
+
+class Model(OneStep):
+    """Lifts each point to more channels, applies Fourier layers, and projects back.
+
+    Args:
+        shape: (C, H, W) of a frame, of any size.
+        context: number of context frames, seen side by side.
+        horizon: number of lead times in training; any other may be asked for later.
+        channels: after lifting, and of each layer; the decoder has them in reverse.
+        modes: rows and columns of the spectrum that layers see.
+        join: sum (as released) or concatenate (as printed; a layer then has twice the channels).
+        output: fields, or scrambled as in all published versions.
+        predicts: state or change.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        channels: Sequence[int] = (64, 128, 256, 512, 1024),
+        modes: Sequence[int] = (4, 4),
+        join: str = "sum",
+        output: str = "fields",
+        predicts: str = "state",
+    ) -> None:
+        super().__init__(context, predicts)
+        check_channels(channels)
+        ok = isinstance(modes, (list, tuple)) and len(modes) == 2
+        ok = ok and all(whole(n, 1) for n in modes)
+        require(ok, "options.modes", modes, "two whole numbers from 1")
+        require(join in JOINS, "options.join", join, " or ".join(JOINS))
+        require(output in OUTPUTS, "options.output", output, " or ".join(OUTPUTS))
+        self.output = output
+        times = 1 if join == "sum" else 2
+        given = [channels[0], *[times * n for n in channels[1:]]]
+        self.lift = nn.Conv2d(context * shape[0], channels[0], 1)
+        self.layers = nn.ModuleList(
+            Layer(before, after, (modes[0], modes[1]), join)
+            for before, after in zip(given, channels[1:], strict=False)
+        )
+        upwards = [given[-1], *channels[-2::-1]]
+        self.decoder = nn.Sequential(
+            *[normed(nn.Conv2d(a, b, 1), b, nn.GELU()) for a, b in pairwise(upwards)]
+        )
+        self.leave = nn.Conv2d(channels[0], shape[0], 1)
+
+    def following(self, frames: Tensor) -> Tensor:
+        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        x = F.pad(self.lift(frames), (0, BORDER, 0, BORDER))
+        for i, layer in enumerate(self.layers):
+            x = layer(x if i == 0 else F.gelu(x))
+        found: Tensor = self.leave(self.decoder(x[..., :-BORDER, :-BORDER]))
+        if self.output == "scrambled":
+            found = found.permute(0, 3, 1, 2).reshape(found.shape)
+        return found

@@ -1,0 +1,97 @@
+"""Blocks of convolutional networks that halve the sides of frames and double them again.
+
+Poolings are written as maxima of slices, whose gradients are deterministic on a GPU.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import require, whole
+
+Activation = Callable[[], nn.Module]
+
+
+def check_channels(channels: Any) -> None:
+    """Refuse what is no list of channels, one number for each level.
+
+    Raises:
+        StpError: it is none.
+    """
+    ok = isinstance(channels, (list, tuple)) and len(channels) > 1
+    ok = ok and all(whole(n, 1) for n in channels)
+    require(ok, "options.channels", channels, "a list of two or more whole numbers from 1")
+
+
+def normed(convolution: nn.Module, channels: int, activation: nn.Module) -> nn.Sequential:
+    """A convolution, a batch norm over its channels, and an activation."""
+    parts = {"convolution": convolution, "norm": nn.BatchNorm2d(channels), "activation": activation}
+    return nn.Sequential(OrderedDict(parts))
+
+
+def double_convolution(before: int, after: int, activation: Activation) -> nn.Sequential:
+    """Two 3 x 3 convolutions, (B, before, H, W) -> (B, after, H, W)."""
+    return nn.Sequential(
+        normed(nn.Conv2d(before, after, 3, padding=1), after, activation()),
+        normed(nn.Conv2d(after, after, 3, padding=1), after, activation()),
+    )
+
+
+def doubling(before: int, after: int, activation: Activation) -> nn.Sequential:
+    """A transposed 2 x 2 convolution, (B, before, H, W) -> (B, after, 2 H, 2 W)."""
+    return normed(nn.ConvTranspose2d(before, after, 2, stride=2), after, activation())
+
+
+class Encoder(nn.Module):
+    """Double convolutions, with a halving of the sides between two of them.
+
+    Args:
+        channels: those of frames, then of each level.
+        activation: of all layers.
+    """
+
+    def __init__(self, channels: Sequence[int], activation: Activation) -> None:
+        super().__init__()
+        self.levels = nn.ModuleList(
+            double_convolution(before, after, activation) for before, after in pairwise(channels)
+        )
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """(B, C, H, W) -> the output of each level, sides H, H // 2, H // 4, ..."""
+        found: list[Tensor] = []
+        for level in self.levels:
+            found.append(level(halve(found[-1]) if found else x))
+        return found
+
+
+def halve(x: Tensor) -> Tensor:
+    """Maxima of squares of 2 x 2, (..., H, W) -> (..., H // 2, W // 2)."""
+    height, width = x.shape[-2] // 2, x.shape[-1] // 2
+    squares = x[..., : 2 * height, : 2 * width]
+    return squares.unflatten(-2, (height, 2)).unflatten(-1, (width, 2)).amax((-3, -1))
+
+
+def halve_overlapping(x: Tensor) -> Tensor:
+    """Maxima around every second point, 3 x 3, (..., H, W) -> (..., (H + 1) // 2, (W + 1) // 2)."""
+    x = F.pad(x, (1, 1, 1, 1), value=-torch.inf)
+    x = torch.maximum(x[..., :-2:2, :], x[..., 1:-1:2, :]).maximum(x[..., 2::2, :])
+    return torch.maximum(x[..., :-2:2], x[..., 1:-1:2]).maximum(x[..., 2::2])
+
+
+def resize(x: Tensor, like: Tensor) -> Tensor:
+    """Interpolate bilinearly, corner on corner, to the sides of another tensor."""
+    sides = like.shape[-2:]
+    if x.shape[-2:] == sides:
+        return x
+    return F.interpolate(x, size=tuple(sides), mode="bilinear", align_corners=True)
+
+
+def at_least(frames: Tensor, side: int) -> Tensor:
+    """Append zeros below and to the right where a side is shorter than `side`."""
+    height, width = frames.shape[-2:]
+    return F.pad(frames, (0, max(0, side - width), 0, max(0, side - height)))

@@ -1,0 +1,86 @@
+"""Lagged autoencoder of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.1).
+
+An encoder of five levels; a decoder whose blocks pass on, beside their features, three maps in 0..1
+that are predicted from what came before. There are no connections past the narrowest level. The
+paper names five decoder blocks; the release has four, and a convolution (leap-stc/ChaosBench,
+chaosbench/models/ae.py). Nothing is lagged: it maps a day to the next one like the other networks.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.halving import Encoder, at_least, check_channels, doubling, resize
+from stp.models.one_step import OneStep
+
+MAPS = 3
+"""Maps in 0..1 that a block of the decoder passes on."""
+
+
+class DecoderBlock(nn.Module):
+    """Doubles the sides: features, and maps that are predicted at the lower resolution."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.features = doubling(before, after, nn.ReLU)
+        self.predict = nn.Conv2d(before, MAPS, 1)
+        self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
+        return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
+
+
+class Decoder(nn.Sequential):
+    """Blocks from the narrowest level up, and the convolution that makes fields of them.
+
+    Args:
+        channels: of the levels of the encoder.
+        out: channels C of a frame.
+    """
+
+    def __init__(self, channels: Sequence[int], out: int) -> None:
+        upwards = list(pairwise(reversed(channels)))
+        blocks = [
+            DecoderBlock(before + (MAPS if i else 0), after)
+            for i, (before, after) in enumerate(upwards)
+        ]
+        super().__init__(*blocks, nn.Conv2d(channels[0] + MAPS, out, 1))
+
+
+class Model(OneStep):
+    """Encodes the latest frame, and decodes the next one.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where a side is too short for all levels.
+        context: number of context frames, seen side by side.
+        horizon: number of lead times in training; any other may be asked for later.
+        channels: of the levels; sides are halved between two of them.
+        predicts: state or change.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        channels: Sequence[int] = (64, 128, 256, 512, 1024),
+        predicts: str = "state",
+    ) -> None:
+        super().__init__(context, predicts)
+        check_channels(channels)
+        self.least = 2 ** (len(channels) - 1)
+        self.encoder = Encoder([context * shape[0], *channels], nn.ReLU)
+        self.decoder = Decoder(channels, shape[0])
+
+    def following(self, frames: Tensor) -> Tensor:
+        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        height, width = frames.shape[-2:]
+        x = at_least(frames, self.least)
+        return resize(self.decoder(self.encoder(x)[-1]), x)[..., :height, :width]

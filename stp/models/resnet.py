@@ -1,0 +1,129 @@
+"""ResNet of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.2).
+
+ResNet-50 (He et al. 2015, https://arxiv.org/abs/1512.03385; strides in the 3 x 3 convolutions, as
+timm and torchvision have them) as encoder, and transposed convolutions up to the grid again,
+without connections between them (leap-stc/ChaosBench, chaosbench/models/cnn.py). The encoder is not
+pre-trained.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import require, whole
+from stp.models.halving import check_channels, doubling, halve_overlapping, resize
+from stp.models.one_step import OneStep
+
+WIDER = 4
+"""A block gives so many times the channels that it computes with."""
+LEAKY = partial(nn.LeakyReLU, 0.15)
+
+
+class Bottleneck(nn.Module):
+    """Convolutions 1 x 1, 3 x 3 and 1 x 1, added to the input.
+
+    Args:
+        before: channels of the input.
+        width: channels inside; the output has four times as many.
+        stride: of the 3 x 3 convolution.
+    """
+
+    def __init__(self, before: int, width: int, stride: int) -> None:
+        super().__init__()
+        after = WIDER * width
+        self.enter = nn.Conv2d(before, width, 1, bias=False)
+        self.enter_norm = nn.BatchNorm2d(width)
+        self.inner = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.inner_norm = nn.BatchNorm2d(width)
+        self.leave = nn.Conv2d(width, after, 1, bias=False)
+        self.leave_norm = nn.BatchNorm2d(after)
+        # A block passes on its input at first (timm, zero_init_last).
+        nn.init.zeros_(self.leave_norm.weight)
+        self.past: nn.Module = nn.Identity()
+        if stride > 1 or before != after:
+            fitted = nn.Conv2d(before, after, 1, stride, bias=False)
+            self.past = nn.Sequential(fitted, nn.BatchNorm2d(after))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.enter_norm(self.enter(x)))
+        y = F.relu(self.inner_norm(self.inner(y)))
+        return F.relu(self.leave_norm(self.leave(y)) + self.past(x))
+
+
+class Encoder(nn.Module):
+    """A ResNet without its head: (B, C, H, W) -> (B, 32 width, H / 32, W / 32), rounded up.
+
+    Args:
+        channels: C of the input.
+        blocks: of each stage; each but the first halves the sides, as do the two layers before.
+        width: of the first stage; each further one is twice as wide.
+    """
+
+    def __init__(self, channels: int, blocks: Sequence[int], width: int) -> None:
+        super().__init__()
+        self.enter = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
+        self.enter_norm = nn.BatchNorm2d(width)
+        before, layers = width, []
+        for stage, count in enumerate(blocks):
+            for block in range(count):
+                stride = 2 if stage and not block else 1
+                layers.append(Bottleneck(before, width * 2**stage, stride))
+                before = WIDER * width * 2**stage
+        self.blocks = nn.Sequential(*layers)
+        self.channels = before
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = halve_overlapping(F.relu(self.enter_norm(self.enter(x))))
+        found: Tensor = self.blocks(x)
+        return found
+
+
+class Model(OneStep):
+    """A ResNet, and five transposed convolutions.
+
+    Args:
+        shape: (C, H, W) of a frame, of any size; the output is interpolated to it.
+        context: number of context frames, seen side by side.
+        horizon: number of lead times in training; any other may be asked for later.
+        blocks: of each stage of the encoder; (3, 4, 6, 3) is ResNet-50.
+        width: of its first stage.
+        channels: of the decoder; each of its layers doubles the sides.
+        predicts: state or change.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        blocks: Sequence[int] = (3, 4, 6, 3),
+        width: int = 64,
+        channels: Sequence[int] = (1024, 512, 256, 128, 64),
+        predicts: str = "state",
+    ) -> None:
+        super().__init__(context, predicts)
+        ok = isinstance(blocks, (list, tuple)) and len(blocks) > 0
+        ok = ok and all(whole(n, 1) for n in blocks)
+        require(ok, "options.blocks", blocks, "a list of whole numbers from 1")
+        require(whole(width, 1), "options.width", width, "a whole number from 1")
+        check_channels(channels)
+        self.encoder = Encoder(context * shape[0], blocks, width)
+        widths = [self.encoder.channels, *channels]
+        self.decoder = nn.Sequential(
+            *[doubling(a, b, LEAKY) for a, b in zip(widths, channels, strict=False)]
+        )
+        self.leave = nn.Conv2d(channels[-1], shape[0], 1)
+
+    def following(self, frames: Tensor) -> Tensor:
+        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        found: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
+        return found

@@ -1,0 +1,69 @@
+"""UNet of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.3).
+
+After Ronneberger et al. 2015, https://arxiv.org/abs/1505.04597, with batch norms, leaky ReLU and
+convolutions that keep the sides, as released (leap-stc/ChaosBench, chaosbench/models/cnn.py).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from stp.models.halving import (
+    Encoder,
+    at_least,
+    check_channels,
+    double_convolution,
+    doubling,
+    resize,
+)
+from stp.models.one_step import OneStep
+
+LEAKY = partial(nn.LeakyReLU, 0.15)
+
+
+class Model(OneStep):
+    """An encoder, and a decoder that sees the encoder's features of each resolution.
+
+    Args:
+        shape: (C, H, W) of a frame; padded where a side is too short for all levels. Where a
+            halving has left a row or column out, features are interpolated.
+        context: number of context frames, seen side by side.
+        horizon: number of lead times in training; any other may be asked for later.
+        channels: of the levels; sides are halved between two of them.
+        predicts: state or change.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        channels: Sequence[int] = (64, 128, 256, 512, 1024),
+        predicts: str = "state",
+    ) -> None:
+        super().__init__(context, predicts)
+        check_channels(channels)
+        self.least = 2 ** (len(channels) - 1)
+        self.encoder = Encoder([context * shape[0], *channels], LEAKY)
+        upwards = list(pairwise(reversed(channels)))
+        self.up = nn.ModuleList(doubling(before, after, LEAKY) for before, after in upwards)
+        self.decoder = nn.ModuleList(
+            double_convolution(2 * after, after, LEAKY) for _, after in upwards
+        )
+        self.leave = nn.Conv2d(channels[0], shape[0], 1)
+
+    def following(self, frames: Tensor) -> Tensor:
+        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        height, width = frames.shape[-2:]
+        *features, x = self.encoder(at_least(frames, self.least))
+        for up, block, beside in zip(self.up, self.decoder, reversed(features), strict=True):
+            x = block(torch.cat([resize(up(x), beside), beside], dim=1))
+        found: Tensor = self.leave(x)
+        return found[..., :height, :width]

@@ -1,0 +1,129 @@
+"""Variational autoencoder of ChaosBench (https://arxiv.org/abs/2402.00712).
+
+The lagged autoencoder with a code of 64 numbers at its narrowest level, drawn from a normal
+distribution (Kingma and Welling 2013, https://arxiv.org/abs/1312.6114). As released, means are
+bounded by tanh and logarithms of variances by ReLU, so that a code never says more of a day than
+its noise hides; `bounded: false` takes both bounds away (leap-stc/ChaosBench,
+chaosbench/models/ae.py). The released training stops with an error, as it compares the three
+outputs of the network with the truth; the loss here is our own reading of the one it defines.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from stp.core.options import number, require, whole
+from stp.models.draws import generator_of, white_noise
+from stp.models.halving import Encoder, at_least, check_channels, resize
+from stp.models.lagged_ae import Decoder
+from stp.models.one_step import OneStep
+
+Noise = Callable[[Tensor], Tensor]
+"""White noise like a tensor."""
+
+
+class Model(OneStep):
+    """Encodes the latest frame into a distribution of codes, and decodes one that is drawn.
+
+    A code is drawn at each lead time. In training it comes from torch's generator; in a forecast
+    from the clip, the seed and the number of the forecast (its member).
+
+    Args:
+        shape: (C, H, W) of a frame; padded where a side is too short for all levels.
+        context: number of context frames, seen side by side.
+        horizon: number of lead times in training; any other may be asked for later.
+        channels: of the levels; sides are halved between two of them.
+        latent: numbers of a code.
+        bounded: whether means are within -1..1 and variances at least 1, as released.
+        kl_weight: of the divergence from a standard normal distribution in the loss; 1 is the
+            bound of the likelihood of frames with errors of variance 1.
+        predicts: state or change.
+        seed: of the codes of forecasts.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+
+    is_sampled = True
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int],
+        context: int,
+        horizon: int,
+        *,
+        channels: Sequence[int] = (64, 128, 256, 512, 1024),
+        latent: int = 64,
+        bounded: bool = True,
+        kl_weight: float = 1.0,
+        predicts: str = "state",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(context, predicts)
+        check_channels(channels)
+        require(whole(latent, 1), "options.latent", latent, "a whole number from 1")
+        require(isinstance(bounded, bool), "options.bounded", bounded, "true or false")
+        ok = number(kl_weight) and kl_weight >= 0
+        require(ok, "options.kl_weight", kl_weight, "a number from 0")
+        require(whole(seed, 0), "options.seed", seed, "a whole number from 0")
+        self.bounded, self.kl_weight, self.seed = bounded, kl_weight, seed
+        self.least = 2 ** (len(channels) - 1)
+        self.encoder = Encoder([context * shape[0], *channels], nn.ReLU)
+        self.decoder = Decoder(channels, shape[0])
+        sides = [max(side, self.least) // self.least for side in shape[1:]]
+        self.narrowest = (channels[-1], *sides)
+        size = channels[-1] * sides[0] * sides[1]
+        self.mean = nn.Linear(size, latent)
+        self.log_variance = nn.Linear(size, latent)
+        self.enter = nn.Linear(latent, size)
+
+    def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        return torch.cat(list(self.parts(frames, horizon, member)), dim=1)
+
+    def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
+        """The same, one lead time after the other."""
+        if self.training or frames.is_meta:  # without memory, frames are only counted
+            noise: Noise = torch.randn_like
+        else:
+            generators = [generator_of(clip, self.seed, member) for clip in frames]
+
+            def noise(like: Tensor) -> Tensor:
+                return white_noise(like.shape[1:], generators)
+
+        return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
+
+    def loss(self, clip: Tensor, step: int) -> Tensor:
+        """Mean squared error and, per value of a frame, twice the divergence of the codes.
+
+        Args:
+            clip: (B, T_in + T_out, C, H, W).
+            step: training iteration; without influence.
+        """
+        context, future = clip[:, : self.context], clip[:, self.context :]
+        divergences: list[Tensor] = []
+
+        def following(x: Tensor) -> Tensor:
+            found, divergence = self._drawn(x, torch.randn_like)
+            divergences.append(divergence.float())
+            return found
+
+        forecast = torch.cat(list(self._rolled_out(following, context, future.shape[1])), dim=1)
+        divergence = torch.stack(divergences).mean()
+        error = F.mse_loss(forecast.float(), future)
+        return error + 2 * self.kl_weight * divergence / future[0, 0].numel()
+
+    def _drawn(self, frames: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
+        """(B, T_in * C, H, W) -> the next frame (B, C, H, W), divergence of each code (B,)."""
+        height, width = frames.shape[-2:]
+        x = at_least(frames, self.least)
+        narrow = self.encoder(x)[-1].flatten(1)
+        mean, log_variance = self.mean(narrow).float(), self.log_variance(narrow).float()
+        if self.bounded:
+            mean, log_variance = torch.tanh(mean), F.relu(log_variance)
+        code = mean + torch.exp(0.5 * log_variance) * noise(mean)
+        divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(dim=1)
+        found = self.decoder(self.enter(code).unflatten(1, self.narrowest))
+        return resize(found, x)[..., :height, :width], divergence

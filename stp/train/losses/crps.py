@@ -1,0 +1,38 @@
+"""Continuous ranked probability score of several forecasts of each clip."""
+
+from torch import Tensor
+
+from stp.core.options import require, whole
+from stp.data.prepared import Prepared
+from stp.train.latitudes import latitude_weights
+
+
+def loss(
+    predicted: Tensor, observed: Tensor, data: Prepared, *, members: int = 2, fair: bool = True
+) -> Tensor:
+    """Average the scores of normalised frames over everything.
+
+    The mean distance of members and truth, minus half the mean distance between two members. The
+    latter is taken over different members where it is fair: the expectation then does not depend on
+    their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
+
+    Args:
+        predicted: frames (B, M, T, C, H, W) of M members.
+        observed: frames (B, T, C, H, W).
+        data: of which they are; where they have latitudes, these weigh.
+        members: forecasts of each clip, M.
+        fair: whether pairs of a member with itself are left out.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+    require(whole(members, 2), "train.loss: crps: members", members, "a whole number from 2")
+    require(isinstance(fair, bool), "train.loss: crps: fair", fair, "true or false")
+    errors = (predicted - observed[:, None]).abs().mean(dim=1)
+    # Sorted, distances of all pairs are sums of members, each times how many lie on either side.
+    ordered = predicted.sort(dim=1).values
+    sides = [2 * m - members + 1 for m in range(members)]
+    distances = sum(side * ordered[:, m] for m, side in enumerate(sides))
+    scores = errors - distances / (members * (members - 1 if fair else members))
+    weights = latitude_weights(data, predicted)
+    return (scores if weights is None else weights * scores).mean()

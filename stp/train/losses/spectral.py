@@ -1,0 +1,54 @@
+"""Mean squared error and spectral divergence: forecasts shall keep the observed share of detail."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from stp.core.options import number, require
+
+LEAST = 1e-9
+"""Shares of power below count as this: a logarithm has no gradient at 0."""
+
+
+def loss(
+    predicted: Tensor, observed: Tensor, *, weight: float = 0.1, finest: float = 1.0
+) -> Tensor:
+    """Average errors of normalised frames (B, T, C, H, W), and divergences of their spectra.
+
+    The divergence is that of Kullback and Leibler between observed and predicted power, each over
+    its sum (ChaosBench, section 4.2 and equation 2), of the two-dimensional transform without
+    bins, as the release's variant for training has it.
+
+    Args:
+        predicted: frames.
+        observed: frames of the same shape.
+        weight: of the divergence beside the mean squared error.
+        finest: share of the wavenumbers that count, from the largest down; 1 for all but the mean.
+
+    Raises:
+        StpError: an option is out of range.
+    """
+    ok = number(weight) and weight >= 0
+    require(ok, "train.loss: spectral: weight", weight, "a number from 0")
+    ok = number(finest) and 0 < finest <= 1
+    require(ok, "train.loss: spectral: finest", finest, "a number above 0, at most 1")
+    error = F.mse_loss(predicted, observed)
+    counts = _counts(predicted, finest)
+    of_observed, of_predicted = _shares(observed, counts), _shares(predicted, counts)
+    divergence = (of_observed * (of_observed / of_predicted).log()).sum(dim=(-2, -1))
+    return error + weight * divergence.mean()
+
+
+def _counts(like: Tensor, finest: float) -> Tensor:
+    """Which wavenumbers of a transform count, bool (H, W)."""
+    height, width = like.shape[-2:]
+    down = torch.fft.fftfreq(height, 1 / height, device=like.device)
+    along = torch.fft.fftfreq(width, 1 / width, device=like.device)
+    wavenumber = torch.hypot(down[:, None], along[None])
+    return (wavenumber >= (1 - finest) * wavenumber.max()) & (wavenumber > 0)
+
+
+def _shares(frames: Tensor, counts: Tensor) -> Tensor:
+    """Shares of the power at the wavenumbers that count, and next to nothing elsewhere."""
+    power = torch.view_as_real(torch.fft.fft2(frames)).square().sum(dim=-1) * counts
+    return (power / power.sum(dim=(-2, -1), keepdim=True).clamp_min(LEAST)).clamp_min(LEAST)

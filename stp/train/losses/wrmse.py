@@ -1,0 +1,35 @@
+"""Root mean square error with weights of latitudes (ChaosBench, equation S1)."""
+
+from torch import Tensor
+
+from stp.core.errors import StpError
+from stp.core.options import require
+from stp.data.prepared import Prepared
+from stp.train.latitudes import latitude_weights
+
+LEAST = 1e-12
+"""Mean squares below have no gradient: a root has none at 0."""
+
+
+def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = True) -> Tensor:
+    """Average the errors of normalised fields (B, T, C, H, W) over clips, lead times and channels.
+
+    Args:
+        predicted: fields.
+        observed: fields of the same shape.
+        data: of which they are; has latitudes.
+        root: whether of each field the root is taken; mean squares otherwise.
+
+    Raises:
+        StpError: the option is out of range, or the data have no latitudes.
+    """
+    require(isinstance(root, bool), "train.loss: wrmse: root", root, "true or false")
+    weights = latitude_weights(data, predicted)
+    if weights is None:
+        raise StpError(
+            f"train.loss is wrmse, but {data.folder} has no latitudes",
+            expected="data on a grid with a coordinate lat",
+            remedy="take another loss, such as mse",
+        )
+    squares = (weights * (predicted - observed).square()).mean(dim=(-2, -1))
+    return (squares.clamp_min(LEAST).sqrt() if root else squares).mean()

@@ -1,0 +1,139 @@
+"""ClimaX: the layout of published weights, variables as tokens, and the lead time it is told."""
+
+import pytest
+import torch
+from torch import nn
+
+from stp.core.errors import StpError
+from stp.models.climax import VARIABLES, places
+from stp.models.create import create
+
+SMALL = {"patch": 2, "width": 16, "depth": 2, "heads": 2, "drop": 0.0, "drop_path": 0.0}
+
+
+def make(shape: tuple[int, int, int], horizon: int = 3, **options) -> nn.Module:
+    torch.manual_seed(0)
+    recipe = {"shape": shape, "context": 1, "horizon": horizon}
+    return create({"model": "climax", "options": {**SMALL, **options}, **recipe}).eval()
+
+
+def layout(width: int, depth: int, patches: int, patch: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the released module (src/climax/arch.py, default arguments)."""
+    v, d = len(VARIABLES), width
+    linear = {
+        "var_agg.out_proj": (d, d),
+        "lead_time_embed": (d, 1),
+        **{f"head.{2 * i}": (d, d) for i in range(2)},
+        "head.4": (v * patch**2, d),
+    }
+    found = {"var_embed": (1, v, d), "var_query": (1, 1, d), "pos_embed": (1, patches, d)}
+    found |= {"var_agg.in_proj_weight": (3 * d, d), "var_agg.in_proj_bias": (3 * d,)}
+    found |= {"norm.weight": (d,), "norm.bias": (d,)}
+    for i in range(v):
+        found[f"token_embeds.{i}.proj.weight"] = (d, 1, patch, patch)
+        found[f"token_embeds.{i}.proj.bias"] = (d,)
+    for i in range(depth):
+        linear |= {f"blocks.{i}.attn.qkv": (3 * d, d), f"blocks.{i}.attn.proj": (d, d)}
+        linear |= {f"blocks.{i}.mlp.fc1": (4 * d, d), f"blocks.{i}.mlp.fc2": (d, 4 * d)}
+        for norm in ("norm1", "norm2"):
+            found |= {f"blocks.{i}.{norm}.{part}": (d,) for part in ("weight", "bias")}
+    for name, shape in linear.items():
+        found |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return found
+
+
+def test_names_and_shapes_are_those_of_the_release():
+    """48 variables of 32 x 64 points in patches of 2, width 1024, 8 blocks, a head of 2 layers."""
+    recipe = {"shape": [48, 32, 64], "context": 1, "horizon": 1}
+    with torch.device("meta"):
+        model = create({"model": "climax", "options": {"patch": 2}, **recipe})
+    found = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    assert found == layout(1024, 8, 512, 2)
+
+
+def test_published_weights_are_taken_of_the_variables_that_are_named():
+    names = ["geopotential_500", None, "temperature_850"]
+    model = make((3, 6, 10), variables=names)
+    torch.manual_seed(1)
+    shapes = layout(16, 2, 8, 2)  # 4 x 8 points
+    given = {f"net.{name}": torch.randn(shape) for name, shape in shapes.items()}
+    taken = model.from_published(given)
+    before = model.state_dict()
+    assert {n: t.shape for n, t in taken.items()} == {n: t.shape for n, t in before.items()}
+    there = VARIABLES.index("temperature_850")
+    assert torch.equal(taken["var_embed"][0, 2], given["net.var_embed"][0, there])
+    name = "token_embeds.{}.proj.weight"
+    assert torch.equal(taken[name.format(2)], given[f"net.{name.format(there)}"])
+    assert torch.equal(taken[name.format(1)], before[name.format(1)]), "it is not published"
+    # Rows of the head: variables change fastest.
+    ours, theirs = taken["head.4.bias"].view(4, 3), given["net.head.4.bias"].view(4, 48)
+    assert torch.equal(ours[:, 2], theirs[:, there])
+    assert torch.equal(ours[:, 1], before["head.4.bias"].view(4, 3)[:, 1])
+    assert torch.equal(taken["blocks.1.mlp.fc2.weight"], given["net.blocks.1.mlp.fc2.weight"])
+    model.load_state_dict(taken)
+    with pytest.raises(StpError, match="published weights of 48 variables"):
+        make((3, 6, 10)).from_published(given)
+
+
+def test_a_forecast_depends_on_its_own_lead_time_alone():
+    model, frames = make((2, 5, 7)), torch.randn(2, 1, 2, 5, 7)
+    forecast = model(frames, 3)
+    assert forecast.shape == (2, 3, 2, 5, 7)
+    told = model(frames, 2, lead_times=[3, 9])
+    torch.testing.assert_close(told[:, 0], forecast[:, 2])
+    assert not torch.allclose(told[:, 1], told[:, 0], atol=0, rtol=1e-3)
+
+
+def test_outputs_are_put_where_they_belong():
+    """A head that gives its own number: patches by rows, pixels by rows, then channels."""
+    model = make((3, 4, 6))
+    nn.init.zeros_(model.head[-1].weight)
+    with torch.no_grad():
+        model.head[-1].bias.copy_(torch.arange(12.0))
+    found = model(torch.zeros(1, 1, 3, 4, 6), 1)[0, 0]
+    y, x, c = torch.meshgrid(torch.arange(4), torch.arange(6), torch.arange(3), indexing="ij")
+    assert torch.equal(found.permute(1, 2, 0), ((y % 2 * 2 + x % 2) * 3 + c).float())
+
+
+def test_places_tell_columns_and_rows():
+    found = places((3, 5), 16).view(3, 5, 16)
+    assert torch.equal(found[0, :, :8], found[2, :, :8]), "of columns"
+    assert torch.equal(found[:, 0, 8:], found[:, 4, 8:]), "of rows"
+
+
+def test_each_clip_is_trained_on_a_lead_time_of_its_own():
+    """The second number of a clip is its lead time."""
+    model = make((1, 4, 4), horizon=6, leads=[2, 5]).train()
+    clip = torch.arange(7.0)[None, :, None, None, None].expand(64, 7, 1, 4, 4)
+    predicted, observed = model.outputs(clip, 0)
+    assert predicted.shape == observed.shape == (64, 1, 1, 4, 4)
+    assert set(observed.flatten().tolist()) == {2.0, 5.0}
+
+
+def test_learns_what_each_lead_time_brings():
+    """A wave that moves by a point in a frame, of which one frame is shown."""
+    model = make((1, 4, 8), horizon=2).train()
+    waves = torch.stack([torch.sin(torch.arange(8) * 0.785 + p) for p in torch.rand(64) * 6.28])
+    clip = torch.stack([waves.roll(-t, -1) for t in range(3)], dim=1)
+    clip = clip[:, :, None, None].expand(64, 3, 1, 4, 8)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.005)
+    for step in range(150):
+        optimizer.zero_grad()
+        model.loss(clip, step).backward()
+        optimizer.step()
+    errors = (model.eval()(clip[:, :1], 2) - clip[:, 1:]).square().mean(dim=(0, 2, 3, 4))
+    assert (errors < 0.1 * clip.square().mean()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"width": 10}, "width"),
+        ({"leads": [4]}, "leads"),
+        ({"variables": ["z500"]}, "variables"),
+        ({"drop": 1.0}, "drop"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, named):
+    with pytest.raises(StpError, match=rf"options\.{named} "):
+        make((1, 4, 4), **options)

@@ -1,0 +1,205 @@
+"""What trainings on fields of the globe are asked for: losses, targets, short horizons."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import zarr
+from moving_bar import job, write_data
+
+from stp.core.errors import StpError
+from stp.data.prepared import Prepared
+from stp.data.zarr_write import create_array
+from stp.models.create import create
+from stp.options.train import TrainOptions
+from stp.train.gradient_descent import GradientDescent
+from stp.train.losses import crps, spectral, wrmse
+from stp.train.objects import loss_of
+from stp.train.run import run
+
+LATITUDES = np.linspace(78.75, -78.75, 8)
+
+
+@pytest.fixture
+def globe(tmp_path: Path) -> Path:
+    """Three named fields on eight latitudes, of one frame of context and four of horizon."""
+    frames = np.random.default_rng(0).normal(size=(38, 3, 8, 8)).astype(np.float32)
+    attrs = {
+        "units": "physical",
+        "variables": ["z_500", "t_850", "q_700"],
+        "context": 1,
+        "horizon": 4,
+        "stored_scale": 1.0,
+    }
+    folder = write_data(tmp_path / "globe", frames=frames, **attrs)
+    group = zarr.open_group(folder / "frames.zarr")
+    create_array(group, "lat", (8,), np.float64, ("y",), (8,))[:] = LATITUDES
+    return folder
+
+
+def unet(**train) -> dict:
+    return {
+        "model": "unet",
+        "options": {"channels": [4, 4]},
+        "shape": [3, 8, 8],
+        "context": 1,
+        "horizon": train.get("horizon", 4),
+        "fit": "sgd",
+        "seed": 0,
+        "train": {"epochs": 1, "batch_size": 4, "lr": 0.01, **train},
+    }
+
+
+# Losses
+
+
+def test_wrmse_by_hand(globe):
+    """An error of 1 everywhere is 1; one at a latitude counts with its cosine."""
+    data = Prepared(globe)
+    observed = torch.zeros(2, 2, 3, 8, 8)
+    assert wrmse.loss(observed + 1, observed, data).item() == pytest.approx(1)
+    predicted = observed.clone()
+    predicted[..., 0, :] = 2.0
+    share = np.cos(np.deg2rad(LATITUDES[0])) / np.cos(np.deg2rad(LATITUDES)).sum()
+    assert wrmse.loss(predicted, observed, data, root=False).item() == pytest.approx(4 * share)
+    assert wrmse.loss(predicted, observed, data).item() == pytest.approx(2 * share**0.5)
+
+
+def test_spectral_loss_sees_shapes_of_spectra_alone():
+    observed = torch.randn(2, 1, 3, 8, 10)
+    assert spectral.loss(observed, observed).item() == pytest.approx(0, abs=1e-6)
+    # Of fields twice as large only the errors count; of others moved to the side, too.
+    for other in (2 * observed, observed.roll(3, -1)):
+        expected = (other - observed).square().mean().item()
+        assert spectral.loss(other, observed).item() == pytest.approx(expected, rel=1e-4)
+    blurred = (observed + observed.roll(1, -1)) / 2
+    plain = spectral.loss(blurred, observed, weight=0.0)
+    assert plain.item() == pytest.approx((blurred - observed).square().mean().item())
+    assert spectral.loss(blurred, observed) > plain + 0.01
+    assert spectral.loss(blurred, observed, finest=0.3) > plain + 0.01
+
+
+@pytest.mark.parametrize("is_fair", [True, False])
+def test_crps_by_its_definition(tmp_path, is_fair):
+    """All pairs of members; without latitudes each point has the same weight."""
+    data = Prepared(write_data(tmp_path / "data"))
+    predicted, observed = torch.randn(2, 5, 3, 1, 8, 8), torch.randn(2, 3, 1, 8, 8)
+    found = crps.loss(predicted, observed, data, members=5, fair=is_fair).item()
+    expected = [
+        np.abs(p - o).mean() - np.abs(p[:, None] - p[None]).sum() / (2 * 5 * (4 if is_fair else 5))
+        for p, o in zip(
+            np.moveaxis(predicted.numpy(), 1, -1).reshape(-1, 5),
+            observed.numpy().reshape(-1),
+            strict=True,
+        )
+    ]
+    assert found == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("compare", "members"),
+    [
+        (lambda p, o, data: wrmse.loss(p, o, data), ()),
+        (lambda p, o, data: wrmse.loss(p, o, data, root=False), ()),
+        (lambda p, o, data: spectral.loss(p, o, weight=0.5), ()),
+        (lambda p, o, data: spectral.loss(p, o, weight=0.5, finest=0.5), ()),
+        (lambda p, o, data: crps.loss(p, o, data, members=3), (3,)),
+        (lambda p, o, data: crps.loss(p, o, data, members=3, fair=False), (3,)),
+    ],
+)
+def test_gradients_are_finite_differences(globe, compare, members):
+    data = Prepared(globe)
+    torch.manual_seed(0)
+    observed = torch.randn(1, 1, 3, 8, 8, dtype=torch.float64)
+    predicted = torch.randn(1, *members, 1, 3, 8, 8, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(compare(predicted, observed, data), predicted)
+    with torch.no_grad():
+        for direction in torch.randn(4, *predicted.shape, dtype=torch.float64):
+            step = 1e-6 * direction
+            change = compare(predicted + step, observed, data)
+            change -= compare(predicted - step, observed, data)
+            expected = change.item() / 2e-6
+            assert (gradient * direction).sum().item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_gradients_are_finite_where_there_is_no_error(globe):
+    data, observed = Prepared(globe), torch.zeros(1, 1, 3, 8, 8)
+    for compare in (
+        lambda p: wrmse.loss(p, observed, data),
+        lambda p: spectral.loss(p, observed),
+        lambda p: crps.loss(p[:, None].expand(1, 2, 1, 3, 8, 8), observed, data),
+    ):
+        predicted = torch.zeros_like(observed, requires_grad=True)
+        compare(predicted).backward()
+        assert predicted.grad is not None and predicted.grad.isfinite().all()
+
+
+def test_losses_refuse_options_and_data_that_do_not_fit(tmp_path):
+    flat, frames = Prepared(write_data(tmp_path / "data")), torch.zeros(1, 1, 1, 8, 8)
+    with pytest.raises(StpError, match="has no latitudes"):
+        wrmse.loss(frames, frames, flat)
+    with pytest.raises(StpError, match="finest is 0"):
+        spectral.loss(frames, frames, finest=0)
+    with pytest.raises(StpError, match="members is 1"):
+        crps.loss(frames[:, None], frames, flat, members=1)
+
+
+# Targets and horizons
+
+
+def test_targets_are_all_that_loss_and_validation_compare(tmp_path, globe):
+    """An error of the other fields changes nothing; all fields are forecast and fed back."""
+    data = Prepared(globe)
+    options = TrainOptions.from_recipe({"loss": "mse", "targets": ["t_850"]})
+    model = create(unet()).train()
+    loss = loss_of(model, options, 1, "unet", data)
+    clips = torch.randn(4, 3, 3, 8, 8)
+    expected = (model(clips[:, :1], 2) - clips[:, 1:])[:, :, 1].square().mean()
+    assert loss(clips, 0).item() == pytest.approx(expected.item(), rel=1e-5)
+    others = clips.clone()
+    others[:, 1:, [0, 2]] += 9
+    assert loss(others, 0).item() == pytest.approx(expected.item(), rel=1e-5)
+    shown = clips.clone()
+    shown[:, :1, [0, 2]] += 9
+    assert loss(shown, 0).item() != pytest.approx(expected.item(), rel=1e-3)
+
+    extras = run(job(tmp_path / "one", globe, unet(loss="mse", targets=["t_850"])))
+    assert extras["selection"]["targets"] == ["t_850"]
+    every = run(job(tmp_path / "all", globe, unet(loss="mse")))
+    assert extras["selection"]["val_mse"] != every["selection"]["val_mse"]
+
+
+def test_targets_that_the_data_or_the_loss_do_not_know_are_refused(tmp_path, globe):
+    with pytest.raises(StpError, match="has no channel t_85"):
+        run(job(tmp_path, globe, unet(loss="mse", targets=["t_85"])))
+    with pytest.raises(StpError, match=r"none without train\.loss"):
+        TrainOptions.from_recipe({"targets": ["t_850"]})
+
+
+def test_a_training_sees_as_many_lead_times_as_it_is_told(tmp_path, globe, monkeypatch):
+    seen = []
+    step = GradientDescent._step
+
+    def note(self, clips):
+        seen.append(clips.shape[1])
+        return step(self, clips)
+
+    monkeypatch.setattr(GradientDescent, "_step", note)
+    run(job(tmp_path / "short", globe, unet(horizon=2)))
+    run(job(tmp_path / "long", globe, unet()))
+    assert set(seen[:5]) == {3} and set(seen[5:]) == {5}
+    with pytest.raises(StpError, match="horizon of the data is 4"):
+        run(job(tmp_path / "longer", globe, unet(horizon=9)))
+
+
+def test_forecasts_that_are_all_the_same_have_no_crps(tmp_path, globe):
+    with pytest.raises(StpError, match="those of unet are all the same"):
+        run(job(tmp_path, globe, unet(loss="crps")))
+
+
+def test_a_vae_is_trained_for_the_crps_of_its_draws(tmp_path, globe):
+    what = {**unet(loss={"crps": {"members": 3}}, horizon=1), "model": "vae"}
+    what["options"] = {"channels": [4, 4], "latent": 2, "bounded": False}
+    extras = run(job(tmp_path, globe, what))
+    assert np.isfinite(extras["selection"]["val_mse"])
