@@ -465,10 +465,9 @@ def _climatology(
         int(job.runtime.get("prepare_workers", 1)),
     )
     _describe(group, options, grid)
-    for one in (*wanted, *windows):
-        for name in filter(None, (one.name, one.deviation)):
-            group[name].attrs["coordinates"] = COORDINATES
-    for name in terciles:
+    means = [name for one in wanted for name in (one.name, one.deviation)]
+    windowed = [name for one in windows for name in (one.name, one.deviation)]
+    for name in filter(None, (*means, *windowed, *terciles)):
         group[name].attrs["coordinates"] = COORDINATES
-    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
+    years_of = {one.name.replace("_", " "): list(one.years) for one in wanted}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}

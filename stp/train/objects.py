@@ -31,13 +31,13 @@ def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
     return int(min(asked, batch))
 
 
-def target_channels(targets: Sequence[str], data: Prepared) -> np.ndarray | None:
+def target_channels(targets: Sequence[str], data: Prepared | None) -> np.ndarray | None:
     """Numbers of the channels that a training compares, in the order of the data; None for all.
 
     Raises:
         StpError: the data have no such channels.
     """
-    if not targets:
+    if not targets or data is None:
         return None
     names = list(data.attrs.get("variables") or [])
     if unknown := [name for name in targets if name not in names]:
@@ -50,9 +50,16 @@ def target_channels(targets: Sequence[str], data: Prepared) -> np.ndarray | None
 
 
 def loss_of(
-    model: nn.Module, options: TrainOptions, context: int, name: str, data: Prepared
+    model: nn.Module, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[[Tensor, int], Tensor]:
     """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
+
+    Args:
+        model: the network.
+        options: of the training.
+        context: number of frames that the model sees.
+        name: of the model, for errors.
+        data: for losses of some channels or on some grid; None where options name none of these.
 
     Raises:
         StpError: the model is trained otherwise, or always forecasts the same where a loss compares
@@ -70,7 +77,7 @@ def loss_of(
     compare = load("train.loss", "losses", options.loss)
     parameters = inspect.signature(compare).parameters
     channels = target_channels(options.targets, data)
-    if "data" in parameters:
+    if "data" in parameters and data is not None:
         compare = partial(compare, data=data if channels is None else data.only(channels))
     members = parameters["members"].default if "members" in parameters else None
     if members is not None and not getattr(model, "is_sampled", False):
