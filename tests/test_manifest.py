@@ -1,13 +1,13 @@
 """What tables are made from, and which rows may be called the paper's."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from official_store import judged, write_official
+from package_copy import copy_package
 
 from stp.core.errors import StpError
 from stp.plan import config
@@ -236,7 +236,7 @@ def test_columns_keep_the_papers_order_and_directions(paper):
 
 
 def test_the_manifest_changes_with_the_code_of_collecting_and_not_of_rendering(tmp_path):
-    shutil.copytree(ROOT / "stp", tmp_path / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(tmp_path)
     before = manifest(Plan(config.load(DEMO), ROOT), "short_term")
     assert manifest(Plan(config.load(DEMO), tmp_path), "short_term") == before
     table, scores = (
