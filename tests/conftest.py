@@ -1,6 +1,8 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
+import signal
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -13,6 +15,9 @@ from xdist.scheduler import LoadFileScheduling
 ROOT = Path(__file__).parent.parent
 SLURM = "tests/slurm/"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Of a run in the background. Programs that tests start inherit it, and tests send them Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -82,6 +87,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         if path.name != "conftest.py" and names.setdefault(path.stem, path) != path:
             raise pytest.UsageError(f"{names[path.stem]} and {path} have one name: rename one")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage only among what tests make: thousands of tests and libraries all stay."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
+    return result
 
 
 # What is told in the end
