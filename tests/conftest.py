@@ -118,6 +118,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """Say in the last lines what could not run here, and what would have it run."""
     yield
+    gc.unfreeze()  # what DuckDB finds at the end of Python, it calls a leak
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:  # a worker
         return
