@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,9 @@ from xdist.scheduler import LoadFileScheduling
 ROOT = Path(__file__).parent.parent
 SLURM = "tests/slurm/"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Of a run in the background. Programs that tests start inherit it, and tests send them Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
@@ -92,6 +96,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{names[path.stem]} and {path} have one name: rename one")
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage only among what tests make: thousands of tests and libraries all stay."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+    gc.enable()
+    return result
+
+
 # What is told in the end
 
 
@@ -110,6 +125,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """Say in the last lines what could not run here, and what would have it run."""
     yield
+    gc.unfreeze()  # what DuckDB finds at the end of Python, it calls a leak
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:  # a worker
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from package_copy import copy_package
 
 from stp.core.errors import StpError
 from stp.plan import config
@@ -394,7 +395,7 @@ def test_find_tells_a_stale_path_from_an_unknown_one():
 @pytest.fixture
 def checkout(tmp_path) -> Path:
     """A copy of the package, to edit."""
-    shutil.copytree(ROOT / "stp", tmp_path / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+    copy_package(tmp_path)
     return tmp_path
 
 

@@ -8,6 +8,7 @@ static import closure of the stage's root modules. Standard library only.
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -132,6 +133,7 @@ class Sources:
     def __init__(self, folder: Path = SOURCE_FOLDER) -> None:
         self.folder = folder
         self._modules: dict[str, _Module | None] = {}
+        self._files: dict[str, tuple[Path, bool]] | None = None
 
     def code_of(self, roots: Iterable[str], equivalent: Mapping[str, str] | None = None) -> Code:
         """Fingerprint the closure of some root modules.
@@ -180,8 +182,14 @@ class Sources:
             self._modules[module] = self._read(module)
         return self._modules[module]
 
+    def _file(self, module: str) -> tuple[Path, bool] | None:
+        """A module's file; see `_module_files`."""
+        if self._files is None:
+            self._files = _module_files(self.folder)
+        return self._files.get(module)
+
     def _read(self, module: str) -> "_Module | None":
-        file = _module_file(module, self.folder)
+        file = self._file(module)
         if file is None:
             return None
         path, is_package = file
@@ -190,14 +198,14 @@ class Sources:
         for level, base, name in said.imported(module, is_package):
             if name == "*":  # whatever a package names, in whatever way
                 reached |= dict.fromkeys((base, *_submodules(base, self.folder)))
-            elif name and _module_file(f"{base}.{name}", self.folder):
+            elif name and self._file(f"{base}.{name}"):
                 reached[f"{base}.{name}"] = None  # and no name of the package itself
             else:
                 reached[base] = None
                 if not name and level == 0:  # import a.b.c: every name of a and a.b is in reach
                     reached |= dict.fromkeys(_parents(base))
         own = said.defines
-        hidden = own is not None and any(_module_file(f"{module}.{n}", self.folder) for n in own)
+        hidden = own is not None and any(self._file(f"{module}.{n}") for n in own)
         parents = tuple(_parents(module))
         return _Module(said.hash, tuple(reached), parents, own is not None and not hidden)
 
@@ -234,14 +242,25 @@ def _submodules(package: str, folder: Path) -> list[str]:
     return [f"{package}.{name}" for name in names if name.isidentifier() and name != "__init__"]
 
 
-def _module_file(module: str, folder: Path) -> tuple[Path, bool] | None:
-    """Find a module's file: (path, is it a package), or None if there is no such module."""
-    for path in _places(module, folder):
-        if (path / "__init__.py").is_file():
-            return path / "__init__.py", True
-        if path.with_suffix(".py").is_file():
-            return path.with_suffix(".py"), False
-    return None
+def _module_files(folder: Path) -> dict[str, tuple[Path, bool]]:
+    """Map the modules of the package to their files: (path, is it a package).
+
+    They are listed at once: a plan asks for thousands of names, of which most are functions. Those
+    of the package come before modules of a user's.
+    """
+    found: dict[str, tuple[Path, bool]] = {}
+    for root in (folder / PACKAGE, *own_modules()):
+        here: dict[str, tuple[Path, bool]] = {}
+        for place, _, names in os.walk(root, followlinks=True):
+            package = ".".join((PACKAGE, *Path(place).relative_to(root).parts))
+            for name in names:
+                if name == "__init__.py":
+                    here[package] = Path(place, name), True
+                elif name.endswith(".py"):
+                    module = f"{package}.{name.removesuffix('.py')}"
+                    here.setdefault(module, (Path(place, name), False))
+        found = here | found
+    return found
 
 
 def _places(module: str, folder: Path) -> list[Path]:
@@ -253,9 +272,9 @@ def _places(module: str, folder: Path) -> list[Path]:
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Any]:
     """Map modules to their definitions; those that do not exist are left out."""
-    found = {}
-    for module in modules:
-        file = _module_file(module, folder)
-        if file is not None:
-            found[module] = dict(definitions(file[0].read_bytes()))
-    return found
+    files = _module_files(folder)
+    return {
+        module: dict(definitions(files[module][0].read_bytes()))
+        for module in modules
+        if module in files
+    }

@@ -1,7 +1,9 @@
 """Checked configuration: YAML in, objects that refuse unknown keys out."""
 
+import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -9,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from stp.core.errors import StpError, nearest
-from stp.core.limits import require
+from stp.core.limits import Limits, limits, require
 from stp.core.project import IS_CHECKOUT, ORIGIN, config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
 
@@ -121,8 +123,8 @@ def read_yaml(path: Path) -> Any:
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
         if most > _SHALLOW or (b"*" in content and b"&" in content):
-            _require_few_nodes(path, content)
-        return yaml.load(content, Loader=_Loader)
+            _require_few_nodes(path, content, limits())
+        return pickle.loads(_parsed(content))
     except FileNotFoundError:
         beside = [str(one) for one in path.parent.glob("*.yaml")]
         project = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
@@ -139,14 +141,24 @@ def read_yaml(path: Path) -> Any:
         raise StpError(f"{path}{line} is not YAML: {why}", remedy="mend it there") from None
 
 
-def _require_few_nodes(path: Path, content: bytes) -> None:
+@lru_cache(maxsize=1000)
+def _parsed(content: bytes) -> bytes:
+    """The value of a YAML file, pickled: each reader gets one of its own.
+
+    A process that makes many plans would parse the same hundred files for each.
+    """
+    return pickle.dumps(yaml.load(content, Loader=_Loader))
+
+
+def _require_few_nodes(path: Path, content: bytes, most: Limits) -> None:
     """Refuse aliases that expand too far: ten lines can expand to a thousand million values."""
     known: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             opened.append((event.anchor, 1))
-            require(f"{path} is nested", len(opened), "yaml_depth", "levels")
+            if len(opened) > most.yaml_depth:
+                require(f"{path} is nested", len(opened), "yaml_depth", "levels")
             continue
         nodes = 0
         if isinstance(event, yaml.AliasEvent):
@@ -160,7 +172,8 @@ def _require_few_nodes(path: Path, content: bytes) -> None:
             anchor, nodes = opened.pop()
             known |= {anchor: nodes} if anchor else {}
         opened[-1] = (opened[-1][0], opened[-1][1] + nodes)
-        require(f"{path} stands for", opened[-1][1], "yaml_nodes", "values")
+        if opened[-1][1] > most.yaml_nodes:
+            require(f"{path} stands for", opened[-1][1], "yaml_nodes", "values")
 
 
 def check(kind: type[S], value: Any, where: str) -> S:

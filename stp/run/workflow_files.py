@@ -12,6 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 from stp.core.disk import write_text, write_text_if_changed
@@ -35,6 +36,12 @@ DRAWN = ("dimension", "cells", "names", "tables")
 """What pictures read of a manifest."""
 FACTS = ("datasets", "models", "published")
 """Folders of the configuration that tables of facts are made from."""
+
+
+@cache
+def _sources() -> Sources:
+    """The modules of the package, read once for all files that name code."""
+    return Sources()
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
@@ -155,7 +162,7 @@ def files_of_table(table: Path) -> list[Path]:
 
 def _code_of(table: Path) -> str:
     """The meaning of the code that makes a table."""
-    return Sources().code_of([RENDER.get(table.stem, RENDER["dimension"])]).fingerprint
+    return _sources().code_of([RENDER.get(table.stem, RENDER["dimension"])]).fingerprint
 
 
 def is_table_current(table: Path, manifest: Path) -> bool:
@@ -291,7 +298,7 @@ def write_code_input(
     """
     path = results / "plan" / f"{name}.json"
     if write:
-        described = {"code": Sources().code_of(roots).fingerprint}
+        described = {"code": _sources().code_of(roots).fingerprint}
         write_text_if_changed(path, json.dumps(described, indent=1) + "\n")
     return path
 
@@ -317,7 +324,7 @@ def write_pictures_input(
         dimension: path.with_name(f"{name}-{path.name}") for dimension, path in manifests.items()
     }
     if write:
-        code = Sources().code_of(roots).fingerprint
+        code = _sources().code_of(roots).fingerprint
         for dimension, path in paths.items():
             whole = json.loads(manifests[dimension].read_bytes())
             described = {"code": code, **{key: whole[key] for key in DRAWN}}

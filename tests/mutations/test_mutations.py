@@ -10,6 +10,7 @@ from pathlib import Path
 import edits
 import pytest
 import rewrites
+from package_copy import copy_package
 from reach import (
     ROOT,
     Expectations,
@@ -52,7 +53,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        shutil.copytree(ROOT / "stp", folder / "stp", ignore=shutil.ignore_patterns("__pycache__"))
+        copy_package(folder)
         self.configs = [everything(), people(), fields()]
         self.before = self.look()
         self.expectations = Expectations(FILE["groups"], self.before.paths)

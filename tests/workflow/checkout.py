@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
+
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
 
@@ -76,10 +78,13 @@ class Checkout:
 
     def run(self, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a command here; the result holds its exit code and what it printed."""
+        settings = {**self.environment, **environment}
+        if command[0] in forked.COMMANDS:
+            return forked.run(command, self.folder, settings)
         return subprocess.run(
             command,
             cwd=self.folder,
-            env={**self.environment, **environment},
+            env=settings,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
