@@ -14,6 +14,7 @@ from stp.core.options import build
 from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
+from stp.plan.dataset import Release
 from stp.prepare.chaosbench import ChaosbenchOptions, count
 from stp.prepare.planned import Lists
 from stp.run import runner
@@ -186,12 +187,19 @@ def test_a_source_belongs_to_models_whose_forecasts_are_read() -> None:
             config.check(config.Model, {**yaml.safe_load(path.read_text()), **change}, str(path))
 
 
-def test_land_and_ocean_as_the_page_says() -> None:
+def test_other_data_as_the_page_says() -> None:
+    def options_of(heading: str) -> tuple[Release, ChaosbenchOptions, int]:
+        block = page.split(heading)[1].split("```yaml\n")[1].split("```")[0]
+        made = config.load({**scale, **yaml.safe_load(block)}).datasets["chaosbench"]
+        release = made.releases["official"]
+        return release, build(ChaosbenchOptions, release.prepare, "options"), made.shape[0]
+
     page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
-    block = page.split("## Land and ocean")[1].split("```yaml\n")[1].split("```")[0]
     scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())
-    made = config.load({**scale, **yaml.safe_load(block)}).datasets["chaosbench"]
-    release = made.releases["official"]
+    release, options, channels = options_of("## Land and ocean")
     assert [file.path.split("/")[1] for file in release.files] == ["era5", "lra5", "oras5"]
-    options = build(ChaosbenchOptions, release.prepare, "prepare options")
-    assert made.shape[0] == len(options.channels) == 64
+    assert channels == len(options.channels) == 64
+    release, options, _ = options_of("## ERA5 from WeatherBench 2")
+    assert options.store is not None and f"{options.store}/**/*" == release.files[0].path
+    _, options, _ = options_of("## Climatologies and normalisation")
+    assert options.window_days == 61 and options.published_climatology == [1994, 2023]

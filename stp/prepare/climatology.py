@@ -1,7 +1,7 @@
 """What each calendar day is like over many years: its mean, as anomalies are measured against it,
 and how far single years lie from that."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,7 +148,12 @@ def write_climatology(
         if by_number:
             average(number, by_number, np.flatnonzero(used & (number_of == number)))
 
-    _each(len(calendar), of_day, workers, report, "days of the climatology")
+    # Some days at a time, side by side: each is a sum of its own, so their order is no matter.
+    for first in range(0, len(calendar), 2 * workers):
+        numbers = range(first, min(first + 2 * workers, len(calendar)))
+        tasks = [dask.delayed(of_day)(number) for number in numbers]
+        dask.compute(*tasks, scheduler="threads", num_workers=workers)
+        report("days of the climatology", numbers.stop, len(calendar))
     for finished in filter(None, [*writers, *spreads]):
         finished.close()
     for i in by_number:
@@ -158,7 +163,7 @@ def write_climatology(
         what = f"{window.of.what}, over {window.days} days around each"
         both = writer(window.name, what), writer(window.deviation, f"standard deviation: {what}")
         counts = behind[wanted.index(window.of)]
-        _smooth(group, window, calendar, counts, both, workers, report)
+        _smooth(group, window, calendar, counts, both, report)
     array = group.create_array(
         "day",
         shape=(len(calendar),),
@@ -177,48 +182,41 @@ def _smooth(
     calendar: Sequence[str],
     counts: np.ndarray,
     writers: tuple[RowWriter, RowWriter],
-    workers: int,
     report: Report,
 ) -> None:
     """Average the finished rows of a climatology over the days around each.
 
-    The mean over all frames of a window is the mean of the days, weighted by their frames; the
-    variance is the mean of the days' variances and of the squares of their distances from that.
+    Sums over the frames of a window follow from those of each day: n times the mean, and n times
+    the sum of variance and squared mean. They run along the year, so each row is read twice.
     """
     means, deviations = (group[name] for name in (window.of.name, window.of.deviation))
     assert isinstance(means, zarr.Array) and isinstance(deviations, zarr.Array)
-
-    def read(array: zarr.Array[Any], row: int) -> np.ndarray:
-        return np.asarray(array[row], np.float64)
-
-    place = {day: row for row, day in enumerate(calendar)}
+    place = {day: row for row, day in enumerate(calendar) if counts[row]}
     half = window.days // 2
+    total, sums, squares = 0, np.zeros(means.shape[1:]), np.zeros(means.shape[1:])
 
-    def smooth(number: int) -> None:
-        middle = _RING.index(calendar[number])
-        around = [_RING[(middle + k) % len(_RING)] for k in range(-half, half + 1)]
-        rows = [place[day] for day in around if day in place and counts[place[day]]]
-        mean = np.zeros(means.shape[1:])
-        variance = np.zeros_like(mean)
-        total = counts[rows].sum()
-        for row in rows:
-            mean += counts[row] / total * read(means, row)
-        for row in rows:
-            apart = read(means, row) - mean
-            variance += counts[row] / total * (read(deviations, row) ** 2 + apart**2)
-        for writer, found in zip(writers, (mean, np.sqrt(variance)), strict=True):
-            found = found if rows else np.full_like(found, np.nan)
-            writer.write(number, found.astype(np.float32)[None])
+    def move(day: int, sign: int) -> None:
+        """Take a day of the ring into the window, or out of it."""
+        nonlocal total
+        row = place.get(_RING[day % len(_RING)])
+        if row is not None:
+            n = sign * int(counts[row])
+            mean = np.asarray(means[row], np.float64)
+            spread = np.asarray(deviations[row], np.float64)
+            total += n
+            sums[:] += n * mean
+            squares[:] += n * (spread**2 + mean**2)
 
-    _each(len(calendar), smooth, workers, report, "days of the window")
+    for day in range(-half, half):
+        move(day, 1)
+    for middle, name in enumerate(_RING):
+        move(middle + half, 1)
+        if name in calendar:
+            mean = sums / total if total else np.full_like(sums, np.nan)
+            variance = np.maximum(squares / total - mean**2, 0) if total else mean
+            for writer, found in zip(writers, (mean, np.sqrt(variance)), strict=True):
+                writer.write(calendar.index(name), found.astype(np.float32)[None])
+        move(middle - half, -1)
+        report("days of the window", middle + 1, len(_RING))
     for writer in writers:
         writer.close()
-
-
-def _each(count: int, make: Callable[[int], None], workers: int, report: Report, what: str) -> None:
-    """Make all days, some at a time, side by side: each by itself, so their order is no matter."""
-    for first in range(0, count, 2 * workers):
-        numbers = range(first, min(first + 2 * workers, count))
-        tasks = [dask.delayed(make)(number) for number in numbers]
-        dask.compute(*tasks, scheduler="threads", num_workers=workers)
-        report(what, numbers.stop, count)

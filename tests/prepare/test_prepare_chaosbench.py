@@ -17,6 +17,7 @@ import xarray as xr
 from stp.core.errors import StpError
 from stp.core.job import Job, silent
 from stp.data.prepared import Prepared
+from stp.data.zarr_rows import MappedRows
 from stp.fetch.generators import chaosbench as generator
 from stp.fetch.generators.chaosbench import Field
 from stp.metrics.climatology import Climatology
@@ -199,6 +200,9 @@ def surface(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_path: Path) -> None:
     days = np.arange("2019-01-01", "2021-01-01", dtype="datetime64[D]")
+    dates = np.array([str(day)[5:] for day in days])
+    days = days[(dates < "03-06") | (dates > "12-26")]
+    dates = np.array([str(day)[5:] for day in days])
     frames = np.random.default_rng(0).normal(size=(len(days), 1, 1, 2)).astype("f4")
     plain = Means("plain", (2019, 2020), "mean", "plain_deviation")
     numbered = Means("numbered", (2019, 2020), "mean", "numbered_deviation", by_number=True)
@@ -207,14 +211,14 @@ def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_pat
     write_climatology(
         tmp_path / "climatology.zarr", frames, hours, [plain, numbered], {}, silent, 2, windows
     )
-    found = xr.open_zarr(tmp_path / "climatology.zarr", consolidated=False).load()
-    row = {day: i for i, day in enumerate(found["day"].to_numpy().tolist())}
-    assert len(row) == 366
+    names = ("plain", "numbered", "windowed", "windowed_deviation")
+    arrays = {name: MappedRows(tmp_path / "climatology.zarr" / name) for name in names}
+    found = {name: rows.read(0, len(rows)) for name, rows in arrays.items()}
+    row = {day: i for i, day in enumerate(sorted(set(dates)))}
     in_window = {
         "02-29": ["02-27", "02-28", "02-29", "03-01", "03-02"],
         "12-31": ["12-29", "12-30", "12-31", "01-01", "01-02"],
     }
-    dates = np.array([str(day)[5:] for day in days])
     for day, around in in_window.items():
         taken = frames[np.isin(dates, around)].astype(float)
         assert len(taken) == (9 if day == "02-29" else 10)  # each frame once
@@ -223,10 +227,9 @@ def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_pat
         np.testing.assert_allclose(deviation, taken.std(axis=0), rtol=1e-5)
     of = {day: frames[days == np.datetime64(day)][0].astype(float) for day in days.astype(str)}
     np.testing.assert_allclose(found["plain"][row["02-29"]], of["2020-02-29"], rtol=1e-6)
-    for number, both in ((60, ("2019-03-01", "2020-02-29")), (365, ("2019-12-31", "2020-12-30"))):
+    for number, both in ((60, ("2019-03-01", "2020-02-29")), (61, ("2019-03-02", "2020-03-01"))):
         mean = np.mean([of[day] for day in both], axis=0)
         np.testing.assert_allclose(found["numbered"][number - 1], mean, rtol=1e-5)
-    np.testing.assert_allclose(found["numbered"][365], of["2020-12-31"], rtol=1e-6)
 
 
 def test_published_climatology_and_normalisation_and_a_window(
@@ -434,7 +437,7 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
     with pytest.raises(StpError, match=f"chunks of temperature are missing, first {held[0]}"):
         run(job)
     lacking = {**OPTIONS, "store": pattern, "variables": {"z": [10, 500]}}
-    with pytest.raises(StpError, match=r"z has the levels \[500, 850\](.|\n)*with 10 hPa"):
+    with pytest.raises(StpError, match=r"z has the levels(.|\n)*with 10 hPa"):
         run(make_job("chaosbench", [2, 5, 8], lacking, root=root, horizon=HORIZON))
 
 

@@ -198,7 +198,11 @@ def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.n
         "latitude": (chosen.lat[::-1], {"units": "degrees_north"}),
     }
     for name, (values, attrs) in axes.items():
-        array = group.create_array(name, shape=values.shape, dtype=values.dtype, compressors=None)
+        # What equals the fill value is missing, and 0 degrees are not.
+        fill = np.nan if values.dtype.kind == "f" else -1
+        array = group.create_array(
+            name, shape=values.shape, dtype=values.dtype, compressors=None, fill_value=fill
+        )
         array[:] = values
         array.attrs.update({"_ARRAY_DIMENSIONS": [name], **attrs})
     fields = chosen.atmosphere.fields(states, days)

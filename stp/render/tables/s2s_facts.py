@@ -112,10 +112,11 @@ def _metrics(suite: Suite) -> set[str]:
 
 def printed_benchmarks(file: Path = BENCHMARKS) -> list[Benchmark]:
     """Table 1 as printed."""
-    return [
-        Benchmark(row["benchmark"], *(_count(file, row, key) for key in _NUMBERS), row[_EXTENT])
-        for row in _rows(file, ("benchmark", *_NUMBERS, _EXTENT))
-    ]
+    found = []
+    for row in _rows(file, ("benchmark", *_NUMBERS, _EXTENT)):
+        inputs, targets, days = (_count(file, row, key) for key in _NUMBERS)
+        found.append(Benchmark(row["benchmark"], inputs, targets, days, row[_EXTENT]))
+    return found
 
 
 def variables(table: str, file: Path = PRINTED) -> list[Variable]:
