@@ -21,6 +21,7 @@ from stp.core.options import build, check_keys, require, whole
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
+from stp.data.zarr_rows import MappedRows
 from stp.prepare.chaosbench_surface import (
     ERA5_LAND,
     LAND,
@@ -32,7 +33,7 @@ from stp.prepare.chaosbench_surface import (
     month_of,
 )
 from stp.prepare.climatology import Means, write_climatology
-from stp.prepare.frames import Piece, Stream, write_frames
+from stp.prepare.frames import STORE, Piece, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
 from stp.prepare.terciles import write_terciles
@@ -406,7 +407,7 @@ def _climatology(
     )
     terciles = write_terciles(
         group,
-        frames,
+        MappedRows(job.out / STORE / "frames"),
         options.days,
         train,
         SPANS,
