@@ -407,7 +407,7 @@ def _climatology(
     )
     terciles = write_terciles(
         group,
-        MappedRows(job.out / STORE / "frames"),
+        MappedRows(job.state / STORE / "frames"),
         options.days,
         train,
         SPANS,
