@@ -183,7 +183,7 @@ def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...
     """Ask a view of made-up scores: model, variant, convention, variable, lead, value and ends."""
     path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
     rows = [
-        *(("daily_climatology", "default", "wrmse.pooled", lead, 3.0, 3.0, 3.0) for lead in (1, 2, 3)),
+        *(("daily_climatology", "default", "wrmse.pooled", d, 3.0, 3.0, 3.0) for d in (1, 2, 3)),
         # Better than climatology on one day, and on two once it is corrected.
         *(("ecmwf", "default", "wrmse.pooled", *at) for at in
           ((1, 2.0, 1.0, 3.5), (2, 4.0, 3.5, 5.0), (3, 5.0, 4.0, 6.0))),
