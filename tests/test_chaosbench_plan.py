@@ -167,7 +167,7 @@ def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:
             if release.generator:
                 assert [release.options[key] for key in shared] == [days[key] for key in shared]
                 found += 1
-    assert found == 11
+    assert found == 13
 
 
 def test_an_archive_of_another_release_cannot_be_taken() -> None:

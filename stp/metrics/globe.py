@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-GROUP_BYTES = 1 << 18  # of float64 fields that are worked on at the same time: they stay cached
+GROUP_BYTES = 1 << 20  # of float64 fields that are worked on at the same time: they stay cached
 
 
 class Area:

@@ -31,7 +31,8 @@ from stp.metrics.scale import in_unit_range
 WINDOW = 11
 SIGMA = 1.5
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
-BAND = 32  # rows or columns that are blurred by one product of matrices
+BAND = 16  # rows or columns that are blurred by one product of matrices
+POINTS = 1 << 15  # of all frames that are compared at the same time
 
 Halve = Callable[[np.ndarray], np.ndarray]
 """Frames (F, H, W) to those of the next scale."""
@@ -64,14 +65,20 @@ def _similarity(
     """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
     constants = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     found = np.ones(len(x))
-    space = np.empty((3, 4 * x[0].size), x.dtype)  # one pair at a time, which stays in the cache
-    for f in range(len(x)):
-        pair = np.stack([x[f], y[f]])
-        for scale, weight in enumerate(weights):
-            if scale:
-                pair = halve(pair)
-            mean = _mean_term(pair, constants, scale == len(weights) - 1, space)
-            found[f] *= np.maximum(mean, 0) ** weight
+    for scale, weight in enumerate(weights):
+        is_last = scale == len(weights) - 1
+        # As many pairs at a time as stay in the cache: of the coarser scales many.
+        size = max(1, POINTS // x[0].size)
+        space = _space(min(size, len(x)), *x.shape[1:], x.dtype)
+        halves: list[tuple[np.ndarray, np.ndarray]] = []
+        for first in range(0, len(x), size):
+            pair = x[first : first + size], y[first : first + size]
+            means = _mean_terms(*pair, constants, is_last, space)
+            found[first : first + size] *= np.maximum(means, 0) ** weight
+            if not is_last:
+                halves.append((halve(pair[0]), halve(pair[1])))
+        if not is_last:
+            x, y = (np.concatenate(parts) for parts in zip(*halves, strict=True))
     return found
 
 
@@ -80,34 +87,69 @@ def _shares(scales: int) -> np.ndarray:
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 
 
-def _mean_term(
-    pair: np.ndarray, constants: tuple[float, float], whole: bool, space: np.ndarray
-) -> float:
-    """Mean contrast-structure of two frames, or their mean SSIM, computed within ``space``.
+def _mean_terms(
+    x: np.ndarray,
+    y: np.ndarray,
+    constants: tuple[float, float],
+    whole: bool,
+    space: np.ndarray,
+) -> np.ndarray:
+    """Mean contrast-structure of pairs of frames, or their mean SSIM, float64 (G,).
 
     Args:
-        pair: (2, H, W).
+        x, y: (G, H, W).
         constants: C1 and C2.
         whole: whether luminance has a part.
-        space: (3, >= 4 H W), of the same precision.
+        space: as `_space` makes it, overwritten.
     """
+    count, height, width = x.shape
+    edge = WINDOW - 1 if height >= WINDOW else 0
+    total, inside = np.zeros(count), height - edge
+    step = _rows_at_a_time(count, inside, width)
+    for start in range(0, inside, step):
+        rows = slice(start, min(start + step, inside) + edge)
+        total += _sum_of_terms(x[:, rows], y[:, rows], constants, whole, space)
+    return total / (inside * (width - WINDOW + 1 if width >= WINDOW else width))
+
+
+def _rows_at_a_time(count: int, rows: int, width: int) -> int:
+    """Rows of G frames that are compared at the same time: whole bands, if there are several."""
+    wanted = max(BAND, POINTS // (count * width) // BAND * BAND)
+    return min(rows, wanted)
+
+
+def _space(count: int, height: int, width: int, precision: np.dtype[np.floating]) -> np.ndarray:
+    """Room for what is made of the rows of G pairs of frames at a time."""
+    rows = min(height, _rows_at_a_time(count, height, width) + WINDOW - 1)
+    return np.empty((3, 4 * count * rows * width), precision)
+
+
+def _sum_of_terms(
+    x: np.ndarray,
+    y: np.ndarray,
+    constants: tuple[float, float],
+    whole: bool,
+    space: np.ndarray,
+) -> np.ndarray:
+    """Sum of the terms over all places of the window in frames (G, H, W), float64 (G,)."""
     c1, c2 = constants
-    height, width = pair.shape[1:]
+    count, height, width = x.shape
     inside = tuple(n - WINDOW + 1 if n >= WINDOW else n for n in (height, width))
 
     def at(number: int, *shape: int) -> np.ndarray:
-        return space[number, : 4 * shape[0] * shape[1]].reshape(4, *shape)
+        return space[number, : 4 * count * shape[0] * shape[1]].reshape(4 * count, *shape)
 
     # Both frames, the sum of their squares, and their product are blurred together.
-    fields = at(0, height, width)
-    fields[:2] = pair
-    np.square(pair[0], out=fields[2])
-    np.square(pair[1], out=fields[3])
+    blurred = at(0, height, width)
+    fields = blurred.reshape(4, count, height, width)
+    fields[0], fields[1] = x, y
+    np.square(x, out=fields[2])
+    np.square(y, out=fields[3])
     fields[2] += fields[3]
-    np.multiply(pair[0], pair[1], out=fields[3])
-    means = _blurred(fields, at(1, inside[0], width), at(2, *inside))
+    np.multiply(x, y, out=fields[3])
+    means = _blurred(blurred, at(1, inside[0], width), at(2, *inside)).reshape(4, count, *inside)
     mean_x, mean_y, variances, term = means
-    both, squares = at(0, *inside)[:2]
+    both, squares = at(0, *inside)[: 2 * count].reshape(2, count, *inside)
     np.multiply(mean_x, mean_y, out=both)
     np.square(means[:2], out=means[:2])
     np.add(mean_x, mean_y, out=squares)
@@ -124,7 +166,7 @@ def _mean_term(
         squares += c1
         term *= both
         term /= squares
-    return float(term.mean(dtype=np.float64))
+    return np.asarray(term.sum(axis=(1, 2), dtype=np.float64))
 
 
 def smallest_side(scales: int) -> int:

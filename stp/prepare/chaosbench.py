@@ -20,6 +20,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require, whole
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid
 from stp.data.raw_files import RawFiles
+from stp.data.zarr_rows import MappedRows
 from stp.prepare.chaosbench_levels import DaysOfStore, DaysOfStream
 from stp.prepare.chaosbench_surface import (
     ERA5_LAND,
@@ -32,7 +33,7 @@ from stp.prepare.chaosbench_surface import (
     month_of,
 )
 from stp.prepare.climatology import Means, Window, write_climatology
-from stp.prepare.frames import Piece, Statistics, Stream, write_frames
+from stp.prepare.frames import STORE, Piece, Statistics, Stream, write_frames
 from stp.prepare.output import SPLITS, Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned import Lists, Planned
 from stp.prepare.terciles import write_terciles
@@ -457,7 +458,7 @@ def _climatology(
     )
     terciles = write_terciles(
         group,
-        frames,
+        MappedRows(job.state / STORE / "frames"),
         options.days,
         train,
         SPANS,

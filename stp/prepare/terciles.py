@@ -1,7 +1,6 @@
 """Terciles of each calendar day over many years: what is below, near and above normal."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import dask
 import numpy as np
@@ -9,6 +8,7 @@ import zarr
 
 from stp.core.job import Report
 from stp.data.terciles import LOWER, UPPER, name_of
+from stp.data.zarr_rows import MappedRows
 from stp.data.zarr_write import RowWriter, create_array
 
 SHARES = {LOWER: 1 / 3, UPPER: 2 / 3}
@@ -25,7 +25,7 @@ def quantile(values: np.ndarray, share: float) -> np.ndarray:
 
 def write_terciles(
     group: zarr.Group,
-    frames: zarr.Array[Any],
+    frames: MappedRows,
     days: np.ndarray,
     years: Sequence[int],
     spans: Sequence[int],
@@ -79,7 +79,7 @@ def write_terciles(
             first = last + 1 - span
             unbroken = days[last] - days[first] == np.timedelta64(span - 1, "D")
             if unbroken and int(str(days[first])[:4]) >= years[0]:
-                of_years.append(np.asarray(frames[first : last + 1]).mean(axis=0, dtype=np.float32))
+                of_years.append(frames.read(first, last + 1).mean(axis=0, dtype=np.float32))
         return np.array(of_years, np.float32).reshape(-1, *shape)
 
     def write(number: int) -> None:

@@ -23,6 +23,7 @@ from stp.metrics.metric import Metric, Windows
 from stp.score.aggregate import Flaws
 from stp.score.checkpoint import Checkpoint
 from stp.score.members import Members
+from stp.score.observed import Observed
 from stp.score.predictions import Samples
 from stp.score.windows import Frames, WindowMeans
 
@@ -101,6 +102,7 @@ def accumulate(
         for name, its in kept.items():
             its.restore(name, part)
 
+    truth = Observed(predictions.frames())
     means = WindowMeans(metric.windows for metric in metrics.values())
 
     def statistics(block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]) -> Found:
@@ -114,6 +116,7 @@ def accumulate(
                 block.samples,
                 every[metric.windows].leads,
                 made[metric.windows],
+                None if metric.windows else truth,
             )
             for name, metric in metrics.items()
             if metric.windows in every

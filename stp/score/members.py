@@ -24,6 +24,7 @@ from stp.core.errors import StpError
 from stp.data.ensembles import ensemble_mean
 from stp.metrics.metric import Metric, every_component, first_component
 from stp.options.score import STATISTICS
+from stp.score.observed import Observed
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Members:
         numbers: np.ndarray,
         leads: np.ndarray,
         made: dict[tuple[Any, Any], np.ndarray] | None = None,
+        truth: Observed | None = None,
     ) -> np.ndarray:
         """Statistics of some samples.
 
@@ -98,6 +100,7 @@ class Members:
             numbers: of the samples.
             leads: numbers of the lead times, from 0.
             made: what transforms have made of these samples, for all conventions; filled here.
+            truth: what they have made of observed frames, of other samples as well.
 
         Returns:
             float64 (n, K, T').
@@ -107,9 +110,13 @@ class Members:
         def transformed(which: Any, frames: np.ndarray) -> np.ndarray:
             if metric.transform is None:
                 return frames
-            if (metric.transform, which) not in known:
-                known[metric.transform, which] = metric.transform(frames, observed)
-            return known[metric.transform, which]
+            key = metric.transform, which
+            if key not in known:
+                if which == "observed" and truth is not None:
+                    known[key] = truth.of(metric.transform, observed, numbers, leads)
+                else:
+                    known[key] = metric.transform(frames, observed)
+            return known[key]
 
         def of(which: Any, frames: np.ndarray) -> np.ndarray:
             pair = transformed(which, frames), transformed("observed", observed)

@@ -178,6 +178,56 @@ def test_curves_of_our_own_scores_are_in_the_view(base: Path) -> None:
     ]
 
 
+@pytest.fixture
+def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...]]]:
+    """Ask a view of made-up scores: model, variant, convention, variable, lead, value and ends."""
+    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    rows = [
+        *(("daily_climatology", "default", "wrmse.pooled", d, 3.0, 3.0, 3.0) for d in (1, 2, 3)),
+        # Better than climatology on one day, and on two once it is corrected.
+        *(("ecmwf", "default", "wrmse.pooled", *at) for at in
+          ((1, 2.0, 1.0, 3.5), (2, 4.0, 3.5, 5.0), (3, 5.0, 4.0, 6.0))),
+        *(("ecmwf", "corrected", "wrmse.pooled", *at) for at in
+          ((1, 1.0, 0.5, 1.5), (2, 2.0, 1.0, 3.1), (3, 4.0, 3.1, 5.0))),
+        ("ecmwf", "default", "wrmse.weekly", 28, 1.5, None, None),
+        ("ecmwf", "default", "wrmse.pooled_northern_extratropics", 1, 1.7, None, None),
+    ]  # fmt: skip
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE made AS FROM by_lead LIMIT 0")
+        connection.executemany(
+            "INSERT INTO made BY NAME SELECT 'chaosbench' AS suite, 's2s_control' AS dimension, "
+            "'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, 't850' AS "
+            "variable, 'wrmse' AS metric, 9 AS n, ? AS model, ? AS variant, ? AS convention, "
+            "? AS lead, ? AS value, ? AS ci95_low, ? AS ci95_high",
+            rows,
+        )
+        connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
+
+    def ask(question: str) -> list[tuple[object, ...]]:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return connection.execute(question).fetchall()
+
+    return ask
+
+
+def test_days_that_a_correction_buys(scored: Callable[[str], list[tuple[object, ...]]]) -> None:
+    # Skill ends at lead 2 (with its interval: 1 to 2), corrected at 3 (2 to 3).
+    assert scored(
+        "SELECT forecast, skilful_leads, skilful_leads_corrected, days_bought, fewest, most, n, "
+        "remark FROM s2s_bias_correction"
+    ) == [("ecmwf", 1, 2, 1, 0, 2, 9, None)]
+
+
+def test_weeks_and_regions_are_named(scored: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert scored("SELECT forecast, score, weeks, value FROM s2s_weeks") == [
+        ("ecmwf", "RMSE", "3-4", 1.5)
+    ]
+    assert scored(
+        "SELECT region, score, lead, value FROM s2s_regions WHERE forecast = 'ecmwf' "
+        "AND variant = 'default' AND lead = 1 ORDER BY region"
+    ) == [("globe", "RMSE", 1, 2.0), ("northern_extratropics", "RMSE", 1, 1.7)]
+
+
 def test_every_suite_with_findings_has_a_table_of_them() -> None:
     assert of_findings() == {"findings", "s2s_findings", "fvd_findings"}
     assert all(tables()[name].is_of_store for name in of_findings())

@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job, silent
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
-from stp.fetch.generators import chaosbench, chaosbench_centre
+from stp.fetch.generators import chaosbench, chaosbench_centre, chaosbench_centres
 from stp.fetch.generators.chaosbench import Field
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
@@ -126,6 +126,7 @@ def by_hand(data: Path, forecasts: dict[str, np.ndarray], lead: int, channel: in
 def unpacked(archive: Path, folder: Path) -> dict[str, xr.Dataset]:
     """Start -> its group, by other means than those of the reader."""
     parts = sorted(p for p in archive.rglob("*.tar.gz.*"))
+    folder.mkdir(exist_ok=True)
     joined = folder / "joined.tar.gz"
     joined.write_bytes(b"".join(part.read_bytes() for part in parts))
     with tarfile.open(joined) as tar:
@@ -174,6 +175,59 @@ def test_scores_of_the_mean_of_an_ensemble(
     expected = by_hand(data, mean, 2, channel=1)
     # Means of temperatures of 300 K are rounded to 3e-5 K, and errors are half a kelvin.
     np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
+
+
+def test_a_mean_error_of_earlier_years_is_taken_off(
+    make: Callable[..., Job], data: Path, tmp_path: Path
+) -> None:
+    past = {"hindcasts": ["2021-01-01", "2021-01-04"], "missing": 0}
+    archive = changed(tmp_path / "raw", **past)
+    job = make("centre_archive", archive)
+    job.recipe["rollout"]["options"] = {"corrected_on": "val"}
+    run(job)
+    groups = unpacked(archive, tmp_path)
+    fields = {s: g["t"].sel(level=850).to_numpy()[1:] for s, g in groups.items()}
+    clips = Prepared(data).clips("val")
+    starts = [start for start in clips.index["clip"] if start in fields]
+    assert len(starts) == STARTS and len(groups) == 2 * STARTS
+    truth = {s: clips.read([clips.index["clip"].tolist().index(s)], length=5)[0] for s in starts}
+    error = np.mean([fields[s][:HORIZON] - truth[s][1:, 1] for s in starts], axis=0)
+    test = {s: f[:HORIZON] - error for s, f in fields.items() if s.startswith("2022")}
+    assert np.abs(error).max() > 0.01
+    for lead in (1, HORIZON):
+        expected = by_hand(data, test, lead, channel=1)
+        np.testing.assert_allclose(value(job, "t850", lead)["value"], expected, rtol=1e-4)
+
+
+def test_centres_together_are_all_their_members_or_their_mean(
+    make: Callable[..., Job], data: Path, tmp_path: Path
+) -> None:
+    archive, shared = tmp_path / "raw", {k: v for k, v in CENTRE.items() if k != "centre"}
+    centres = {"ukmo": {"error": 0.4, "missing": 0}, "ecmwf": {}}
+    chaosbench_centres.generate(archive, {**shared, "centres": centres}, silent)
+    groups = {
+        name: unpacked(archive / "chaosbench" / name, tmp_path / f"of-{name}") for name in centres
+    }
+    there = [s for s, g in groups["ecmwf"].items() if g["z"].notnull().any()]
+    assert len(there) == 3 and len(groups["ukmo"]) == STARTS
+    mean = {
+        s: np.mean([g[s]["t"].sel(level=850).to_numpy()[1:] for g in groups.values()], axis=0)
+        for s in there
+    }
+    of = {"centres": {"ukmo": 1, "ecmwf": 1}}
+    together = make("multi_model", archive, samples=2)
+    together.recipe["rollout"]["options"] = of
+    one = make("multi_model", archive)
+    one.recipe["rollout"]["options"] = {**of, "mean": True}
+    for job, members in ((together, 2), (one, 1)):
+        found = run(job)
+        assert found["samples"] == 3 and found["members"] == members
+        expected = by_hand(data, mean, 2, channel=1)
+        np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
+    wrong = make("multi_model", archive, samples=3)
+    wrong.recipe["rollout"]["options"] = of
+    with pytest.raises(StpError, match="3 members of a forecast, and 2 of ukmo, ecmwf"):
+        run(wrong)
 
 
 def test_blocks_of_lead_times_change_nothing(

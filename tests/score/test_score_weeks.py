@@ -10,6 +10,7 @@ import pytest
 import zarr
 from toy_scored import Scored, keep, write
 
+from stp.data.zarr_rows import MappedRows
 from stp.data.zarr_write import create_group
 from stp.metrics.weeks import WEEKS
 from stp.prepare.output import write_coordinate
@@ -58,7 +59,9 @@ def write_climate(scored: Scored) -> None:
     group.create_array("day", shape=shape[:1], dtype="str", chunks=shape[:1])[:] = np.array(
         names, object
     )
-    frames: Any = history
+    store = create_group(scored.root / "history.zarr", {})
+    write(store, "frames", history, "frame")
+    frames = MappedRows(scored.root / "history.zarr" / "frames")
     write_terciles(group, frames, DAYS, [2019, 2020, 2021], (1, 7, 14), lambda *_: None)
     scored.climate = history  # type: ignore[attr-defined]
 

@@ -41,6 +41,7 @@ class CentreOptions(WorldOptions):
         centre: its name, ``ecmwf``; seeds its errors.
         members: of an ensemble; null: one control forecast, without a dimension of members.
         starts: first and last day.
+        hindcasts: first and last day of starts in earlier years, which the archive has besides.
         every: days between starts in the archive.
         missing: share of the starts that have no forecast.
         error: of the state that runs begin with, in units of the chaotic system (whose variables
@@ -51,6 +52,7 @@ class CentreOptions(WorldOptions):
     centre: str = "centre"
     members: int | None = None
     starts: tuple[str, ...] = ("2022-01-01", "2022-12-31")
+    hindcasts: tuple[str, ...] = ()
     every: int = 1
     missing: float = 0.1
     error: float = 0.2
@@ -62,6 +64,8 @@ class CentreOptions(WorldOptions):
         require(whole(self.every, 1), "every", self.every, ">= 1")
         require(0 <= self.missing < 1, "missing", self.missing, "0 to 1")
         require(len(self.starts) == 2, "starts", self.starts, "[first day, last day]")
+        ok = len(self.hindcasts) in (0, 2)
+        require(ok, "hindcasts", self.hindcasts, "[first day, last day], or none")
 
     @property
     def name(self) -> str:
@@ -76,8 +80,12 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         StpError: an unknown option or one out of its range.
     """
     chosen = build(CentreOptions, options, "generator options")
-    first, last = (np.datetime64(day, "D") for day in chosen.starts)
-    days = np.arange(first, last + 1, chosen.every)
+    days = np.concatenate(
+        [
+            np.arange(np.datetime64(first, "D"), np.datetime64(last, "D") + 1, chosen.every)
+            for first, last in filter(None, (chosen.hindcasts, chosen.starts))
+        ]
+    )
     states = truth(chosen.first_year, days, chosen.seed)
     own = zlib.crc32(chosen.centre.encode())
     rng = np.random.default_rng([chosen.seed, own, 0 if chosen.members is None else 1])

@@ -7,6 +7,7 @@ variables there are and that it does not end early, which is written down, and o
 start by start in its own order. One start at a time is put aside on disk, as packed as it comes.
 """
 
+import fnmatch
 import json
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -18,9 +19,10 @@ from stp.core.errors import StpError
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, date_of, open_group, read_fields
 from stp.data.tar_stream import Folder, folders
 from stp.metrics.latitude import coordinate
+from stp.predict.corrected import Corrected
 from stp.predict.source import Given, Source
 
-OPTIONS = ("ensemble", "gravity")
+OPTIONS = ("ensemble", "gravity", "corrected_on")
 LISTING = "listing.json"
 
 
@@ -32,6 +34,7 @@ class CentreArchive(Source):
             frame is the start of a forecast.
         ensemble: whether groups have members.
         gravity: m s-2, by which the archive divided geopotential.
+        parts: pattern of the raw files that are the parts of the stream; all unless given.
 
     Raises:
         StpError: the stream is damaged or ends early; no start of the clips is in it, or they have
@@ -41,11 +44,18 @@ class CentreArchive(Source):
     _first_step = 1
     """Place of the first lead time along steps: behind the start."""
 
-    def __init__(self, given: Given, ensemble: bool, gravity: float) -> None:
+    def __init__(self, given: Given, ensemble: bool, gravity: float, parts: str = "*") -> None:
         assert given.archive is not None
         self._given, self._gravity = given, gravity
         self._outer = ("number", "step") if ensemble else ("step",)
-        self._parts = [given.archive.find(name) for name in given.archive.names]
+        names_of_parts = fnmatch.filter(given.archive.names, parts)
+        if not names_of_parts:
+            raise StpError(
+                f"no raw file is a part of the stream {parts}",
+                expected=f"some of {', '.join(given.archive.names[:5])}",
+                remedy="correct the names of the centres, or the files of the archive",
+            )
+        self._parts = [given.archive.find(name) for name in names_of_parts]
         self._grid = Grid(*given.data.shape[1:])
         names: list[str] = given.data.attrs["variables"]
         levels = coordinate(given.data, "level")
@@ -199,6 +209,22 @@ class CentreArchive(Source):
                 )
 
 
-def open_source(given: Given, ensemble: bool = False, gravity: float = STANDARD_GRAVITY) -> Source:
-    """Open an archive."""
-    return CentreArchive(given, ensemble, gravity)
+def open_source(
+    given: Given,
+    ensemble: bool = False,
+    gravity: float = STANDARD_GRAVITY,
+    corrected_on: str | None = None,
+) -> Source:
+    """Open an archive.
+
+    Args:
+        given: what forecasts are read for.
+        ensemble: whether groups have members.
+        gravity: m s-2, by which the archive divided geopotential.
+        corrected_on: split whose mean error is taken off, see `stp.predict.corrected`.
+    """
+    source = CentreArchive(given, ensemble, gravity)
+    if corrected_on is None:
+        return source
+    past = given._replace(clips=given.data.clips(corrected_on), aside=given.aside / "past")
+    return Corrected(source, CentreArchive(past, ensemble, gravity), past)

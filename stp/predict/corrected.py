@@ -1,0 +1,90 @@
+"""Forecasts less their mean error in earlier years: what is left of a model's bias is not skill.
+
+The mean error is of each lead time, variable and grid point, over all starts of a split before the
+test; no start of the test has a part in it.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.predict.source import Given, Source
+
+READ_BYTES = 1 << 28  # of forecasts that are in memory at a time while their errors are averaged
+
+
+class Corrected(Source):
+    """Forecasts without their mean error.
+
+    Args:
+        source: the forecasts.
+        past: forecasts of the same model for the starts that errors are averaged over.
+        given: what the latter are read for.
+
+    Raises:
+        StpError: the two have different variables or lead times, or a truth is missing.
+    """
+
+    def __init__(self, source: Source, past: Source, given: Given) -> None:
+        self._source = source
+        self.rows, self.channels, self.leads = source.rows, source.channels, source.leads
+        leads = np.arange(given.lead_times) if source.leads is None else source.leads
+        of_past = np.arange(given.lead_times) if past.leads is None else past.leads
+        if not np.array_equal(past.channels, self.channels) or not np.array_equal(of_past, leads):
+            raise StpError(
+                f"the {len(past.rows)} earlier forecasts have other variables or lead times than "
+                f"those that are corrected: {len(past.channels)} and {len(of_past)} instead of "
+                f"{len(self.channels)} and {len(leads)}",
+                expected="forecasts of one model",
+                remedy="take the correction out (corrected_on), or fetch the archive again",
+            )
+        self._place = {int(lead): i for i, lead in enumerate(leads)}
+        self._error = _mean_error(past, given, leads)
+
+    def read(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """See `Source.read`."""
+        places = [self._place[int(lead)] for lead in leads]
+        return np.asarray(self._source.read(row, leads) - self._error[places])
+
+
+def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
+    """Mean of forecasts less truth, float32 (leads, C_there, H, W); computed once, and kept."""
+    rows = [int(row) for row in past.rows]
+    names = given.clips.index["clip"]
+    about = {
+        "starts": [str(names.iloc[row]) for row in rows],
+        "channels": past.channels.tolist(),
+        "leads": leads.tolist(),
+        "raw": {} if given.archive is None else given.archive.checksums(),
+    }
+    path, says = given.aside / "mean_error.npy", given.aside / "mean_error.json"
+    if path.is_file() and says.is_file() and json.loads(says.read_text("utf-8")) == about:
+        return np.asarray(np.load(path, mmap_mode="r"))
+    shape = (len(past.channels), *given.data.shape[1:])
+    total = np.zeros((len(leads), *shape))
+    at_a_time = max(1, READ_BYTES // (4 * given.members * int(np.prod(shape))))
+    for done, row in enumerate(rows, 1):
+        for first in range(0, len(leads), at_a_time):
+            some = leads[first : first + at_a_time]
+            forecast = past.read(row, some).mean(axis=0, dtype=np.float64)
+            for i, lead in enumerate(some.tolist()):
+                frame = given.valid(row, lead)
+                truth = given.data.frames.read(frame, frame + 1)[0][past.channels]
+                total[first + i] += forecast[i] - truth
+        given.report("starts of earlier years read", done, len(rows))
+    error = (total / len(rows)).astype(np.float32)
+    _write(path, error)
+    says.with_suffix(".part").write_text(json.dumps(about), encoding="utf-8")
+    says.with_suffix(".part").replace(says)
+    return error
+
+
+def _write(path: Path, values: np.ndarray) -> None:
+    """Write an array; a crash leaves all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(".npy.part")
+    with beside.open("wb") as file:
+        np.save(file, values)
+    beside.replace(path)

@@ -1,0 +1,88 @@
+"""Several centres together: their members as one ensemble, or the mean of all of them.
+
+The archives of the centres are parts of one set of raw files. A start counts if all centres have
+it, a variable likewise; every member weighs the same. Streams are read side by side, in the order
+of the starts of the first one: where another one has another order, it is read again from its
+beginning for each start that lies before the last one.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.predict.source import Given, Source
+from stp.predict.sources.centre_archive import STANDARD_GRAVITY, CentreArchive
+
+OPTIONS = ("centres", "ensemble", "mean", "gravity")
+
+
+class MultiModel(Source):
+    """Forecasts of several centres.
+
+    Args:
+        given: what forecasts are read for; ``members`` is the number of all members, 1 of a mean.
+        centres: name of the folder of an archive -> its members.
+        ensemble: whether groups have members.
+        mean: the mean of all is the one forecast.
+        gravity: m s-2, by which the archives divided geopotential.
+
+    Raises:
+        StpError: numbers of members differ, or no start or variable is in all archives.
+    """
+
+    def __init__(
+        self, given: Given, centres: Mapping[str, int], ensemble: bool, mean: bool, gravity: float
+    ) -> None:
+        total = sum(centres.values())
+        if given.members != (1 if mean else total):
+            raise StpError(
+                f"{given.members} members of a forecast, and {total} of {', '.join(centres)}",
+                expected="1 of the mean of all; else the sum of those of the centres",
+                remedy="set predict: {samples: ...} or options: {centres: ...} of this model",
+            )
+        self._mean = mean
+        self._centres = [
+            CentreArchive(
+                given._replace(members=members, aside=given.aside / name),
+                ensemble,
+                gravity,
+                parts=f"*/{name}/*",
+            )
+            for name, members in centres.items()
+        ]
+        known = [set(centre.rows.tolist()) for centre in self._centres]
+        first = self._centres[0].rows
+        self.rows = np.array([row for row in first.tolist() if all(row in of for of in known)])
+        self.channels = reduce(np.intersect1d, [centre.channels for centre in self._centres])
+        if not len(self.rows) or not len(self.channels):
+            raise StpError(
+                f"{', '.join(centres)}: {len(self.rows)} starts and {len(self.channels)} variables "
+                "that all of them have",
+                expected="one at least",
+                remedy="leave a centre out of `centres`",
+            )
+
+    def read(self, row: int, leads: np.ndarray) -> np.ndarray:
+        """See `Source.read`."""
+        every = np.concatenate(
+            [
+                centre.read(row, leads)[:, :, np.searchsorted(centre.channels, self.channels)]
+                for centre in self._centres
+            ]
+        )
+        if not self._mean:
+            return every
+        return every.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
+
+
+def open_source(
+    given: Given,
+    centres: Mapping[str, int],
+    ensemble: bool = False,
+    mean: bool = False,
+    gravity: float = STANDARD_GRAVITY,
+) -> Source:
+    """Open the archives of all centres."""
+    return MultiModel(given, centres, ensemble, mean, gravity)
