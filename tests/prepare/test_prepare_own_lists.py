@@ -10,6 +10,7 @@ from stp.core.job import Job
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.fetch.raw import run_generator
+from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.own.options import Recording
 from stp.prepare.own.published_lists import draw
 from stp.prepare.own.reader import run
@@ -139,3 +140,17 @@ def test_made_up_videos_are_prepared_one_clip_each(
     clips = Prepared(job.out).clips("test").index["clip"]
     assert len(clips) == len({c.rpartition("/")[0] for c in clips}) == extras["clips"]["test"] > 2
     assert set(clips.str[-12:]) == {"frame-000000"}
+
+
+@pytest.mark.sample_bytes
+def test_real_mp4_files_are_read(make_job: Callable[..., Job], raw_mirror: Path) -> None:
+    """The sample of Kinetics-400: videos of three encoders and four sizes."""
+    release = read_yaml(CONFIG_FOLDER / "datasets" / "kinetics400.yaml")["releases"]["sample"]
+    names = [file["path"] for file in release["files"]]
+    given = {"kind": "videos", **release["prepare"], "frames": 16}
+    job = make_job(
+        "own.reader", [3, 16, 16], given, context=0, horizon=16, root=raw_mirror, names=names
+    )
+    assert run(job)["clips"] == {"train": 1, "val": 1, "test": 2}
+    first, second = Prepared(job.out).clips("test").read([0, 1])
+    assert first.std() > 0.02 and second.std() > 0.02 and abs(first - second).mean() > 0.05

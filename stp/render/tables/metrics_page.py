@@ -38,6 +38,9 @@ They lie in the folder that `STP_WEIGHTS_DIR` names (`results/weights` otherwise
 cluster must see it). `config/weights.yaml` declares every file with its checksum, which is part of
 the fingerprint of what is made with it: scores (LPIPS), or what a network sees of clips (stage
 `features`), from which FVD and KVD are made. Without weights there is no job, and tables say why.
+Of some networks no checksum of published files is known: `stp weights` says where they are to be
+had, and you add your file with its SHA-256. Checkpoints of TensorFlow are declared by their
+`.data-00000-of-00001`, with `.index` beside it; TensorFlow is not needed.
 
 FVD depends on the number of clips: compare values at equal N only. Two folders of videos, paired or
 not, from this project or any other:
