@@ -87,7 +87,7 @@ evidence AS (
     SELECT
         side, part, needed, 'FVD' AS model, 'BAIR' AS tested, metric, value, against, other,
         CASE WHEN is_judged THEN value > other END AS outcome, true AS fair,
-        CASE WHEN NOT is_judged OR value > other IS NULL THEN remark END AS remark, bytes,
+        CASE WHEN NOT is_judged OR (value > other) IS NULL THEN remark END AS remark, bytes,
         comparable
     FROM compared
 ),
