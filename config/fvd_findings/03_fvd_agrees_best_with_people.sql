@@ -39,7 +39,9 @@ known AS (
             WHEN simulated THEN 'raters are simulated'
             WHEN contains(convention, 'random') THEN 'a network with random weights'
         END,
-        concat_ws(', ', source || ' bytes', nullif(protocol, '') || ' protocol'), comparable,
+        nullif(
+            concat_ws(', ', nullif(source, '') || ' bytes', nullif(protocol, '') || ' protocol'), ''
+        ), comparable,
         NOT simulated AND NOT contains(convention, 'random')
     FROM agreement_with_people JOIN asked USING (study)
     WHERE counting = 'decided'
