@@ -239,16 +239,7 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
     return [
         Section(
             title="Figure 5: how small a difference people see",
-            columns=[
-                "base and step",
-                "models",
-                "videos",
-                "answers",
-                "all",
-                "± SE",
-                "decided",
-                "note",
-            ],
+            columns=["case", "models", "videos", "answers", "all", "± SE", "decided", "note"],
             rows=lines,
             numeric=[False, True, True, True, True, True, True, False],
             intro=[
