@@ -11,10 +11,13 @@ import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
+from stp.collect.people_agreement import HEADER as AGREEMENTS
+from stp.collect.people_agreement import Agreement, line
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
 from stp.core.errors import StpError
 from stp.features import table
+from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
 from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifests import manifest
@@ -289,6 +292,24 @@ def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
         found = {row["distortion"]: row for row in csv.DictReader(file)}
     assert found["local_swap"]["correlation"] == "" and found["local_swap"]["why"] == CONSTANT
     assert float(found["gaussian_noise"]["correlation"]) == 1
+    assert {(row["agreement_with_people"], row["why_no_agreement"]) for row in found.values()} == {
+        ("", "no study with people has compared it")
+    }
+    # With a study of people: the card has its rows.
+    row = Agreement(
+        source="synthetic", scale="demo", protocol="demo", comparable=False, study="a",
+        scenario="spr. FID", kind="spread", metric="FID", convention="average_fid.random_means",
+        counting="decided", value=62.5, ci95_low=51.0, ci95_high=74.0, reason=None, pairs=45,
+        comparisons=135, answers=300, raters=12, ties=0, simulated=False, published=None,
+    )  # fmt: skip
+    people = tmp_path / "people.csv"
+    people.write_text(csv_text([AGREEMENTS, line(row)]))
+    said = CliRunner().invoke(app, [*given, "--people", str(people)])
+    assert "62.5 [51, 74]" in said.stdout and "unknown" not in said.stdout
+    told = [*given, "--people", str(people), "--out", str(out)]
+    assert CliRunner().invoke(app, told).exit_code == 0
+    with out.open(newline="") as file:
+        assert {row["agreement_with_people"] for row in csv.DictReader(file)} == {"62.5"}
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ known AS (
             WHEN contains(convention, 'random') THEN 'a network with random weights'
         END,
         NOT simulated AND NOT contains(convention, 'random'),
-        concat_ws(', ', source || ' bytes', nullif(protocol, '') || ' protocol'), comparable
+        nullif(
+            concat_ws(', ', nullif(source, '') || ' bytes', nullif(protocol, '') || ' protocol'), ''
+        ), comparable
     FROM agreement_with_people JOIN asked USING (study)
     WHERE counting = 'all' AND kind = 'gap' AND metric = 'FVD'
 )

@@ -276,7 +276,8 @@
   function save() {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
-    link.download = `answers-${study.study}-${state.rater}.csv`;
+    const round = pairs ? `-${study.round}` : "";
+    link.download = `answers-${study.study}-${state.rater}${round}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }

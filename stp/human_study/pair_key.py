@@ -1,6 +1,7 @@
 """The key of a questionnaire about pairs: which model made which video. Raters never get it."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -161,13 +162,28 @@ def load_pair_key(path: Path) -> PairKey | None:
             expected="JSON as `stp questionnaire --pairs` writes it",
             remedy=REMEDY,
         ) from None
+    problem = _problem(key)
+    if problem:
+        raise StpError(
+            f"{path}: {problem}",
+            expected="JSON as `stp questionnaire --pairs` writes it",
+            remedy=REMEDY,
+        )
+    return key
+
+
+def _problem(key: PairKey) -> str:
+    """What does not fit together in a key; empty if all does."""
     names = {scenario.name for scenario in key.scenarios}
     for asked in key.questions:
         known = set(asked.choices.values()) <= set(key.models) and set(asked.scenarios) <= names
-        if len(set(asked.choices.values())) != 2 or not known:
-            raise StpError(
-                f"{path}: question {asked.id} has models or scenarios that the key does not list",
-                expected="JSON as `stp questionnaire --pairs` writes it",
-                remedy=REMEDY,
-            )
-    return key
+        if len(asked.choices) != 2 or len(set(asked.choices.values())) != 2 or not known:
+            return f"question {asked.id} has models or scenarios that the key does not list"
+    for scenario in key.scenarios:
+        if scenario.metric not in key.metrics or not set(scenario.models) <= set(key.models):
+            return f"{scenario.name} has a metric or models that the key does not list"
+    for name, model in key.models.items():
+        values = [value for value in model.values.values() if value is not None]
+        if not all(map(math.isfinite, values)):
+            return f"{name} has a value that is no number"
+    return ""

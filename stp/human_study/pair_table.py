@@ -233,14 +233,15 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
         decided = found[one.name, DECIDED]
         lines.append(
             [one.name, str(max(0, len(one.models) - 1)), str(row.comparisons), str(row.answers),
-             _item(row), _item(decided), one.reason or row.reason or ""]
+             _item(row), f"{_standard_error(row):.1f}" if row.answers else "–", _item(decided),
+             one.reason or row.reason or ""]
         )  # fmt: skip
     return [
         Section(
             title="Figure 5: how small a difference people see",
-            columns=["base and step", "models", "videos", "answers", "all", "decided", "note"],
+            columns=["case", "models", "videos", "answers", "all", "± SE", "decided", "note"],
             rows=lines,
-            numeric=[False, True, True, True, True, True, False],
+            numeric=[False, True, True, True, True, True, True, False],
             intro=[
                 f"Percent of answers that find the base better, as {scenarios[0].metric} does; "
                 "all: “indistinguishable” is disagreement, as in the paper; decided: without "
@@ -248,13 +249,23 @@ def _figure5(key: PairKey, rows: Sequence[Agreement]) -> list[Section]:
             ]
             if scenarios
             else [],
-            notes=[PRINTED_COMPARISONS],
+            notes=[
+                "± SE: standard error of “all”, as the paper's error bars; it takes answers as "
+                "independent, so it is too small. An interval over pairs of models needs ten.",
+                PRINTED_COMPARISONS,
+            ],
         )
     ]
 
 
+def _standard_error(row: Agreement) -> float:
+    """Of a share of independent answers, in percent."""
+    share = (row.value or 0) / 100
+    return 100 * float(np.sqrt(share * (1 - share) / row.answers)) if row.answers else 0.0
+
+
 def _draw(key: PairKey, rows: Sequence[Agreement], read: Answers, out: Path) -> None:
-    """Draw agreement over the difference, a line for each base; intervals where there are any."""
+    """Draw agreement over the difference, a line for each base, with standard errors."""
     found = {row.scenario: row for row in rows if row.kind == "gap" and row.counting == ALL_ANSWERS}
     bases = list(dict.fromkeys(one.base for one in key.scenarios if one.base is not None))
     looks = styles([f"{base:g}" for base in bases])
@@ -269,20 +280,17 @@ def _draw(key: PairKey, rows: Sequence[Agreement], read: Answers, out: Path) -> 
                 if one.base == base and one.step is not None and found[one.name].value is not None
             ]
             steps = np.array([step for step, _ in own])
-            value, low, high = (
-                np.array([getattr(row, name) for _, row in own], np.float64)
-                for name in ("value", "ci95_low", "ci95_high")
-            )
-            axes.plot(
-                steps, value, label=f"base {base:g}",
+            value = np.array([row.value for _, row in own], np.float64)
+            errors = np.array([_standard_error(row) for _, row in own], np.float64)
+            axes.errorbar(
+                steps, value, errors, label=f"base {base:g}", elinewidth=0.8, capsize=2,
                 color=look.colour, linestyle=look.line, marker=look.marker,
             )  # fmt: skip
-            axes.vlines(steps, low, high, color=look.colour, linewidth=0.8)
         axes.axhline(50, color="#999999", linewidth=0.6, linestyle=":")
-        axes.set_ylim(0, 100)
+        axes.set_ylim(0, 105)
         metric = next((one.metric for one in key.scenarios if one.kind == "gap"), "")
         axes.set_xlabel(f"difference in {metric}" if metric else "no differences were asked about")
-        axes.set_ylabel("agreement, percent of answers")
+        axes.set_ylabel("agreement (%)")
         if bases:
             figure.legend(loc="outside lower center", ncols=2)
         save(figure, out, _whose(key, read))

@@ -169,6 +169,8 @@ def preferences(
                 expected="the key.json that `stp questionnaire --pairs` wrote beside the page",
                 remedy="name it with --key",
             )
+        if manifest is not None:
+            raise typer.BadParameter("the key of pairs has all values", param_hint="--manifest")
         made = out or TABLES / f"{TABLE}.csv"
         asked = pair_key or nobody_asked(load_pair_study())
         read = render_agreement(answers or [], asked, key, made)

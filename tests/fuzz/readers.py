@@ -495,4 +495,8 @@ READERS = {
     "JSON, key": Reader(
         "key.json", lambda path: path.write_text(received.KEY.text()), received.read_key
     ),
+    "JSON, key of pairs": Reader(
+        "key.json", lambda path: path.write_text(received.PAIR_KEY.text()), received.read_pair_key
+    ),
+    "CSV, population": Reader("models.csv", received.write_population, received.read_population),
 }

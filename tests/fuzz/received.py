@@ -26,6 +26,10 @@ from stp.external import windows as exported
 from stp.external.submitted import open_source, read_windows
 from stp.human_study.answers import COLUMNS, read_answers
 from stp.human_study.key import Asked, Key, Source, load_key
+from stp.human_study.pair_agreement import agreements
+from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
+from stp.human_study.pair_options import Measure
+from stp.human_study.population import TablePopulation
 from stp.plan.artefacts import fingerprint_of
 from stp.predict.windows import identity
 from stp.upkeep.receiving import receive
@@ -235,6 +239,37 @@ def write_answers(path: Path) -> None:
 def read_the_answers(path: Path) -> None:
     for answer in read_answers([path], KEY, path.with_name("key.json")).answers:
         assert answer.model in (None, "mau", "tau") and np.isfinite(answer.seconds)
+
+
+PAIR_KEY = PairKey(
+    study="0" * 16, scale="demo", population="results.duckdb", size=2, question="Which is better?",
+    seed=1, pictures="lossless", metrics={"FVD": Scored("fvd.predicted_only", False)},
+    models={name: Rated({"FVD": 200.5 + n}, "synthetic", "demo", "x")
+            for n, name in enumerate(("mau", "tau"))},
+    scenarios=[Scenario("spr. FVD", "spread", "FVD", ["mau", "tau"], low=200.5, high=201.5)],
+    questions=[Compared("q1", "a", ["spr. FVD"], {"c1": "mau", "c2": "tau"})],
+)  # fmt: skip
+
+
+def read_pair_key(path: Path) -> None:
+    found = load_pair_key(path)
+    if found is None:
+        load_key(path)
+        return
+    for asked in found.questions:
+        for metric in found.metrics:
+            assert found.better(metric, asked) in (None, *found.models)
+    agreements(found, None, [])
+
+
+def write_population(path: Path) -> None:
+    path.write_text("model,clips,FVD\nmau,a,200.5\ntau,b,\n")
+
+
+def read_population(path: Path) -> None:
+    found = TablePopulation(path, {"FVD": Measure(convention="fvd.x", higher_is_better=False)})
+    for model in found.models.values():
+        assert model.values["FVD"] is None or np.isfinite(model.values["FVD"])
 
 
 def read_key(path: Path) -> None:

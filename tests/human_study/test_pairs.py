@@ -6,8 +6,10 @@ All answers here are simulated.
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 from population import FVD, KVD, MODELS, PSNR, write_models, write_pair_study, write_population
@@ -15,7 +17,8 @@ from raters import Taste, line, pair_crowd, write
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.people_agreement import read_agreements
+from stp.collect.database import build
+from stp.collect.people_agreement import read_agreements, with_people
 from stp.core.errors import StpError
 from stp.human_study import selection
 from stp.human_study.answers import SIMULATED, read_answers
@@ -109,7 +112,7 @@ def test_a_population_becomes_pairs_whose_page_says_nothing_of_models(study: Stu
     shown = study.page.read_text()
     about = payload(study.page)
     about["videos"] = None  # random letters
-    words = [*key.models, *key.metrics, FVD, PSNR, "eq.", "spr.", "base", "small", "bair"]
+    words = [*key.models, *key.metrics, FVD, PSNR, "eq.", "spr.", "base200", "small0", "bair"]
     assert not [word for word in words if word in json.dumps(about)]
     again = write_pairs(
         Path(key.population), study.folder / "again" / "q.html", study_file=study.study
@@ -135,7 +138,8 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
             known = taste.agreement(metric, asked, counting)
             assert row.value == pytest.approx(known, abs=5), (name, metric, counting)
             assert row.ci95_low is not None and row.ci95_low < known < (row.ci95_high or 0)
-            assert row.comparisons <= 135 and row.pairs == 45 and row.raters == 2 * RATERS
+            assert RATERS < row.raters <= 2 * RATERS
+            assert counting == "decided" or (row.pairs, row.comparisons) == (45, 135)
     assert (found["spr. FVD", "FVD", "decided"].value or 0) > 75
     assert (found["spr. FVD", "FVD", "decided"].ci95_low or 0) > 65
     assert found["eq. FVD", "PSNR", "decided"].value == pytest.approx(50, abs=5)
@@ -162,6 +166,19 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     assert gap.value is not None and gap.value < (found["base200 +200", "FVD", "all"].value or 0)
     assert found["base200 +900", "FVD", "all"].reason == "0 of 5 models at this step"
     assert all(row.simulated and not row.comparable for row in found.values() if row.answers)
+    # Trust cards have no number of programs.
+    rows = read_agreements(out)
+    assert with_people(rows, FVD) == (None, "raters are simulated")
+    people = [replace(row, simulated=False) for row in rows]
+    assert with_people(people, FVD) == (found["spr. FVD", "FVD", "decided"].value, "")
+    assert with_people(people, KVD) == (None, "no study with people has compared it")
+    # The results store has all of it.
+    folder = Path(key.population).parent
+    database = out.with_suffix(".duckdb")
+    build([folder / "manifest.json"], [folder / "rows.parquet"], database, people=out)
+    with duckdb.connect(str(database), read_only=True) as store:
+        held = store.execute("FROM agreement_with_people ORDER BY rowid").fetchall()
+    assert held == [tuple(vars(row).values()) for row in rows]
     text = out.with_suffix(".md").read_text()
     assert "SIMULATED" in text and "1,800 comparisons" in text and "(71.9)" in text
     for kind in (".html", ".tex", ".png", ".svg"):
@@ -226,7 +243,7 @@ def test_hostile_answers_are_refused_in_one_error(study: Study, tmp_path: Path) 
     for broken, said in (
         (text.replace('"higher_is_better": false', '"higher_is_better": 7', 1), "higher_is_better"),
         (text.replace('"questions": [', '"questions": [7,', 1), "questions.0"),
-        (text.replace(f'    "{name}": {{', '    "other": {', 1), "does not list"),
+        (text.replace(f'"{name}": {{', '"other": {', 1), "does not list"),
     ):
         assert broken != text
         damaged.write_text(broken)
@@ -265,6 +282,11 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
     stp("preferences", answers, "--key", page.with_name("key.json"), "--out", out)
     assert any(row.value is not None for row in read_agreements(out))
     assert "Not all answers are there: 8 pairs" in out.with_suffix(".md").read_text()
+    stp("preferences", "--pairs", "--key", tmp_path / "none.json", "--out", out)
+    printed = {(row.scenario, row.metric): row for row in read_agreements(out)}
+    assert {row.value for row in printed.values()} == {None}
+    assert printed["spr. FVD", "Among raters"].published == 83.3
+    assert "nobody was asked" in out.with_suffix(".md").read_text()
     # What does not fit is one clear error.
     np.save(tmp_path / "m3" / "all.npy", np.zeros((3, 5, 3, 10, 12), np.uint8))
     told = stp("questionnaire", "--pairs", table, "--study", config, "--out", page, ok=False)

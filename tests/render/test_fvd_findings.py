@@ -234,3 +234,46 @@ def test_a_figure_that_was_read_decides_the_fourth(edited: Callable[..., Path]) 
     assert found(edited(read), 4).verdicts[PUBLISHED] == "holds"
     unseen = "UPDATE published SET value = 55 WHERE dimension = 'resolution' AND run = '+300'"
     assert found(edited(read, unseen), 4).verdicts[PUBLISHED] == "does not hold"
+
+
+def asked_people(simulated: bool = False) -> tuple[str, str]:
+    """Statements: raters said what the paper prints, and see differences above 50."""
+    common = (
+        "INSERT INTO agreement_with_people BY NAME SELECT 'synthetic' AS source, "
+        "'demo' AS protocol, false AS comparable, 'a' AS study, 9 AS answers, "
+        f"{simulated} AS simulated, 'fvd.predicted_only' AS convention, "
+    )
+    return (
+        common + "run AS scenario, 'spread' AS kind, printed_model AS metric, "
+        "'decided' AS counting, value FROM published "
+        "WHERE suite = 'fvd_study' AND dimension = 'agreement'",
+        common + "base || ' +' || gap AS scenario, 'gap' AS kind, 'FVD' AS metric, "
+        "'all' AS counting, CASE WHEN gap < 50 THEN 52 ELSE 80 END AS value "
+        "FROM (VALUES ('base200'), ('base400')) AS b(base), "
+        "(VALUES (10), (20), (100), (200), (300), (400), (500)) AS g(gap)",
+    )
+
+
+def test_what_raters_say_is_judged_as_what_is_printed(edited: Callable[..., Path]) -> None:
+    path = edited(*asked_people())
+    finding = found(path, 3)
+    assert finding.verdicts == {OURS: "does not hold", PUBLISHED: "does not hold"}
+    counts = [(part.yes, part.no) for part in finding.parts[OURS]]
+    assert counts == [(4, 0), (3, 0), (3, 0), (5, 2)]
+    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic bytes, demo protocol"
+    assert found(path, 4).verdicts[OURS] == "holds"
+    more = "UPDATE agreement_with_people SET value = 95 WHERE metric = 'FVD'"
+    assert found(edited(*asked_people(), more), 3).verdicts[OURS] == "holds"
+    assert found(edited(*asked_people(), more), 4).verdicts[OURS] == "does not hold"
+    less = "DELETE FROM agreement_with_people WHERE metric = 'KVD' AND scenario = 'spr. SSIM'"
+    assert found(edited(*asked_people(), more, less), 3).verdicts[OURS] == UNKNOWN
+
+
+def test_simulated_raters_are_shown_and_not_judged(edited: Callable[..., Path]) -> None:
+    path = edited(*asked_people(simulated=True))
+    for number in (3, 4):
+        finding = found(path, number)
+        assert finding.verdicts[OURS] == UNKNOWN
+        ours = [row for row in finding.evidence if row.side == OURS]
+        assert {row.remark for row in ours} == {"raters are simulated"}
+        assert all(row.value is not None for row in ours)
