@@ -1,13 +1,14 @@
-"""Root mean squared error of predicted opinions."""
+"""Root mean squared error of predicted opinions, of one split."""
 
 import numpy as np
 
-from stp.metrics.agreement import Agreement
+from stp.metrics.perceptual import SetDistance
 
 
-def _points(predicted: np.ndarray, observed: np.ndarray) -> float:
+def error(observed: np.ndarray, predicted: np.ndarray) -> float:
+    """Compare opinions, float64 (N,) each."""
     return float(np.sqrt(np.mean((predicted - observed) ** 2)))
 
 
-points = Agreement(_points, "no test videos")
-"""In points of a scale from 0 to 100, of single opinions."""
+points = SetDistance(error)
+"""In points of the scale from 0 to 100."""

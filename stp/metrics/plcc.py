@@ -1,23 +1,24 @@
-"""Pearson's linear correlation of predicted and observed opinions (PLCC)."""
+"""Pearson's linear correlation of predicted and observed opinions (PLCC), of one split."""
 
 import numpy as np
 
-from stp.metrics.agreement import Agreement, varies
+from stp.metrics.correlation import is_defined
+from stp.metrics.perceptual import SetDistance
 
 
-def _signed(predicted: np.ndarray, observed: np.ndarray) -> float:
-    found = varies(predicted, observed)
-    return float(np.corrcoef(predicted, observed)[0, 1]) if found else np.nan
+def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
+    """Correlate opinions, float64 (N,) each; NaN where all are equal."""
+    return (
+        float(np.corrcoef(predicted, observed)[0, 1]) if is_defined(observed, predicted) else np.nan
+    )
 
 
-def _magnitude(predicted: np.ndarray, observed: np.ndarray) -> float:
-    return abs(_signed(predicted, observed))
+def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
+    return abs(correlation(observed, predicted))
 
 
-_WHY = "all predictions of a split are equal, or all opinions"
-
-signed = Agreement(_signed, _WHY)
+signed = SetDistance(correlation)
 """With its sign."""
 
-magnitude = Agreement(_magnitude, _WHY)
-"""Without its sign, as Somraj et al. (2021) print it."""
+magnitude = SetDistance(_magnitude)
+"""Without its sign, as Somraj et al. (2021) print it: it hides a measure that ranks backwards."""

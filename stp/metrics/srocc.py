@@ -1,24 +1,27 @@
-"""Spearman's rank correlation of predicted and observed opinions (SROCC)."""
+"""Spearman's rank correlation of predicted and observed opinions (SROCC), of one split."""
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from stp.metrics.agreement import Agreement, varies
+from stp.metrics.correlation import is_defined
+from stp.metrics.perceptual import SetDistance
 
 
-def _signed(predicted: np.ndarray, observed: np.ndarray) -> float:
-    found = varies(predicted, observed)
-    return float(spearmanr(predicted, observed).statistic) if found else np.nan
+def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
+    """Correlate opinions, float64 (N,) each; NaN where all are equal."""
+    return (
+        float(spearmanr(predicted, observed).statistic)
+        if is_defined(observed, predicted)
+        else np.nan
+    )
 
 
-def _magnitude(predicted: np.ndarray, observed: np.ndarray) -> float:
-    return abs(_signed(predicted, observed))
+def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
+    return abs(correlation(observed, predicted))
 
 
-_WHY = "all predictions of a split are equal, or all opinions"
-
-signed = Agreement(_signed, _WHY)
+signed = SetDistance(correlation)
 """With its sign."""
 
-magnitude = Agreement(_magnitude, _WHY)
+magnitude = SetDistance(_magnitude)
 """Without its sign, as Somraj et al. (2021) print it: it hides a measure that ranks backwards."""

@@ -58,8 +58,8 @@ class Shown(NamedTuple):
 
 EXPECTED_SHOWN = (
     "<metric>.<choice>, and behind @ what it is restricted to, with commas between: a threshold "
-    "(16), one lead time (lead=44) or a range (leads=1-7), sd for the standard deviation, median for "
-    "that over splits: csi.mean@16, rmse.pooled@lead=44, csi.mean@16,leads=1-7, "
+    "(16), one lead time (lead=44) or a range (leads=1-7), sd for the standard deviation, median "
+    "for that over splits: csi.mean@16, rmse.pooled@lead=44, csi.mean@16,leads=1-7, "
     "mse.pixel_mean@leads=8-14,sd"
 )
 

@@ -6,11 +6,10 @@ import pkgutil
 
 from stp import metrics
 from stp.core.errors import StpError
-from stp.metrics.agreement import Agreement
 from stp.metrics.metric import Metric
 from stp.metrics.perceptual import LearnedMetric, SetDistance
 
-Convention = Metric | LearnedMetric | SetDistance | Agreement
+Convention = Metric | LearnedMetric | SetDistance
 
 
 def find(name: str) -> Convention:

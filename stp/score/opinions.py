@@ -9,13 +9,14 @@ import pyarrow.compute as pc
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
-from stp.metrics.agreement import Agreement
+from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
 from stp.options.score import ScoreOptions
 from stp.score import conventions, tables
 from stp.score.aggregate import Row
 
 STATISTICS = ("median", "sd")
+NO_VALUE = "all predictions of a split are equal, or all opinions"
 
 
 def run(job: Job) -> Extras:
@@ -41,14 +42,14 @@ def run(job: Job) -> Extras:
     medians: dict[str, float | None] = {}
     for name in options.conventions:
         metric = conventions.find(name)
-        if not isinstance(metric, Agreement):
+        if not isinstance(metric, SetDistance):
             raise StpError(
                 f"{name} compares frames, not opinions",
                 expected="conventions of agreement, such as srocc.magnitude",
                 remedy="correct the columns of the suite",
             )
-        values = np.array([metric.value(*pair) for pair in pairs])
-        rows[name] = _rows(values, reason, metric.no_value)
+        values = np.array([metric.distance(*pair) for pair in pairs])
+        rows[name] = _rows(values, reason)
         columns[name] = {None: np.ma.masked_invalid(values)[:, None]}
         medians[name] = rows[name][0].value
     named = [f"split {split}" for split in splits]
@@ -62,15 +63,15 @@ def run(job: Job) -> Extras:
 
 def _of_split(table: pa.Table, split: int) -> tuple[np.ndarray, np.ndarray]:
     rows = table.filter(pc.equal(table["split"], split))
-    return rows["predicted"].to_numpy(), rows["observed"].to_numpy()
+    return rows["observed"].to_numpy(), rows["predicted"].to_numpy()
 
 
-def _rows(values: np.ndarray, reason: str, no_value: str) -> list[Row]:
+def _rows(values: np.ndarray, reason: str) -> list[Row]:
     """The median over splits, and the standard deviation (ddof 0), as the published code has it.
 
     A split without a value, such as a correlation of equal predictions, leaves both without.
     """
-    why = reason or ("" if len(values) and np.isfinite(values).all() else no_value)
+    why = reason or ("" if len(values) and np.isfinite(values).all() else NO_VALUE)
     found = (None, None) if why else (float(np.median(values)), float(values.std()))
     return [
         Row(None, statistic, value, len(values), why or None)

@@ -21,6 +21,7 @@ from reach import (
     everything,
     fields,
     look,
+    opinions,
     people,
     read,
 )
@@ -53,7 +54,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT / "stp", folder / "stp", ignore=shutil.ignore_patterns("__pycache__"))
-        self.configs = [everything(), people(), fields()]
+        self.configs = [everything(), people(), fields(), opinions()]
         self.before = self.look()
         self.expectations = Expectations(FILE["groups"], self.before.paths)
 
@@ -61,7 +62,7 @@ class Copy:
         return look(*self.plans())
 
     def plans(self) -> list[Plan]:
-        """Of frames, of people, and of fields on the globe."""
+        """Of frames, of people, of fields on the globe, and of opinions."""
         return [Plan(config, self.folder) for config in self.configs]
 
     def path(self, module: str) -> Path:
@@ -248,11 +249,11 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     planned = {module for artefact in made for module in artefact.code.modules}
     # No weights of networks that look at frames are at hand, so these have no jobs.
     looking = {m for m in FILES if m.startswith(("stp.metrics.networks", *LOOKING))}
-    for folder in ("models", "prepare", "metrics", "tracks.predictors"):
+    for folder in ("models", "prepare", "metrics", "tracks.predictors", "opinions.measures"):
         # Packages that only define names are in no fingerprint.
         modules = {m for m in FILES if m.startswith(f"stp.{folder}.") and REACHES[m]} - looking
         assert modules <= planned, (
-            f"add them to everything{{,_people,_fields}}.yaml: {modules - planned}"
+            f"add them to everything{{,_people,_fields,_opinions}}.yaml: {modules - planned}"
         )
 
 
