@@ -114,12 +114,12 @@ class Database:
         path = self.folder / VIDEOS
         columns = ("height", "width", "row", "has_truth")
         try:
-            group = zarr.open_group(str(path), mode="r")
+            arrays = dict(zarr.open_group(str(path), mode="r").arrays())
             for height, width, row, known in zip(
                 *(self.table[name].to_pylist() for name in columns), strict=True
             ):
                 predicted, truth = (
-                    np.asarray(group[f"{of}_{height}x{width}"][row])  # type: ignore[index]
+                    np.asarray(arrays[f"{of}_{height}x{width}"][row])
                     for of in ("predicted", "true")
                 )
                 yield Video(predicted, truth if known else None)
