@@ -17,6 +17,11 @@ from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import TAPS, Trunk
 from stp.models.compute import settle
 from stp.opinions import seen
+from stp.opinions.dependence import (
+    correlation_of_distances,
+    dissimilarity,
+    distance_correlation,
+)
 from stp.opinions.frame_features import (
     motion_compensated_similarity,
     of_differences,
@@ -38,7 +43,9 @@ def run(job: Job) -> Extras:
             file), ``device``.
 
     Returns:
-        Numbers of videos and of maps, and seconds that a video took.
+        Numbers of videos and of maps, seconds that a video took, how much features have in common
+        (two coefficients for each pair; see `stp.opinions.dependence`), and how unlike the first
+        observed and the last predicted frame are (median over videos).
 
     Raises:
         StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or videos
@@ -75,10 +82,42 @@ def run(job: Job) -> Extras:
     found = {name: np.stack(rows) for name, rows in parts.items()}
     seen.write(job.out, database.names, found)
     return {
+        **_dependence(found, TAPS[options.network].channels[-1]),
         "videos": len(database),
         "maps": TAPS[options.network].channels[-1],
         "seconds_per_video": round((time.monotonic() - began) / max(len(database), 1), 4),
     }
+
+
+def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
+    """What Somraj et al. (2022) say of features in sections 4.2 and 5.2.1.
+
+    Args:
+        parts: (V, D) each.
+        maps: their number, K.
+    """
+    pairs = [("ssa", "rfd"), ("mcs", "rfd")]
+    if len(parts["rfd"]) < 3:
+        return {}
+    return {
+        "correlation_of_distances": {
+            f"{one} {other}": round(correlation_of_distances(parts[one], parts[other]), 4)
+            for one, other in pairs
+        },
+        "distance_correlation": {
+            f"{one} {other}": round(distance_correlation(parts[one], parts[other]), 4)
+            for one, other in pairs
+        },
+        "dissimilarity": {
+            name: round(float(np.median([_unlike(row, maps) for row in parts[name]])), 4)
+            for name in ("ssa", "rfd_written")
+        },
+    }
+
+
+def _unlike(row: np.ndarray, maps: int) -> float:
+    frames = row.reshape(-1, maps)
+    return dissimilarity(frames[0], frames[-1])
 
 
 def look(video: Video, maps: Maps, network: Lpips, context: int) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ KIND = Kind(
     pictures="none",
     prepared_pictures="stp.render.pictures.opinions",
     inspect="stp.inspect.opinions",
-    own_reader="pvqa",
+    own_reader="opinions",
     model_title="measure of quality",
     network_title="measure of quality",
 )

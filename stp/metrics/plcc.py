@@ -21,4 +21,4 @@ signed = SetDistance(correlation)
 """With its sign."""
 
 magnitude = SetDistance(_magnitude)
-"""Without its sign, as Somraj et al. (2021) print it: it hides a measure that ranks backwards."""
+"""Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist, squareform
 def correlation_of_distances(x: np.ndarray, y: np.ndarray) -> float:
     """Pearson's correlation of the distances of all pairs of videos.
 
-    This is what Somraj et al. (2021, section 5.2.1) describe as distance correlation. The quantity
+    This is what Somraj et al. (2022, section 5.2.1) describe as distance correlation. The quantity
     of Székely et al. (2007) that they cite is `distance_correlation`.
 
     Args:
@@ -36,4 +36,5 @@ def _centred(distances: np.ndarray) -> np.ndarray:
 
 def dissimilarity(first: np.ndarray, last: np.ndarray) -> float:
     """1 - cosine similarity of the features of two frames, (K,) each (Figure 6)."""
-    return float(1 - first @ last / (np.linalg.norm(first) * np.linalg.norm(last)))
+    lengths = np.linalg.norm(first) * np.linalg.norm(last)
+    return float(1 - first @ last / lengths) if lengths > 0 else float("nan")

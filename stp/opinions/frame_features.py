@@ -2,7 +2,7 @@
 
 Shape letters: T frames, H x W pixels, h x w locations of a map, K channels of a map. The first
 frames are observed (context), the others are predicted. Each of the three features is a vector of K
-numbers for each frame (Somraj et al. 2021, section 4; `SSA` is their baseline).
+numbers for each frame (Somraj et al. 2022, section 4; `SSA` is their baseline).
 
 ``released`` is what the published code computes, ``written`` what the paper says; where they
 differ, functions say so.

@@ -2,7 +2,7 @@
 
     q(x) = b2 + (b1 - b2) / (1 + exp(-(x - b3) / |b4|))
 
-as in Seshadrinathan et al. (2010), whom Somraj et al. (2021) follow. Measures that learn nothing
+as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. Measures that learn nothing
 from opinions need it before they have an error in points of opinion.
 """
 

@@ -1,4 +1,4 @@
-"""From ratings to mean opinion scores (MOS), as Somraj et al. (2021, section 3.2) describe it.
+"""From ratings to mean opinion scores (MOS), as Somraj et al. (2022, section 3.2) describe it.
 
 Ratings of a rater in a session become Z-scores; raters whose Z-scores are often far from those of
 the others, on both sides, are rejected (ITU-R BT.500-11, annex 2, section 2.3.1); Z-scores of the

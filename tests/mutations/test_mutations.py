@@ -271,7 +271,9 @@ def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
     # Cores as well, but without weights no network looks, so an edit of them reaches nothing.
-    shell -= {m for m in shell if m.startswith(("stp.features.", "stp.options.features"))}
+    of_videos = ("stp.options.videos", "stp.opinions.frame_features", "stp.opinions.dependence")
+    looking = ("stp.features.", "stp.options.features", *of_videos)
+    shell -= {m for m in shell if m.startswith(looking)}
     roots = [
         *COLLECT,
         *RENDER.values(),

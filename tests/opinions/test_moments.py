@@ -1,4 +1,4 @@
-"""Table 2 of Somraj et al. (2021): what its printed moments say of its tests."""
+"""Table 2 of Somraj et al. (2022): what its printed moments say of its tests."""
 
 import csv
 from pathlib import Path

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from conftest import prepare
+from opinion_files import locked, prepare
 
 from stp.core.errors import StpError
 from stp.core.job import Job
@@ -133,8 +133,6 @@ def test_a_measure_from_a_file_is_a_row_like_others(data: Path, tmp_path: Path):
     lines = [f"{name},{mos}" for name, mos in zip(database.names, database.mos, strict=True)]
 
     def run(rows: list[str], name: str) -> dict[tuple[str, str], float]:
-        from conftest import locked
-
         folder = tmp_path / f"raw_{name}"
         folder.mkdir()
         (folder / path.name).write_text("\n".join(["video,value", *rows]))

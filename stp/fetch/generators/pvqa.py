@@ -39,6 +39,7 @@ class PvqaOptions:
     """Options of the generator.
 
     Attributes:
+        folder: below a raw folder.
         videos: their number (officially 300, with the official names); sources take turns.
         natural: share of them that nothing is done to (30 of 300).
         sizes: how many of the four sizes there are, smallest first.
@@ -52,6 +53,7 @@ class PvqaOptions:
         seed: of everything random.
     """
 
+    folder: str = "opinions"
     videos: int = 300
     natural: float = 0.1
     sizes: int = 4
@@ -99,13 +101,13 @@ class Made:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``pvqa/``: MOS.csv, Ratings.csv, Tags.csv, TrainTestSplit.csv and the videos.
+    """Write MOS.csv, Ratings.csv, Tags.csv, TrainTestSplit.csv and the videos.
 
     Raises:
         StpError: an unknown option or one out of its range.
     """
     chosen = build(PvqaOptions, options, "generator options")
-    folder = out / "pvqa"
+    folder = out / chosen.folder
     tags, quality = [], []
     numbered = sorted((n, source) for source, many in COUNTS.items() for n in range(1, many + 1))
     for place, (n, source) in enumerate(numbered[: chosen.videos]):

@@ -1,4 +1,4 @@
-"""Opinions of videos, in the layout of the IISc PVQA database (Somraj et al. 2021).
+"""Opinions of videos, in the layout of the IISc PVQA database (Somraj et al. 2022).
 
 Below one folder: ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
 ``TrainTestSplit.csv``. Where there are such, ``Ratings.csv`` (Rater, Session, Video Name, Rating),
@@ -31,7 +31,7 @@ NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
 
 
 @dataclass(frozen=True)
-class PvqaOptions:
+class OpinionsOptions:
     """Options of the reader.
 
     Attributes:
@@ -44,7 +44,7 @@ class PvqaOptions:
         seed: of the random splits.
     """
 
-    folder: str = "pvqa"
+    folder: str = "opinions"
     mos: str = "file"
     rescaling: Rescaling = "fixed"
     splits: int = 100
@@ -71,7 +71,7 @@ def run(job: Job) -> Extras:
         StpError: an option or a raw file is wrong.
     """
     recipe = job.recipe
-    options = build(PvqaOptions, recipe["options"], "prepare options")
+    options = build(OpinionsOptions, recipe["options"], "prepare options")
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     source = _Source(raw, options.folder)
     ratings = source.ratings()
