@@ -14,7 +14,7 @@ OF_FIELDS = [name for name in LISTED if Path(name).stem.startswith("s2s_")]
 OF_DISTORTIONS = [
     f"results/tables/{name}.csv" for name in ("video_distortions", "noise_study", "fvd_findings")
 ]
-OF_OPINIONS = [name for name in LISTED if Path(name).stem.startswith("quality_")]
+OF_OPINIONS = [name for name in LISTED if Path(name).stem.startswith(("quality_", "pvqa_"))]
 OF_OTHERS = {*OF_PEOPLE, *OF_FIELDS, *OF_DISTORTIONS, *OF_OPINIONS}
 OF_VIDEO = {*LISTED} - OF_OTHERS
 ON_DEMAND = "results/tables/model_speed.csv"
