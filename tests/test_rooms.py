@@ -9,7 +9,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = [
     *["core", "options", "kinds", "plan", "page", "data", "tracks", "models", "metrics"],
-    *["run", "fetch", "prepare", "train", "predict", "features", "score", "collect", "render"],
+    *["opinions", "run", "fetch", "prepare", "train", "predict", "features", "score", "collect"],
+    *["render"],
     *["report", "export", "human_study", "external", "search", "profiling", "upkeep", "inspect"],
     *["forecast", "verbs", "cli", "job_server", "__main__"],
 ]

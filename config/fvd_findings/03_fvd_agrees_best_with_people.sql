@@ -84,58 +84,10 @@ compared AS (
     LEFT JOIN known f ON f.side = s.side AND f.metric = 'FVD' AND f.run = w.run
     LEFT JOIN known o ON o.side = s.side AND o.metric = w.other_metric AND o.run = w.other_run
     GROUP BY s.side, w.part, w.needed, w.metric, w.against
-),
-evidence AS (
-    SELECT
-        side, part, needed, 'FVD' AS model, 'BAIR' AS tested, metric, value, against, other,
-        CASE WHEN is_judged THEN value > other END AS outcome, true AS fair,
-        CASE WHEN NOT is_judged OR (value > other) IS NULL THEN remark END AS remark, bytes,
-        comparable
-    FROM compared
-),
--- The verdict, in the same words for every finding.
-parts AS (
-    SELECT
-        side, part, max(needed) AS wanted, count(*) AS comparisons,
-        count(*) FILTER (outcome) AS yes, count(*) FILTER (NOT outcome) AS no,
-        CASE
-            WHEN yes >= wanted THEN 'holds'
-            WHEN comparisons - no < wanted THEN 'does not hold'
-            WHEN bool_or(outcome IS NULL AND fair) THEN 'not enough data'
-            ELSE 'not comparable'
-        END AS part_verdict
-    FROM evidence
-    GROUP BY side, part
-),
-verdicts AS (
-    SELECT
-        side,
-        CASE
-            WHEN bool_or(part_verdict = 'does not hold') THEN 'does not hold'
-            WHEN bool_or(part_verdict = 'not enough data') THEN 'not enough data'
-            WHEN bool_or(part_verdict = 'holds') THEN 'holds'
-            ELSE 'not comparable'
-        END AS verdict
-    FROM parts
-    GROUP BY side
-),
-sources AS (
-    SELECT
-        side,
-        CASE
-            WHEN side = 'published' THEN 'published numbers'
-            WHEN count(bytes) = 0 THEN 'nothing of it was evaluated'
-            ELSE CASE WHEN bool_and(comparable) THEN '' ELSE 'NOT COMPARABLE WITH THE PAPER: ' END
-                || string_agg(DISTINCT bytes, '; ' ORDER BY bytes)
-        END AS about
-    FROM evidence
-    GROUP BY side
 )
 SELECT
-    side, verdict, about, part, part_verdict, yes, no, wanted, comparisons,
-    model, tested, metric, value, against, other, outcome, remark
-FROM evidence
-JOIN parts USING (side, part)
-JOIN verdicts USING (side)
-JOIN sources USING (side)
-ORDER BY side, part, tested, metric, model, against;
+    side, part, needed, 'FVD' AS model, 'BAIR' AS tested, metric, value, against, other,
+    CASE WHEN is_judged THEN value > other END AS outcome, true AS fair,
+    CASE WHEN NOT is_judged OR (value > other) IS NULL THEN remark END AS remark, bytes,
+    comparable
+FROM compared;

@@ -20,7 +20,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Manifest, describe
 
 EXPECTED = "the rows of all cells, as `stp collect` writes them"
-STATISTICS = ("mean", "ci95_low", "ci95_high", "sd")
+STATISTICS = ("mean", "median", "ci95_low", "ci95_high", "sd")
 
 _KEYS = ", ".join(CELL_KEYS)
 _SAME_KEY = " AND ".join(

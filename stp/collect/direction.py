@@ -32,7 +32,7 @@ class Direction:
             convention: its name.
             part: what a column shows of it; of standard deviations none is better.
         """
-        if part is not None and part.statistic != "mean":
+        if part is not None and part.statistic == "sd":
             return cls()
         about = manifest.conventions[convention]
         return cls(about.higher_is_better, about.best_at)

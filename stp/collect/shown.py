@@ -24,6 +24,9 @@ from stp.score import bootstrap
 from stp.score.conventions import find
 from stp.score.tables import read_samples
 
+VALUES = ("mean", "median")
+"""Statistics that are the value of a convention; each has one of them."""
+
 
 def shown_rows(
     cell: Cell,
@@ -58,7 +61,7 @@ def shown_rows(
         by_convention[convention] = rows.to_pylist()
     for convention, part in wanted:
         rows = by_convention[convention]
-        overall = [row for row in rows if row["lead"] is None and row["statistic"] == "mean"]
+        overall = [row for row in rows if row["lead"] is None and row["statistic"] in VALUES]
         place = Place(convention, part._replace(statistic="mean"))
         number = series_of(overall, place)
         if number is None:

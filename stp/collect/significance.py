@@ -308,7 +308,7 @@ def read_sums(cell: Cell, wanted: Iterable[Place]) -> dict[Place, Sums | str]:
         asked.setdefault(place.convention, []).append(place)
     for kind in ("scores", "perceptual"):  # the second has a job, and an artefact, of its own
         folder = cell.folder(kind)
-        if folder is None or not (folder / "cluster_sums.parquet").is_file():
+        if not asked or folder is None or not (folder / "cluster_sums.parquet").is_file():
             continue
         sums = _table(folder, "cluster_sums.parquet", sorted(asked))
         rows = _table(folder, "scores.parquet", sorted(asked))

@@ -242,7 +242,7 @@ def _overall_rows(scores: pa.Table) -> Rows:
     """The means over all lead times, and over those that columns show, by cell."""
     by_cell: Rows = {}
     for row in score_rows(scores):
-        if row.lead is None and row.statistic == "mean":
+        if row.lead is None and row.statistic in ("mean", "median"):
             by_cell.setdefault(row.key, []).append(row)
     return by_cell
 

@@ -32,7 +32,7 @@ _ALIKE = ", ".join(layout.ALIKE)
 Z95 = 1.96
 """Standard errors from a mean to either end of its 95 % interval."""
 _STATED = {
-    "value": "Mean over test samples; NULL always has a reason.",
+    "value": "Mean over test samples, or median over splits; NULL always has a reason.",
     "ci95_low": "Lower end of the 95 % interval, from a studentised bootstrap over clusters.",
     "ci95_high": "Upper end of it.",
     "n": "Test samples behind the value.",
@@ -56,19 +56,19 @@ def _stated(scores: str, where: str, more: str) -> str:
     return f"""
 SELECT
     {_KEYS}, metric, {_PART}, {more},
-    max(value) FILTER (WHERE statistic = 'mean') AS value,
+    max(value) FILTER (WHERE statistic IN ('mean', 'median')) AS value,
     max(value) FILTER (WHERE statistic = 'ci95_low') AS ci95_low,
     max(value) FILTER (WHERE statistic = 'ci95_high') AS ci95_high,
-    max(n) FILTER (WHERE statistic = 'mean') AS n,
+    max(n) FILTER (WHERE statistic IN ('mean', 'median')) AS n,
     max(n) FILTER (WHERE statistic = 'ci95_low') AS clusters,
     coalesce(
-        max(reason) FILTER (WHERE statistic = 'mean'), max(reason)
+        max(reason) FILTER (WHERE statistic IN ('mean', 'median')), max(reason)
     ) AS reason,
     {", ".join(layout.ABOUT)}, scores_fingerprint
 FROM {scores}
 WHERE lead IS {where}
 GROUP BY ALL
-HAVING bool_or(statistic = 'mean')"""
+HAVING bool_or(statistic IN ('mean', 'median'))"""
 
 
 SCORES = View(
@@ -235,7 +235,7 @@ shown AS (
         ON c.dimension = o.dimension AND c.dataset = o.tested_on AND c.convention = o.convention
         AND (c.variable IS NULL OR c.variable = o.variable)
         AND (c.threshold IS NULL OR c.threshold = o.threshold)
-        AND c.leads IS NOT DISTINCT FROM o.leads AND c.statistic = 'mean'
+        AND c.leads IS NOT DISTINCT FROM o.leads AND c.statistic IN ('mean', 'median')
     QUALIFY alike = 1 OR (
         o.level IS NULL
         AND o.threshold IS NOT DISTINCT FROM c.threshold

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from stp.options.calibrate import CalibrationOptions, FittingOptions
 from stp.options.predict import PredictOptions
 from stp.options.predict_tracks import MotionOptions
+from stp.options.quality import QualityOptions
 from stp.options.train import TrainOptions
 
 Options: TypeAlias = (
@@ -18,6 +19,7 @@ Options: TypeAlias = (
     | type[FittingOptions]
     | type[PredictOptions]
     | type[MotionOptions]
+    | type[QualityOptions]
 )
 
 
@@ -35,8 +37,12 @@ class Kind:
         predict_options: the options that a recipe of predictions may set.
         imported: the core that imports predictions made elsewhere; None if there is none.
         rollout: the core that scores forecasts without storing them; None: all are stored.
-        read, sources: the core that scores forecasts while it reads them, and the package with a
-            module for each place that they are read from; None if none are.
+        read: the core that scores forecasts while it reads them; None if none are, or if what is
+            read is stored as predictions.
+        sources: the package with a module for each place that forecasts are read from, or for what
+            several models share; None if there is none.
+        video_features: the core that lets a network look at the prepared data of a dataset, for
+            models that name a `network`; None if there are none.
         features, features_rollout, features_read: the cores that compute network features of stored
             clips, of forecasts that are made and not stored, and of those that are read; None if no
             metric of this kind uses features.
@@ -46,7 +52,8 @@ class Kind:
             the test dataset.
         on_gpu: its networks use GPUs, and a training may use several processes.
         is_light: all its jobs take seconds and store little.
-        pictures: how forecasts are drawn: ``strips`` of frames, or ``trajectories`` over a map.
+        pictures: how forecasts are drawn: ``strips`` of frames, ``trajectories`` over a map, or
+            ``none``.
         prepared_pictures: the module whose ``draw_prepared`` draws prepared data.
         inspect: the module of ``stp.inspect`` that counts and describes a dataset.
         own_reader: the reader of everybody's own files.
@@ -81,6 +88,7 @@ class Kind:
     features: str | None = None
     features_rollout: str | None = None
     features_read: str | None = None
+    video_features: str | None = None
     settings: tuple[str, ...] = ()
     has_shape: bool = True
     trained_context: bool = True
@@ -107,6 +115,7 @@ class Kind:
         """All cores, for tests that resolve the names."""
         found = [*self.train.values(), self.predict, self.score, self.imported, self.rollout]
         found += [self.features, self.features_rollout, self.features_read, self.read]
+        found += [self.video_features]
         return sorted({name for name in found if name})
 
 

@@ -52,7 +52,7 @@ class SetDistance(NamedTuple):
 
     Attributes:
         distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
-            to the value.
+            to the value; of opinions: (observed, predicted) of the videos of a split, (N,) each.
     """
 
     distance: Callable[[np.ndarray, np.ndarray], float]

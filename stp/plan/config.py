@@ -149,7 +149,7 @@ def _check_kinds(
             expected=f"all forecasts of {model.kind} to be stored",
             remedy="take `keep` out of its line of `cells`",
         )
-    if model.fit == "read" and samples.read is None:
+    if model.fit == "read" and samples.sources is None:
         raise StpError(
             f"{where}: forecasts of {name} on {tested_on} are read",
             expected=f"{model.kind} that are predicted here",

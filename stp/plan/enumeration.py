@@ -51,7 +51,8 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | None]]:
                             remedy="take one of the two out of the scale file",
                         )
                     seen.add(cell)
-                    keep = (case.keep or 0) if fit == READ else case.keep
+                    reads = fit == READ and recipes.samples(case.tested_on).read is not None
+                    keep = (case.keep or 0) if reads else case.keep
                     yield cell, None if fit == EXTERNAL else keep
     without = {m for wanted in scale.dimensions.values() for m in wanted.models}
     without -= {cell.model for cell in seen}

@@ -45,6 +45,9 @@ class Settings(Strict):
         observe: of tracks: observed positions; those of the tested dataset unless set.
         noise: of tracks: standard deviation of noise on observed positions, in millimetres.
         people: of tracks: people that a scenario has at least.
+        components: of opinions: principal components that a regression has at most.
+        training: of opinions: per cent of all videos that are learnt from; all training videos
+            unless set.
     """
 
     horizon: Numbers = (None,)
@@ -60,6 +63,8 @@ class Settings(Strict):
     ] = (None,)
     noise: Numbers = (None,)
     people: Numbers = (None,)
+    components: Numbers = (None,)
+    training: Numbers = (None,)
 
     def combinations(self) -> Iterator[dict[str, int]]:
         """The product of all lists; what is not set is left out."""

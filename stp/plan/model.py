@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from stp.kinds import kind as kinds
 from stp.plan.dataset import RawFile, Release
 from stp.plan.strict import Json, Module, Name, Strict
 
@@ -286,7 +287,10 @@ class Model(ModelSettings):
         variants: of its settings, by name.
         reads: files and folders that its code reads or imports, besides what its imports name:
             paths in the checkout. Their content is part of its fingerprints.
-        source: of forecasts that are read: the module that reads them (stp/predict/sources).
+        source: of forecasts that are read: the module that reads them (stp/predict/sources); of a
+            measure of opinions: the module that computes it (stp/opinions/measures), where it is
+            not named like the measure.
+        network: of config/weights.yaml: a measure of opinions is made from what it sees of videos.
         archives: that they are read from: dataset -> name of a release of the dataset -> archive.
             None where they are made of the prepared data.
         kind: of what it predicts: frames, or tracks of people.
@@ -305,12 +309,16 @@ class Model(ModelSettings):
     variants: dict[Name, Variant] = {}
     reads: tuple[str, ...] = ()
     source: Module | None = None
+    network: Name | None = None
     archives: dict[str, dict[str, Release]] = {}
     training: str = ""
     submissions: tuple[Submission, ...] = ()
 
     @model_validator(mode="after")
     def _source_is_for_what_is_read(self) -> Self:
-        if (self.fit == "read") != (self.source is not None):
+        shared = kinds.find(self.kind).read is None and self.fit == "none"
+        if (self.fit == "read") != (self.source is not None) and not shared:
             raise ValueError("source: where forecasts are read (fit: read), and only there")
+        if self.network is not None and kinds.find(self.kind).video_features is None:
+            raise ValueError(f"network: of no use to a model of {self.kind}")
         return self

@@ -408,6 +408,17 @@ class Recipes(ScoredConventions):
             "threads": 1,
         }
 
+    def video_features(self, network: str, dataset: str) -> Json | None:
+        """The recipe of what a network sees of a dataset's videos; None without its weights."""
+        if network not in self._at_hand:
+            return None
+        return {
+            "network": network,
+            "weights": dict(self._at_hand[network]),
+            "context": self.config.datasets[dataset].context,
+            "threads": 1,
+        }
+
     def score(
         self,
         cell: Json,

@@ -36,7 +36,8 @@ class Part(NamedTuple):
         threshold: of events.
         leads: a lead time, ``44``, or a range of them, ``1-7``: the mean over it (of conventions
             that pool lead times, over its samples).
-        statistic: over samples: ``mean``, or ``sd``, the standard deviation.
+        statistic: over samples: ``mean``, ``sd``, the standard deviation, or ``median``, over
+            splits.
     """
 
     variable: str | None = None
@@ -57,8 +58,9 @@ class Shown(NamedTuple):
 
 EXPECTED_SHOWN = (
     "<metric>.<choice>, and behind @ what it is restricted to, with commas between: a threshold "
-    "(16), one lead time (lead=44) or a range (leads=1-7), and sd for the standard deviation: "
-    "csi.mean@16, rmse.pooled@lead=44, csi.mean@16,leads=1-7, mse.pixel_mean@leads=8-14,sd"
+    "(16), one lead time (lead=44) or a range (leads=1-7), sd for the standard deviation, median "
+    "for that over splits: csi.mean@16, rmse.pooled@lead=44, csi.mean@16,leads=1-7, "
+    "mse.pixel_mean@leads=8-14,sd"
 )
 
 
@@ -73,15 +75,15 @@ def read_shown(text: str) -> Shown:
     for word in restricted.split(",") if at else ():
         one = re.fullmatch(
             r"(?P<threshold>-?\d+(\.\d+)?)|lead=(?P<lead>[1-9]\d*)"
-            r"|leads=(?P<first>[1-9]\d*)-(?P<last>[1-9]\d*)|(?P<sd>sd)",
+            r"|leads=(?P<first>[1-9]\d*)-(?P<last>[1-9]\d*)|(?P<statistic>sd|median)",
             word,
         )
         if one is None:
             raise _unreadable(f"{text!r}: {word!r} is no restriction")
         if one["threshold"]:
             new: dict[str, Any] = {"threshold": float(one["threshold"])}
-        elif one["sd"]:
-            new = {"statistic": "sd"}
+        elif one["statistic"]:
+            new = {"statistic": one["statistic"]}
         elif one["lead"]:
             new = {"leads": one["lead"]}
         else:

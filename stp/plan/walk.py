@@ -204,6 +204,7 @@ class Walk:
         """All artefacts of a cell, of which ``keep`` predictions are stored; None: all of them."""
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
         models, given = self._models(cell), self.submission(cell)
+        features: dict[str, Artefact] = {}
         folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
         samples, statistic = self.members(cell)
         made_of: dict[str, Artefact | Raw] = {"data": data, **models}
@@ -224,9 +225,15 @@ class Walk:
             self._check_options(kind, cell.model, recipe, label)
             released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
             made_of |= {WEIGHTS: released} if released else {}
+            if facts.source is not None:
+                module = f"{kind.sources}.{facts.source}"
+                recipe, core = {**recipe, "source": facts.source}, [kind.predict, module]
+            if facts.network is not None:
+                looked_at = self._video_features(facts.network, cell, data)
+                made_of |= looked_at
+                features.update(looked_at)
             if facts.fit == READ:
-                module, rollout = f"{kind.sources}.{facts.source}", kind.read
-                recipe = {**recipe, "source": facts.source}
+                rollout = kind.read
                 archive = self.raws.archive(cell.model, cell.tested_on)
                 made_of |= {"archive": archive} if archive else {}
         predictions = None
@@ -235,8 +242,6 @@ class Walk:
                 "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
                 dimension=cell.dimension, entries=entries,
             )  # fmt: skip
-
-        features: dict[str, Artefact] = {}
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
@@ -271,6 +276,20 @@ class Walk:
             cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
             tuple(features.values()),
         )  # fmt: skip
+
+    def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
+        """What a network sees of all videos of a dataset; nothing if its weights are not there."""
+        kind, name = self.recipes.samples(cell.tested_on), cell.tested_on
+        recipe = self.recipes.video_features(network, name)
+        if recipe is None:
+            return {}
+        assert kind.video_features
+        horizon = setting_name({"horizon": self.config.datasets[name].horizon})
+        found = self._artefact(
+            "features", f"data/{name}/all/{horizon}/videos/{network}.maps", f"{network} of {name}",
+            recipe, {"data": data}, kind.video_features, dataset=name,
+        )  # fmt: skip
+        return {"features": found}
 
     def _features(
         self,

@@ -30,8 +30,8 @@ SCORES = pa.schema(
     ]
 )
 """``scores.parquet``: a row per convention, lead time (NULL: all) and statistic ("mean",
-"ci95_low", "ci95_high"; of people "sd", over samples). ``n`` counts samples, for intervals
-clusters. A NULL value has a reason."""
+"ci95_low", "ci95_high"; of people "sd", over samples; of opinions "median" and "sd", over splits).
+``n`` counts samples, for intervals clusters. A NULL value has a reason."""
 
 SAMPLES = pa.schema(
     [

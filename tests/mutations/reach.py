@@ -148,8 +148,8 @@ class Expectations:
     def direct(self, reaches: Mapping[str, Any]) -> set[Thing]:
         """The things that an expectation such as ``{train: convlstm, score: [kth]}`` names.
 
-        A word is a dataset, a model, a group of them, ``<model> on <dataset>``, ``frames`` or
-        ``people`` (all datasets of the kind), or ``all``.
+        A word is a dataset, a model, a group of them, ``<model> on <dataset>``, ``frames``,
+        ``people`` or ``opinions`` (all datasets of the kind), or ``all``.
         """
         found: set[Thing] = set()
         for stage, words in reaches.items():
@@ -172,6 +172,8 @@ class Expectations:
 
 
 def _kind(thing: Thing) -> str:
+    if thing.dataset == "pvqa":
+        return "opinions"
     return "people" if thing.dataset.startswith("atlas_") else "frames"
 
 
@@ -213,6 +215,11 @@ def people() -> Config:
 def fields() -> Config:
     """Everything there is code for that reads forecasts of fields on the globe, and scores them."""
     return config.load(read("everything_fields.yaml"))
+
+
+def opinions() -> Config:
+    """Everything there is code for that predicts opinions of videos."""
+    return config.load(read("everything_opinions.yaml"))
 
 
 def read(name: str) -> Any:

@@ -22,6 +22,7 @@ from reach import (
     everything,
     fields,
     look,
+    opinions,
     people,
     read,
 )
@@ -54,7 +55,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         copy_package(folder)
-        self.configs = [everything(), people(), fields()]
+        self.configs = [everything(), people(), fields(), opinions()]
         self.before = self.look()
         self.expectations = Expectations(FILE["groups"], self.before.paths)
 
@@ -62,7 +63,7 @@ class Copy:
         return look(*self.plans())
 
     def plans(self) -> list[Plan]:
-        """Of frames, of people, and of fields on the globe."""
+        """Of frames, of people, of fields on the globe, and of opinions."""
         return [Plan(config, self.folder) for config in self.configs]
 
     def path(self, module: str) -> Path:
@@ -249,11 +250,11 @@ def test_the_plan_has_everything_there_is_code_for(copy: Copy):
     planned = {module for artefact in made for module in artefact.code.modules}
     # No weights of networks that look at frames are at hand, so these have no jobs.
     looking = {m for m in FILES if m.startswith(("stp.metrics.networks", *LOOKING))}
-    for folder in ("models", "prepare", "metrics", "tracks.predictors"):
+    for folder in ("models", "prepare", "metrics", "tracks.predictors", "opinions.measures"):
         # Packages that only define names are in no fingerprint.
         modules = {m for m in FILES if m.startswith(f"stp.{folder}.") and REACHES[m]} - looking
         assert modules <= planned, (
-            f"add them to everything{{,_people,_fields}}.yaml: {modules - planned}"
+            f"add them to everything{{,_people,_fields,_opinions}}.yaml: {modules - planned}"
         )
 
 
@@ -271,7 +272,9 @@ def test_nothing_of_the_shell_is_in_a_fingerprint():
     """Cores never import it; else each edit of it would make everything again."""
     shell = {m for m, reaches in REACHES.items() if not reaches}
     # Cores as well, but without weights no network looks, so an edit of them reaches nothing.
-    shell -= {m for m in shell if m.startswith(("stp.features.", "stp.options.features"))}
+    of_videos = ("stp.options.videos", "stp.opinions.frame_features", "stp.opinions.dependence")
+    looking = ("stp.features.", "stp.options.features", *of_videos)
+    shell -= {m for m in shell if m.startswith(looking)}
     roots = [
         *COLLECT,
         *RENDER.values(),

@@ -80,13 +80,21 @@ _DIFFERENCE_PEOPLE = (
 )
 
 
+_SPLITS = (
+    "Median ± standard deviation over splits (ddof 0); splits share samples, so the deviation says "
+    "how splits differ, not how sure a median is"
+)
+
+
 def _intro(rows: list[Row]) -> str:
     """What the numbers are; data of one's own get nothing about what a paper says."""
     own = _is_own(rows)
     if any(row.counted for row in rows):
         told = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
         return told + ("" if own else _DIFFERENCE_PEOPLE) + "."
-    return _FRAMES + ("" if own else _PRINTED_FRAMES) + "."
+    parts = [one.part for row in rows for one in row.entries.values()]
+    told = _SPLITS if any(part.statistic == "median" for part in parts) else _FRAMES
+    return told + ("" if own else _PRINTED_FRAMES) + "."
 
 
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:

@@ -122,14 +122,14 @@ class Workload:
         )
 
     def _light(self, artefact: Artefact) -> Work:
-        """Tracks are small, and predictors of people quick: seconds, whatever is done with them."""
+        """Tracks and opinions are small: seconds, whatever is done with them."""
         trials = artefact.recipe.get("train", {}).get("trials", 0)
         return Work(
             "frames_mb",
             TRIAL_MB * trials,
             bytes=PEOPLE_MB * MB,
             batch_mb=PEOPLE_MB,
-            unknown=("tracks of people: seconds, or minutes of calibration",),
+            unknown=(f"{artefact.kind.name}: seconds, or minutes of calibration or networks",),
         )
 
     def _train(self, artefact: Artefact) -> Work:

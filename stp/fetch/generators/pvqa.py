@@ -1,0 +1,271 @@
+"""Stand-in for the IISc PVQA database: made-up videos, damaged by a stated amount, and raters.
+
+As in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
+MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. Besides there are what the official
+data may lack: the true futures (True_Videos), Ratings.csv, and Tags.csv with what was done to each
+video. So all results have known answers: what everybody would agree on is ``best - worst *
+strength``, whatever the kind of damage.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import numpy as np
+from scipy.ndimage import gaussian_filter, map_coordinates
+
+from stp.core.job import Report
+from stp.core.options import build, number, require, whole
+from stp.opinions.raters import Crowd
+from stp.opinions.ratings import opinions
+from stp.opinions.splits import random_splits
+
+COUNTS = {
+    **{"BAIR": 40, "BDD100K": 40, "Caltech": 14, "KITTI": 46, "KTH": 33},
+    **{"MSR": 17, "PENN": 50, "PUSH": 10, "UCF": 50},
+}
+"""Videos of each source, as the official videos are named."""
+MOST = sum(COUNTS.values())
+SIZES = ((64, 64), (128, 128), (128, 160), (240, 320))
+"""Height and width."""
+DAMAGES = ("blur", "shape", "disappearance", "color")
+CONTEXT, FRAMES = 4, 20
+
+
+@dataclass(frozen=True)
+class PvqaOptions:
+    """Options of the generator.
+
+    Attributes:
+        folder: below a raw folder.
+        videos: their number (officially 300, with the official names); sources take turns.
+        natural: share of them that nothing is done to (30 of 300).
+        sizes: how many of the four sizes there are, smallest first.
+        raters: people (50).
+        random: of these, how many answer at random.
+        ratings: of each video (20).
+        noise: of a rating, points (standard deviation).
+        best: opinion of natural videos, points.
+        worst: points that a damage of full strength costs.
+        splits: in TrainTestSplit.csv (100), a fifth of the videos is the test.
+        seed: of everything random.
+    """
+
+    folder: str = "opinions"
+    videos: int = 300
+    natural: float = 0.1
+    sizes: int = 4
+    raters: int = 50
+    random: int = 3
+    ratings: int = 20
+    noise: float = 8.0
+    best: float = 77.0
+    worst: float = 50.0
+    splits: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(whole(self.videos, 20, MOST), "videos", self.videos, f"from 20 to {MOST}")
+        require(whole(self.splits, 1), "splits", self.splits, "a whole number from 1")
+        require(whole(self.sizes, 1, len(SIZES)), "sizes", self.sizes, f"from 1 to {len(SIZES)}")
+        require(whole(self.ratings, 2), "ratings", self.ratings, "a whole number from 2")
+        require(whole(self.raters, self.ratings), "raters", self.raters, "not fewer than ratings")
+        require(whole(self.random, 0, self.raters // 4), "random", self.random, "0 to a quarter")
+        for key in ("natural", "noise", "best", "worst"):
+            value = getattr(self, key)
+            require(number(value) and value >= 0, key, value, "a number, from 0")
+        require(self.natural < 1, "natural", self.natural, "a share below 1")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A made-up video.
+
+    Attributes:
+        name: such as ``BAIR_001``.
+        source: the dataset that it stands for.
+        damage: what was done to it; ``none`` of natural videos.
+        strength: from 0 to 1.
+        frames, truth: uint8 (T, H, W, 3).
+    """
+
+    name: str
+    source: str
+    damage: str
+    strength: float
+    frames: np.ndarray
+    truth: np.ndarray
+
+
+def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
+    """Write MOS.csv, Ratings.csv, Tags.csv, TrainTestSplit.csv and the videos.
+
+    Raises:
+        StpError: an unknown option or one out of its range.
+    """
+    chosen = build(PvqaOptions, options, "generator options")
+    folder = out / chosen.folder
+    tags, quality = [], []
+    numbered = sorted((n, source) for source, many in COUNTS.items() for n in range(1, many + 1))
+    for place, (n, source) in enumerate(numbered[: chosen.videos]):
+        made = video(source, n, chosen)
+        for of, frames in (("Predicted", made.frames), ("True", made.truth)):
+            path = folder / f"{of}_Videos" / f"{made.name}.mp4"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_video(path, frames)
+        quality.append(chosen.best - chosen.worst * made.strength)
+        is_natural = made.damage == "none"
+        stochastic = "" if is_natural else ("stochastic", "deterministic")[place % 2]
+        generator = "" if is_natural else f"{stochastic}_{place % 4 // 2 + 1}"
+        about = "natural" if is_natural else made.damage
+        tags.append([made.name, made.source, about, f"{made.strength:.3f}", stochastic, generator])
+        report("videos made", place + 1, chosen.videos)
+    names = np.array([tag[0] for tag in tags])
+    crowd = Crowd(raters=chosen.raters, random=chosen.random, noise=chosen.noise)
+    answers = crowd.answers(np.array(quality), names, chosen.ratings, chosen.seed)
+    found = opinions(answers)
+    header = ["Video Name", "Dataset", "Tags", "Strength", "Family", "Generator"]
+    _write(folder / "Tags.csv", header, tags)
+    columns = (answers.rater, answers.session, answers.video, answers.score)
+    rows = [
+        [who, when, what, f"{score:g}"] for who, when, what, score in zip(*columns, strict=True)
+    ]
+    _write(folder / "Ratings.csv", ["Rater", "Session", "Video Name", "Rating"], rows)
+    mos = [[name, f"{value:.4f}"] for name, value in zip(found.video, found.mos, strict=True)]
+    _write(folder / "MOS.csv", ["Video Name", "MOS"], mos)
+    drawn = random_splits(len(names), len(names) // 5, chosen.splits, chosen.seed)
+    header = ["Video Name", *(f"Split{number:03d}" for number in range(1, chosen.splits + 1))]
+    is_test = np.where(drawn.T, "Test", "Train").tolist()
+    _write(
+        folder / "TrainTestSplit.csv",
+        header,
+        [[str(name), *row] for name, row in zip(names, is_test, strict=True)],
+    )
+
+
+def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+def video(source: str, number: int, options: PvqaOptions) -> Made:
+    """Make one video; it does not depend on how many there are."""
+    which = [options.seed, list(COUNTS).index(source), number]
+    rng = np.random.default_rng(which)
+    height, width = SIZES[which[1] % options.sizes]
+    natural = rng.random() < options.natural
+    damage = "none" if natural else DAMAGES[rng.integers(len(DAMAGES))]
+    strength = 0.0 if natural else float(rng.uniform(0.1, 1))
+    grey = source == "KTH"
+    truth = scene(rng, height, width, grey, vanishing=None)
+    frames = truth
+    if damage == "disappearance":
+        again = np.random.default_rng(which)
+        again.random(), again.integers(len(DAMAGES)), again.uniform(0.1, 1)
+        frames = scene(again, height, width, grey, vanishing=strength)
+    elif damage != "none":
+        frames = damaged(truth, damage, strength, rng)
+    return Made(f"{source}_{number:03d}", source, damage, strength, frames, truth)
+
+
+def scene(
+    rng: np.random.Generator, height: int, width: int, grey: bool, vanishing: float | None
+) -> np.ndarray:
+    """Textured discs that move over a textured ground.
+
+    Args:
+        rng: of all that is drawn.
+        height, width: of a frame.
+        grey: three equal channels.
+        vanishing: strength of the disappearance of the discs after the context; None: they stay.
+
+    Returns:
+        uint8 (T, H, W, 3).
+    """
+    scale = height / 64
+    ground = rng.normal(size=(height, width, 3))
+    ground = 110 + 60 * _unit(gaussian_filter(ground, (2 * scale, 2 * scale, 0)))
+    y, x = np.mgrid[:height, :width].astype(float)
+    discs = [
+        (
+            rng.uniform(0.25, 0.75, 2) * (height, width),
+            rng.normal(0, 1.2 * scale, 2),
+            rng.uniform(6, 12) * scale,
+            rng.uniform(30, 225, 3),
+            rng.uniform(0.3, 1.2) / scale,
+        )
+        for _ in range(3)
+    ]
+    frames = np.repeat(ground[None], FRAMES, axis=0)
+    for t in range(FRAMES):
+        seen = 1.0
+        if vanishing is not None and t >= CONTEXT:
+            seen = 1 - vanishing * min(1, (t - CONTEXT + 1) / 8)
+        for centre, speed, radius, color, stripes in discs:
+            at = centre + speed * t
+            away = np.hypot(y - at[0], x - at[1])
+            cover = seen * np.clip(radius - away + 0.5, 0, 1)[..., None]
+            texture = 25 * np.sin(stripes * (y - at[0] + x - at[1]))[..., None]
+            frames[t] = frames[t] * (1 - cover) + (color + texture) * cover
+    if grey:
+        frames = np.repeat(frames.mean(axis=-1, keepdims=True), 3, axis=-1)
+    return np.asarray(frames).clip(0, 255).round().astype(np.uint8)
+
+
+def damaged(
+    truth: np.ndarray, damage: str, strength: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Damage the predicted frames, the later the more.
+
+    Args:
+        truth: uint8 (T, H, W, 3).
+        damage: ``blur``, ``shape`` (a wavy displacement) or ``color`` (a shift of the hue).
+        strength: from 0 to 1.
+        rng: of directions.
+
+    Returns:
+        uint8 (T, H, W, 3).
+    """
+    frames = truth.astype(float)
+    height, width = truth.shape[1:3]
+    scale = height / 64
+    phase = rng.uniform(0, 2 * np.pi, 2)
+    shift = rng.normal(size=3)
+    shift -= shift.mean()
+    shift *= 110 / np.abs(shift).max()
+    y, x = np.mgrid[:height, :width].astype(float)
+    for t in range(CONTEXT, FRAMES):
+        grown = strength * min(1, (t - CONTEXT + 1) / 8)
+        if damage == "blur":
+            frames[t] = gaussian_filter(frames[t], (3 * scale * grown, 3 * scale * grown, 0))
+        elif damage == "color":
+            frames[t] = frames[t] + grown * shift
+        else:
+            reach, length = 4 * scale * grown, 2 * np.pi / (9 * scale)
+            at = [
+                y + reach * np.sin(length * x + phase[0]),
+                x + reach * np.sin(length * y + phase[1]),
+            ]
+            for channel in range(3):
+                frames[t, ..., channel] = map_coordinates(
+                    truth[t, ..., channel].astype(float), at, order=1, mode="nearest"
+                )
+    return frames.clip(0, 255).round().astype(np.uint8)
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values / values.std())
+
+
+def write_video(path: Path, frames: np.ndarray) -> None:
+    """Write RGB frames without loss, 4 a second: uint8 (T, H, W, 3)."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libx264rgb", rate=4, options={"crf": "0", "threads": "1"})
+        stream.height, stream.width = frames.shape[1:3]
+        stream.pix_fmt = "rgb24"
+        for frame in frames:
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode())

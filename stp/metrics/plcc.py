@@ -1,0 +1,24 @@
+"""Pearson's linear correlation of predicted and observed opinions (PLCC), of one split."""
+
+import numpy as np
+
+from stp.metrics.correlation import is_defined
+from stp.metrics.perceptual import SetDistance
+
+
+def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
+    """Correlate opinions, float64 (N,) each; NaN where all are equal."""
+    return (
+        float(np.corrcoef(predicted, observed)[0, 1]) if is_defined(observed, predicted) else np.nan
+    )
+
+
+def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
+    return abs(correlation(observed, predicted))
+
+
+signed = SetDistance(correlation)
+"""With its sign."""
+
+magnitude = SetDistance(_magnitude)
+"""Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -1,0 +1,1 @@
+"""Opinions of people about videos, and measures that predict them."""

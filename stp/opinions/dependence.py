@@ -1,0 +1,40 @@
+"""How much two sets of features of the same videos have in common."""
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+
+def correlation_of_distances(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's correlation of the distances of all pairs of videos.
+
+    This is what Somraj et al. (2022, section 5.2.1) describe as distance correlation. The quantity
+    of Székely et al. (2007) that they cite is `distance_correlation`.
+
+    Args:
+        x: float (N, D), a row for each video.
+        y: float (N, E).
+    """
+    return float(np.corrcoef(pdist(x), pdist(y))[0, 1])
+
+
+def distance_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """The distance correlation of Székely, Rizzo and Bakirov (2007), from 0 to 1.
+
+    Args:
+        x: float (N, D), a row for each video.
+        y: float (N, E).
+    """
+    a, b = (_centred(squareform(pdist(one))) for one in (x, y))
+    common = (a * b).mean()
+    return float(np.sqrt(max(common, 0) / np.sqrt((a * a).mean() * (b * b).mean())))
+
+
+def _centred(distances: np.ndarray) -> np.ndarray:
+    rows = distances.mean(axis=0)
+    return np.asarray(distances - rows - rows[:, None] + distances.mean())
+
+
+def dissimilarity(first: np.ndarray, last: np.ndarray) -> float:
+    """1 - cosine similarity of the features of two frames, (K,) each (Figure 6)."""
+    lengths = np.linalg.norm(first) * np.linalg.norm(last)
+    return float(1 - first @ last / lengths) if lengths > 0 else float("nan")

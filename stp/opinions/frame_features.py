@@ -1,0 +1,83 @@
+"""Features of a video from the maps that a network computes of its frames.
+
+Shape letters: T frames, H x W pixels, h x w locations of a map, K channels of a map. The first
+frames are observed (context), the others are predicted. Each of the three features is a vector of K
+numbers for each frame (Somraj et al. 2022, section 4; `SSA` is their baseline).
+
+``released`` is what the published code computes, ``written`` what the paper says; where they
+differ, functions say so.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+Form = Literal["released", "written"]
+EPSILON = 1e-15
+"""Added to the product of two lengths; a location or channel of zeros has the similarity 0."""
+
+
+def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) -> np.ndarray:
+    """Compare each frame with the last observed one (MCS), where motion is compensated.
+
+    Each location of the last observed frame is matched with the location of a frame whose channels
+    are most similar; of equal ones the first. What is compared is each channel over all locations.
+
+    Args:
+        maps: float (T, h, w, K).
+        context: observed frames.
+        form: ``released`` compares all T frames, ``written`` the predicted ones.
+
+    Returns:
+        float64 (T or T - context, K): cosine similarities.
+    """
+    flat = maps.reshape(len(maps), -1, maps.shape[-1]).astype(np.float64)
+    reference = flat[context - 1]
+    length = np.linalg.norm(reference, axis=1)
+    size = np.linalg.norm(reference, axis=0)
+    frames = flat if form == "released" else flat[context:]
+    found = np.empty((len(frames), flat.shape[-1]))
+    for number, frame in enumerate(frames):
+        similar = reference @ frame.T
+        similar /= length[:, None] * np.linalg.norm(frame, axis=1) + EPSILON
+        moved = frame[similar.argmax(axis=1)]
+        product = np.einsum("lk,lk->k", reference, moved)
+        found[number] = product / (size * np.linalg.norm(moved, axis=0) + EPSILON)
+    return found
+
+
+def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
+    """Show differences of adjacent frames as pictures (RFD).
+
+    Args:
+        video: uint8 (T, H, W, C).
+        form: ``released`` brings the smallest and largest difference of the whole video to 0 and
+            255, all channels together; ``written`` those of each channel.
+
+    Returns:
+        uint8 (T - 1, H, W, C), truncated; zero where nothing in the video changes.
+    """
+    away = np.diff(video.astype(np.int16), axis=0)
+    axes = None if form == "released" else (0, 1, 2)
+    low = away.min(axis=axes, keepdims=True)
+    span = away.max(axis=axes, keepdims=True) - low
+    return np.asarray((away - low) * 255.0 / np.maximum(span, 1)).astype(np.uint8)
+
+
+def spatial_means(maps: np.ndarray) -> np.ndarray:
+    """Average maps over locations (SSA): float (T, h, w, K) to float64 (T, K)."""
+    return np.asarray(maps.mean(axis=(1, 2), dtype=np.float64))
+
+
+def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
+    """Average the maps of rescaled differences over locations.
+
+    Args:
+        maps: float (T - 1, h, w, K).
+        form: ``released`` puts zeros before them, for the first frame.
+
+    Returns:
+        float64 (T or T - 1, K).
+    """
+    found = spatial_means(maps)
+    return found if form == "written" else np.concatenate([np.zeros_like(found[:1]), found])

@@ -1,0 +1,45 @@
+"""From the values of a measure to opinion scores: a logistic function of four parameters.
+
+    q(x) = b2 + (b1 - b2) / (1 + exp(-(x - b3) / |b4|))
+
+as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. Measures that learn nothing
+from opinions need it before they have an error in points of opinion.
+"""
+
+import numpy as np
+from scipy.optimize import least_squares
+from scipy.special import expit
+
+
+def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Fit the function by least squares.
+
+    It begins at the extremes of the opinions, and at mean and deviation of the values; where
+    opinions fall with the values, the first two are exchanged.
+
+    Args:
+        values: of the measure, (N,).
+        observed: opinion scores, (N,).
+
+    Returns:
+        b1, b2, b3 and b4. Of values that are all equal: their mean opinion, for any value.
+    """
+    centre, scale = values.mean(), values.std()
+    if not scale > 0:
+        return np.array([observed.mean(), observed.mean(), centre, 1.0])
+    x = (values - centre) / scale
+    ends = [observed.max(), observed.min()]
+    falls = np.corrcoef(x, observed)[0, 1] < 0
+    start = [*(ends[::-1] if falls else ends), 0.0, 1.0]
+    found = least_squares(lambda b: _at(b, x) - observed, start, method="lm").x
+    return np.array([found[0], found[1], centre + scale * found[2], scale * found[3]])
+
+
+def apply(parameters: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The function at some values, (N,)."""
+    return _at(parameters, values)
+
+
+def _at(b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    width = max(abs(b[3]), 1e-12)  # |b4| may pass zero on the way
+    return np.asarray(b[1] + (b[0] - b[1]) * expit((x - b[2]) / width))

@@ -1,0 +1,10 @@
+"""Measures of quality: one module for each, what it says of videos.
+
+A module has ``values(database, seen)``, where ``seen`` is what a network has seen of the videos
+(`stp.opinions.seen.Seen`; None of measures without network), and returns float64 (V, D): a row of
+numbers for each video, from which opinions are predicted. `Unavailable` says why there are none.
+"""
+
+
+class Unavailable(Exception):  # noqa: N818 (nothing went wrong)
+    """A measure has no values of these videos; says why."""

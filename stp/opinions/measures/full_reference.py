@@ -1,0 +1,37 @@
+"""Measures that compare predicted frames with what happened in fact: the true future.
+
+They need it, and say how far a prediction is from it; a good prediction of another possible future
+is far. Frames of each size are compared as they are, and values averaged over the predicted frames.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from stp.opinions.measures import Unavailable
+from stp.opinions.prepared import Database
+
+Compare = Callable[[np.ndarray, np.ndarray], float]
+"""Predicted and true frames after the context, float32 (T, 3, H, W) in [0, 1], to a value."""
+
+
+def of_videos(database: Database, compare: Compare) -> np.ndarray:
+    """Compare all videos: float64 (V, 1).
+
+    Raises:
+        Unavailable: the true future of a video is not known.
+    """
+    lacking = len(database) - int(
+        np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
+    )
+    if lacking:
+        raise Unavailable(f"the true futures of {lacking} of {len(database)} videos are not there")
+    found = []
+    for video in database.videos():
+        assert video.truth is not None
+        pair = (
+            np.moveaxis(frames[database.context :], -1, 1).astype(np.float32) / 255
+            for frames in (video.predicted, video.truth)
+        )
+        found.append(compare(*pair))
+    return np.array(found, np.float64)[:, None]

@@ -1,0 +1,23 @@
+"""Difference of the gradients of predicted and true frames (full reference).
+
+As the loss of Mathieu et al. (2016): the difference of the sizes of differences between neighbours,
+along both axes, here with the exponent 1 and averaged; brightness is 0 to 255.
+"""
+
+import numpy as np
+
+from stp.opinions.measures.full_reference import of_videos
+from stp.opinions.prepared import Database
+
+
+def values(database: Database, seen: None = None) -> np.ndarray:
+    """Means over frames, pixels and channels, (V, 1)."""
+    return of_videos(database, _difference)
+
+
+def _difference(x: np.ndarray, y: np.ndarray) -> float:
+    parts = (
+        np.abs(np.abs(np.diff(x, axis=axis)) - np.abs(np.diff(y, axis=axis))).mean(dtype=float)
+        for axis in (-2, -1)
+    )
+    return 255 * float(sum(parts))

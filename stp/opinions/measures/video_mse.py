@@ -1,0 +1,11 @@
+"""Mean squared error of the predicted frames, of brightness 0 to 255 (full reference)."""
+
+import numpy as np
+
+from stp.opinions.measures.full_reference import of_videos
+from stp.opinions.prepared import Database
+
+
+def values(database: Database, seen: None = None) -> np.ndarray:
+    """Means over frames, pixels and channels, (V, 1)."""
+    return of_videos(database, lambda x, y: float(np.square(255 * (x - y), dtype=float).mean()))

@@ -1,0 +1,15 @@
+"""Structural similarity of the predicted frames (full reference); `stp.metrics.ssim` says which."""
+
+import numpy as np
+
+from stp.metrics.ssim import structural_similarity
+from stp.opinions.measures.full_reference import of_videos
+from stp.opinions.prepared import Database
+
+
+def values(database: Database, seen: None = None) -> np.ndarray:
+    """Means over frames and channels, (V, 1)."""
+    return of_videos(
+        database,
+        lambda x, y: float(structural_similarity(x[None], y[None], data_range=1.0).mean()),
+    )

@@ -1,0 +1,192 @@
+"""Prepared opinions: videos of several sizes, what people think of them, and splits.
+
+- ``videos.zarr``: for each size two arrays, ``predicted_<H>x<W>`` and ``true_<H>x<W>``, uint8
+  (videos of this size, frame, y, x, channel); the true futures are zero where they are not known;
+- ``opinions.parquet``: a row for each video;
+- ``ratings.parquet``: a row for each rating, where they are known;
+- ``splits.parquet``: a row for each video of each split of each family.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zarr
+
+from stp.core.errors import StpError
+
+VIDEOS, OPINIONS, RATINGS = "videos.zarr", "opinions.parquet", "ratings.parquet"
+SPLITS = "splits.parquet"
+REMEDY = "prepare the data again"
+
+OPINION_COLUMNS = pa.schema(
+    [
+        ("video", pa.string()),
+        ("dataset", pa.string()),
+        ("mos", pa.float64()),
+        ("ratings", pa.int64()),
+        ("tags", pa.string()),
+        ("family", pa.string()),
+        ("generator", pa.string()),
+        ("strength", pa.float64()),
+        ("height", pa.int64()),
+        ("width", pa.int64()),
+        ("row", pa.int64()),
+        ("has_truth", pa.bool_()),
+    ]
+)
+"""``opinions.parquet``. ``mos``: from 0 to 100. ``tags``: what can be seen in the video (words with
+spaces between them); ``family``: stochastic or deterministic; ``strength``: of the damage, of
+generated videos. These three, ``generator`` and ``ratings`` are NULL where it is not known.
+``row``: of the arrays of its size."""
+
+RATING_COLUMNS = pa.schema(
+    [
+        ("rater", pa.string()),
+        ("session", pa.string()),
+        ("video", pa.string()),
+        ("rating", pa.float64()),
+        ("is_rejected", pa.bool_()),
+    ]
+)
+"""``ratings.parquet``. ``is_rejected``: the rater was left out."""
+
+SPLIT_COLUMNS = pa.schema(
+    [
+        ("family", pa.string()),
+        ("split", pa.int64()),
+        ("video", pa.string()),
+        ("is_test", pa.bool_()),
+    ]
+)
+"""``splits.parquet``; ``split`` counts from 1."""
+
+
+@dataclass(frozen=True)
+class Video:
+    """One video.
+
+    Attributes:
+        predicted: context and predicted frames, uint8 (T, H, W, 3).
+        truth: what followed the context in fact, with the context; None where it is not known.
+    """
+
+    predicted: np.ndarray
+    truth: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Database:
+    """Videos and opinions.
+
+    Attributes:
+        folder: of the prepared data.
+        table: `OPINION_COLUMNS`.
+        context: observed frames of each video.
+    """
+
+    folder: Path
+    table: pa.Table
+    context: int
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def names(self) -> list[str]:
+        """Of the videos."""
+        return [str(name) for name in self.table["video"].to_pylist()]
+
+    @property
+    def mos(self) -> np.ndarray:
+        """Opinion scores, float64 (V,)."""
+        return np.asarray(self.table["mos"].to_numpy(), np.float64)
+
+    def videos(self) -> Iterator[Video]:
+        """All videos, in the order of the table; one is in memory at a time.
+
+        Raises:
+            StpError: the arrays are damaged.
+        """
+        path = self.folder / VIDEOS
+        columns = ("height", "width", "row", "has_truth")
+        try:
+            arrays = dict(zarr.open_group(str(path), mode="r").arrays())
+            for height, width, row, known in zip(
+                *(self.table[name].to_pylist() for name in columns), strict=True
+            ):
+                predicted, truth = (
+                    np.asarray(arrays[f"{of}_{height}x{width}"][row])
+                    for of in ("predicted", "true")
+                )
+                yield Video(predicted, truth if known else None)
+        except (OSError, KeyError, ValueError) as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})",
+                expected="the arrays of all sizes",
+                remedy=REMEDY,
+            ) from None
+
+    def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
+        """The splits of a family.
+
+        Returns:
+            their numbers, (S,), and which videos are in the test, bool (S, V).
+
+        Raises:
+            StpError: there are none.
+        """
+        path = self.folder / SPLITS
+        table = read(path, SPLIT_COLUMNS)
+        known = sorted(set(table["family"].to_pylist()))
+        if family not in known:
+            raise StpError(
+                f"{path}: no splits {family!r}",
+                expected=f"one of {', '.join(known)}",
+                remedy="name another subset; splits by generator need its name of each video",
+            )
+        chosen = table.filter(pa.array([one == family for one in table["family"].to_pylist()]))
+        numbers = chosen["split"].to_numpy()
+        place = {name: number for number, name in enumerate(self.names)}
+        order, rows = np.unique(numbers, return_inverse=True)
+        found = np.zeros((len(order), len(self)), bool)
+        columns = [place[name] for name in chosen["video"].to_pylist()]
+        found[rows, columns] = chosen["is_test"].to_numpy(zero_copy_only=False)
+        return order, found
+
+
+def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
+    """Write one of the tables."""
+    pq.write_table(pa.Table.from_pylist(rows, schema), path, write_page_checksum=True)
+
+
+def read(path: Path, schema: pa.Schema) -> pa.Table:
+    """Read one of the tables.
+
+    Raises:
+        StpError: it is missing or damaged.
+    """
+    try:
+        return pq.read_table(path, partitioning=None, page_checksum_verification=True).cast(schema)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StpError(
+            f"{path}: cannot be read ({error})",
+            expected=f"columns {', '.join(schema.names)}",
+            remedy=REMEDY,
+        ) from None
+
+
+def open_database(folder: Path, context: int) -> Database:
+    """Open prepared opinions.
+
+    Args:
+        folder: of the prepared data.
+        context: observed frames of each video.
+
+    Raises:
+        StpError: the table of opinions is missing or damaged.
+    """
+    return Database(Path(folder), read(Path(folder) / OPINIONS, OPINION_COLUMNS), context)

@@ -1,0 +1,90 @@
+"""Who rates which videos, and raters that are made up, with known bias, scale and noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.opinions.ratings import Ratings
+
+SESSIONS = 2
+
+
+def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.ndarray]:
+    """Deal videos to raters, so that each video has equally many ratings.
+
+    Args:
+        videos: their number, 300 in the study.
+        raters: 50.
+        ratings: of each video, 20.
+        seed: of the orders.
+
+    Returns:
+        for each rater the numbers of the videos, in the order in which they are shown; numbers of
+        videos of two raters differ by one at most.
+
+    Raises:
+        StpError: there are fewer raters than ratings of a video.
+    """
+    if ratings > raters:
+        raise StpError(
+            f"{ratings} ratings of each video by {raters} raters",
+            expected="at most one rating of each rater and video",
+            remedy="ask more people, or for fewer ratings",
+        )
+    rng = np.random.default_rng(seed)
+    is_dealt = np.zeros((raters, videos), bool)
+    for _ in range(ratings):
+        for video in rng.permutation(videos):
+            # Whoever has the fewest gets it, of equal ones anybody.
+            load = is_dealt.sum(axis=1) + rng.random(raters)
+            is_dealt[np.where(is_dealt[:, video], np.inf, load).argmin(), video] = True
+    return [rng.permutation(np.flatnonzero(row)) for row in is_dealt]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Raters that are made up.
+
+    Attributes:
+        raters: their number; the last few answer at random.
+        random: how many do.
+        bias: standard deviation of what each adds to all ratings, points.
+        scale: standard deviation of the logarithm of the factor of each.
+        noise: standard deviation of a single rating, points.
+    """
+
+    raters: int = 50
+    random: int = 3
+    bias: float = 8.0
+    scale: float = 0.2
+    noise: float = 8.0
+
+    def names(self) -> np.ndarray:
+        """Names of the raters."""
+        return np.array([f"rater_{number:02d}" for number in range(1, self.raters + 1)])
+
+    def answers(self, quality: np.ndarray, names: np.ndarray, ratings: int, seed: int) -> Ratings:
+        """Let them rate videos in two sessions.
+
+        Args:
+            quality: that everybody would agree on, points from 0 to 100, (V,).
+            names: of the videos, (V,).
+            ratings: of each video.
+            seed: of everything random.
+        """
+        rng = np.random.default_rng([seed, 1])
+        dealt = assignment(len(quality), self.raters, ratings, seed)
+        bias = rng.normal(0, self.bias, self.raters)
+        scale = np.exp(rng.normal(0, self.scale, self.raters))
+        parts = []
+        for number, (who, videos) in enumerate(zip(self.names(), dealt, strict=True)):
+            session = np.arange(len(videos)) * SESSIONS // max(len(videos), 1) + 1
+            if number < self.raters - self.random:
+                score = 50 + bias[number] + scale[number] * (quality[videos] - 50)
+                score += rng.normal(0, self.noise, len(videos))
+            else:
+                score = rng.uniform(0, 100, len(videos))
+            score = np.round(np.clip(score, 0, 100), 1)
+            parts.append((np.full(len(videos), who), session.astype(str), names[videos], score))
+        return Ratings(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -1,0 +1,209 @@
+"""From ratings to mean opinion scores (MOS), as Somraj et al. (2022, section 3.2) describe it.
+
+Ratings of a rater in a session become Z-scores; raters whose Z-scores are often far from those of
+the others, on both sides, are rejected (ITU-R BT.500-11, annex 2, section 2.3.1); Z-scores of the
+others are rescaled linearly, and averaged for each video.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from stp.core.errors import StpError
+
+Rescaling = Literal["fixed", "observed"]
+"""``fixed``: -3 becomes 0 and 3 becomes 100, as in the LIVE studies; a MOS does not depend on who
+else has rated. ``observed``: the smallest and largest Z-score of the raters that are kept become 0
+and 100. The paper does not say which of the two it has used."""
+
+MOST_FAR = 0.05
+"""Share of a rater's Z-scores that may be far from the mean of their video."""
+MOST_BALANCED = 0.3
+"""A rater who is far on one side more often than on the other by this share is kept: that is bias,
+not confusion."""
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings, a row each.
+
+    Attributes:
+        rater: whose it is, str (R,).
+        session: of this rater, str (R,).
+        video: that was rated, str (R,).
+        score: from 0 to 100, float64 (R,).
+    """
+
+    rater: np.ndarray
+    session: np.ndarray
+    video: np.ndarray
+    score: np.ndarray
+
+    def of(self, raters: np.ndarray) -> "Ratings":
+        """The ratings of some raters."""
+        kept = np.isin(self.rater, raters)
+        return Ratings(self.rater[kept], self.session[kept], self.video[kept], self.score[kept])
+
+    def check(self, where: str) -> None:
+        """Refuse ratings that no MOS can be made of.
+
+        Args:
+            where: they are from, for errors.
+
+        Raises:
+            StpError: a score is not within 0 to 100, or somebody rated a video twice.
+        """
+        wrong = np.flatnonzero(~((self.score >= 0) & (self.score <= 100)))
+        if len(wrong):
+            row = wrong[0]
+            raise StpError(
+                f"{where}: {self.rater[row]} rates {self.video[row]} with {self.score[row]:g}",
+                expected="ratings from 0 to 100",
+                remedy="correct the row, or leave it out",
+            )
+        pairs = pd.DataFrame({"rater": self.rater, "video": self.video})
+        twice = pairs[pairs.duplicated()]
+        if len(twice):
+            rater, video = twice.iloc[0]
+            raise StpError(
+                f"{where}: {rater} rates {video} twice",
+                expected="one rating of each rater and video",
+                remedy="leave one of the two out",
+            )
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """Mean opinion scores, and what they are made from.
+
+    Attributes:
+        video: names, sorted.
+        mos: float64 (V,), of scale 0 to 100.
+        count: ratings that each is the mean of, int64 (V,).
+        rejected: names of the raters that were left out, sorted.
+        scores: rescaled Z-scores of the raters that were kept.
+    """
+
+    video: np.ndarray
+    mos: np.ndarray
+    count: np.ndarray
+    rejected: np.ndarray
+    scores: Ratings
+
+
+def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
+    """Subtract the mean of each rater and session, and divide by the standard deviation (n - 1).
+
+    Raises:
+        StpError: a rater gave all videos of a session the same score, or rated fewer than two.
+    """
+    table = pd.DataFrame(
+        {"rater": ratings.rater, "session": ratings.session, "score": ratings.score}
+    )
+    groups = table.groupby(["rater", "session"], sort=False)["score"]
+    deviation = groups.transform("std").to_numpy()
+    flat = np.flatnonzero(~(deviation > 0))
+    if len(flat):
+        rater, session = ratings.rater[flat[0]], ratings.session[flat[0]]
+        raise StpError(
+            f"{where}: the ratings of {rater} in session {session} do not vary",
+            expected="at least two different ratings of each rater and session",
+            remedy="leave this session out",
+        )
+    found = (ratings.score - groups.transform("mean").to_numpy()) / deviation
+    return Ratings(ratings.rater, ratings.session, ratings.video, found)
+
+
+def outliers(scores: Ratings) -> np.ndarray:
+    """Find raters by the screening of BT.500-11.
+
+    A Z-score is far where it differs from the mean of its video by 2 standard deviations, or by
+    sqrt(20) where the scores of the video are not distributed normally (kurtosis outside 2 to 4).
+
+    Args:
+        scores: Z-scores.
+
+    Returns:
+        the names of the rejected raters, sorted.
+    """
+    table = pd.DataFrame({"rater": scores.rater, "video": scores.video, "score": scores.score})
+    videos = table.groupby("video")["score"]
+    away = table["score"] - videos.transform("mean")
+    second = (away**2).groupby(table["video"]).transform("mean")
+    fourth = (away**4).groupby(table["video"]).transform("mean")
+    with np.errstate(divide="ignore", invalid="ignore"):  # a video with one rating has no spread
+        kurtosis = fourth / second**2
+    limit = np.where(kurtosis.between(2, 4), 2.0, np.sqrt(20)) * videos.transform("std")
+    above = ((away >= limit) & (limit > 0)).groupby(table["rater"]).sum()
+    below = ((away <= -limit) & (limit > 0)).groupby(table["rater"]).sum()
+    far, rated = above + below, table.groupby("rater").size()
+    balance = (above - below).abs() / far.where(far > 0)
+    rejected = (far / rated > MOST_FAR) & (balance < MOST_BALANCED)
+    return np.sort(rejected.index[rejected].to_numpy(dtype=str))
+
+
+def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
+    """Bring Z-scores linearly to a scale of 0 to 100; `Rescaling` says how."""
+    low, high = -3.0, 3.0
+    if rescaling == "observed":
+        low, high = float(scores.score.min()), float(scores.score.max())
+    found = 100 * (scores.score - low) / (high - low)
+    return Ratings(scores.rater, scores.session, scores.video, found)
+
+
+def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
+    """Make mean opinion scores of ratings.
+
+    Args:
+        ratings: of all raters.
+        rescaling: of Z-scores.
+        where: they are from, for errors.
+
+    Raises:
+        StpError: a rating is out of range or twice there, a session does not vary, or a video is
+            rated by rejected raters alone.
+    """
+    ratings.check(where)
+    scores = z_scores(ratings, where)
+    rejected = outliers(scores)
+    kept = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
+    names, mos, count = means(kept)
+    lost = np.setdiff1d(ratings.video, names)
+    if len(lost):
+        raise StpError(
+            f"{where}: all raters of {lost[0]} are rejected",
+            expected="ratings of each video by raters who agree with the others",
+            remedy="collect more ratings of this video, or leave it out",
+        )
+    return Opinions(names, mos, count, rejected, kept)
+
+
+def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Names of the videos, sorted, their mean scores, and the numbers of scores."""
+    names, place = np.unique(scores.video, return_inverse=True)
+    count = np.bincount(place)
+    return names, np.bincount(place, weights=scores.score) / count, count
+
+
+def split_half(scores: Ratings, times: int = 100, seed: int = 0) -> np.ndarray:
+    """Correlate the MOS of random halves of the raters.
+
+    Args:
+        scores: rescaled Z-scores of the raters that were kept.
+        times: halvings.
+        seed: of them.
+
+    Returns:
+        Pearson's correlation of each, float64 (times,), over the videos that both halves rated.
+    """
+    raters, rng = np.unique(scores.rater), np.random.default_rng(seed)
+    found = np.empty(times)
+    for one in range(times):
+        order = rng.permutation(raters)
+        halves = [means(scores.of(part)) for part in np.array_split(order, 2)]
+        (first, x, _), (second, y, _) = halves
+        _, i, j = np.intersect1d(first, second, return_indices=True)
+        found[one] = np.corrcoef(x[i], y[j])[0, 1]
+    return found

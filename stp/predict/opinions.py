@@ -1,0 +1,138 @@
+"""Predict what people think of videos, in all splits of a family, from what a measure says."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stp.core.errors import StpError
+from stp.core.job import Extras, Job
+from stp.data.raw_files import RawFiles
+from stp.opinions import logistic, regression, seen
+from stp.opinions.measures import Unavailable
+from stp.opinions.measures.own_values import read as read_own
+from stp.opinions.prepared import Database, open_database
+from stp.opinions.quality import QUALITY, QUALITY_COLUMNS
+from stp.opinions.splits import share_of_training
+from stp.options.quality import FITTED, QualityOptions
+
+COMPONENTS = 240
+"""Principal components, unless the setting says otherwise."""
+
+
+def run(job: Job) -> Extras:
+    """Write ``quality.parquet``: video, split, predicted and observed opinion.
+
+    Args:
+        job: the recipe has ``model`` (the measure), ``source`` (its module, where that is not named
+            like it), ``context``, ``split`` (the family of splits), ``predict`` (see
+            `QualityOptions`), and perhaps ``components`` and ``training`` (per cent of all videos
+            that are learnt from). Inputs are ``data`` and, where there are such, ``features`` and
+            ``archive``.
+
+    Returns:
+        Numbers of videos, splits and features, and perhaps the reason why nothing is predicted.
+
+    Raises:
+        StpError: a bad recipe or damaged inputs.
+    """
+    recipe = job.recipe
+    options = QualityOptions.from_recipe(recipe["predict"])
+    database = open_database(job.inputs["data"], recipe["context"])
+    numbers, splits = database.splits(recipe["split"])
+    try:
+        values = _values(job, database, options)
+    except Unavailable as why:
+        _write(job.out, [], str(why))
+        return {"videos": len(database), "splits": len(numbers), "features": 0, "reason": str(why)}
+    regression.check_features(values, database.names, recipe["model"])
+    if options.regression in FITTED and values.shape[1] != 1:
+        raise StpError(
+            f"{recipe['model']}: a logistic function of {values.shape[1]} values",
+            expected="one value of each video",
+            remedy="choose another regression for this measure",
+        )
+    percent = recipe.get("training", 100)
+    count = recipe.get("components", COMPONENTS)
+    gram = regression.products(values)
+    rows = []
+    for done, (number, is_test) in enumerate(zip(numbers, splits, strict=True), start=1):
+        test = np.flatnonzero(is_test)
+        training = share_of_training(is_test, percent, options.seed)
+        if len(training) < 2 * regression.FOLDS or not len(test):
+            raise StpError(
+                f"{recipe['split']}, split {number}: {len(training)} training and {len(test)} "
+                "test videos",
+                expected=f"at least {2 * regression.FOLDS} to learn from, and some to test",
+                remedy="take a larger share of the training, or another family of splits",
+            )
+        predicted = _predict(options, values, gram, database.mos, training, test, count)
+        rows.append((number, test, predicted))
+        job.report("splits predicted", done, len(numbers))
+    names = np.array(database.names)
+    _write(
+        job.out,
+        [
+            pa.table(
+                {
+                    "video": names[test],
+                    "split": np.full(len(test), number),
+                    "predicted": predicted,
+                    "observed": database.mos[test],
+                }
+            ).cast(QUALITY_COLUMNS)
+            for number, test, predicted in rows
+        ],
+        "",
+    )
+    return {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
+
+
+def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray:
+    recipe = job.recipe
+    if "archive" in job.inputs:
+        raw = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
+        (name,) = raw.names
+        return read_own(raw.find(name), database)
+    module = import_module(f"stp.opinions.measures.{recipe.get('source', recipe['model'])}")
+    folder = job.inputs.get("features")
+    given = None if folder is None else seen.read(folder, database.names, options.parts)
+    found: np.ndarray = module.values(database, given)
+    return found
+
+
+def _predict(
+    options: QualityOptions,
+    values: np.ndarray,
+    gram: np.ndarray,
+    observed: np.ndarray,
+    training: np.ndarray,
+    test: np.ndarray,
+    count: int,
+) -> np.ndarray:
+    """Predicted opinions of the test videos."""
+    if options.regression in FITTED:
+        fitted = test if options.regression == "logistic_on_test" else training
+        parameters = logistic.fit(values[fitted, 0], observed[fitted])
+        return logistic.apply(parameters, values[test, 0])
+    kind = options.regression
+    if kind == "nested":
+        known = tuple(one for one in regression.CANDIDATES if one <= count)
+        count = regression.chosen_count(gram, training, observed[training], known)
+        kind = "linear"
+    found = regression.components(gram, training, test).first(count)
+    return regression.REGRESSIONS[kind](found, observed[training])
+
+
+def _write(folder: Path, tables: list[pa.Table], reason: str) -> None:
+    table = pa.concat_tables([QUALITY_COLUMNS.empty_table(), *tables])
+    about = {"about": json.dumps({"reason": reason})}
+    pq.write_table(
+        table.replace_schema_metadata(about),
+        folder / QUALITY,
+        compression="zstd",
+        write_page_checksum=True,
+    )

@@ -1,0 +1,430 @@
+"""Opinions of videos, in the layout of the IISc PVQA database (Somraj et al. 2022).
+
+Below one folder: ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
+``TrainTestSplit.csv``. Where there are such, ``Ratings.csv`` (Rater, Session, Video Name, Rating),
+``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator where known) and
+``True_Videos/<name>.mp4``. Videos keep their size.
+"""
+
+import csv
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import av
+import numpy as np
+
+from stp.core.errors import StpError, nearest
+from stp.core.job import Extras, Job
+from stp.core.limits import require_pixels
+from stp.core.options import build, require, whole
+from stp.data.raw_files import RawFiles
+from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.opinions import prepared
+from stp.opinions.ratings import Opinions, Ratings, Rescaling, opinions, split_half
+from stp.opinions.splits import leave_one_out, random_splits
+from stp.prepare.output import attributes
+
+NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
+
+
+@dataclass(frozen=True)
+class OpinionsOptions:
+    """Options of the reader.
+
+    Attributes:
+        folder: below a raw folder.
+        mos: ``file``: opinion scores are those of MOS.csv; ``ratings``: they are made of
+            Ratings.csv.
+        rescaling: of Z-scores, where they are made; ``fixed`` or ``observed``.
+        splits: random splits, besides the published ones.
+        test: per cent of the videos in the test of each.
+        seed: of the random splits.
+    """
+
+    folder: str = "opinions"
+    mos: str = "file"
+    rescaling: Rescaling = "fixed"
+    splits: int = 100
+    test: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.mos in ("file", "ratings"), "mos", self.mos, "file or ratings")
+        known = get_args(Rescaling)
+        require(self.rescaling in known, "rescaling", self.rescaling, " or ".join(known))
+        require(whole(self.splits, 1), "splits", self.splits, "a whole number from 1")
+        require(whole(self.test, 1, 90), "test", self.test, "per cent, from 1 to 90")
+        require(whole(self.seed, 0), "seed", self.seed, "a whole number from 0")
+
+
+def run(job: Job) -> Extras:
+    """Write the files of `stp.opinions.prepared`.
+
+    Returns:
+        Numbers of videos, raters, rejected raters and splits, and the split-half consistency: the
+        median correlation of the opinions of random halves of the raters; None without ratings.
+
+    Raises:
+        StpError: an option or a raw file is wrong.
+    """
+    recipe = job.recipe
+    options = build(OpinionsOptions, recipe["options"], "prepare options")
+    raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
+    source = _Source(raw, options.folder)
+    ratings = source.ratings()
+    made = (
+        None if ratings is None else opinions(ratings, options.rescaling, source.at("Ratings.csv"))
+    )
+    scores = source.scores() if options.mos == "file" else _scores(made, source)
+    names = sorted(scores)
+    tags = source.tags(names)
+    sizes = _videos(job, source, names, recipe)
+    rated = {} if made is None else dict(zip(made.video.tolist(), made.count.tolist(), strict=True))
+    rows: list[dict[str, object]] = [
+        {
+            "video": name,
+            "mos": scores[name],
+            "ratings": rated.get(name),
+            **tags[name],
+            **sizes[name],
+        }
+        for name in names
+    ]
+    prepared.write(job.out / prepared.OPINIONS, prepared.OPINION_COLUMNS, rows)
+    if ratings is not None and made is not None:
+        _write_ratings(job.out, ratings, made)
+    families = {
+        "published": source.published(names),
+        "random": random_splits(
+            len(names), round(len(names) * options.test / 100), options.splits, options.seed
+        ),
+        "source": leave_one_out(np.array([row["dataset"] for row in rows])),
+        "generator": leave_one_out(np.array([row["generator"] for row in rows])),
+    }
+    counts = _write_splits(job.out, names, families)
+    return {
+        "videos": len(names),
+        "raters": 0 if ratings is None else len(np.unique(ratings.rater)),
+        "rejected": [] if made is None else made.rejected.tolist(),
+        "split_half": None if made is None else float(np.median(split_half(made.scores))),
+        "with_truth": sum(bool(size["has_truth"]) for size in sizes.values()),
+        "splits": counts,
+    }
+
+
+class _Source:
+    """The raw files of a database.
+
+    Args:
+        raw: all of them.
+        folder: below a raw folder.
+    """
+
+    def __init__(self, raw: RawFiles, folder: str) -> None:
+        self.raw, self.folder = raw, folder
+
+    def at(self, name: str) -> str:
+        """The raw name of a file."""
+        return f"{self.folder}/{name}"
+
+    def has(self, name: str) -> bool:
+        """Is there such a file?"""
+        return self.at(name) in self.raw.names
+
+    def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
+        """The rows of a CSV file.
+
+        Raises:
+            StpError: it cannot be read, or lacks a column or a field.
+        """
+        path = self.raw.find(self.at(name))
+        expected = f"a CSV file in UTF-8 with the columns {', '.join(needed)}"
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                reader = csv.DictReader(file, strict=True)
+                found = list(reader)
+                header = reader.fieldnames or []
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise StpError(
+                f"{path}: cannot be read ({error})", expected=expected, remedy=REMEDY
+            ) from None
+        lacking = [column for column in needed if column not in header]
+        if lacking or not found:
+            what = f"no column {', '.join(lacking)}" if lacking else "no rows"
+            raise StpError(f"{path}: {what}", expected=expected, remedy=REMEDY)
+        for number, row in enumerate(found, start=2):
+            if None in row or any(value is None for value in row.values()):
+                raise StpError(
+                    f"{path}, line {number}: {len(header)} columns and another number of fields",
+                    expected=expected,
+                    remedy=REMEDY,
+                )
+        return found
+
+    def number(self, name: str, row: dict[str, str], column: str) -> float:
+        """A field as a finite number.
+
+        Raises:
+            StpError: it is none.
+        """
+        try:
+            value = float(row[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise StpError(
+                f"{self.at(name)}: {column} of {row[NAME]} is {row[column]!r}",
+                expected="a number",
+                remedy=REMEDY,
+            )
+        return value
+
+    def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The rows of a file by the name of the video.
+
+        Raises:
+            StpError: a video has two.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for row in self.rows(name, [NAME, *needed]):
+            if row[NAME] in found:
+                raise StpError(
+                    f"{self.at(name)}: {row[NAME]} has two rows",
+                    expected="one row of each video",
+                    remedy=REMEDY,
+                )
+            found[row[NAME]] = row
+        return found
+
+    def scores(self) -> dict[str, float]:
+        """Opinion scores of MOS.csv, by video.
+
+        Raises:
+            StpError: one is not within 0 to 100.
+        """
+        rows = self.by_video("MOS.csv", [MOS])
+        found = {name: self.number("MOS.csv", row, MOS) for name, row in rows.items()}
+        for name, value in found.items():
+            if not 0 <= value <= 100:
+                raise StpError(
+                    f"{self.at('MOS.csv')}: the MOS of {name} is {value:g}",
+                    expected="opinion scores from 0 to 100",
+                    remedy=REMEDY,
+                )
+        return found
+
+    def ratings(self) -> Ratings | None:
+        """The single ratings; None where there are none."""
+        if not self.has("Ratings.csv"):
+            return None
+        rows = self.rows("Ratings.csv", ["Rater", "Session", NAME, "Rating"])
+        return Ratings(
+            *(np.array([row[key] for row in rows]) for key in ("Rater", "Session", NAME)),
+            np.array([self.number("Ratings.csv", row, "Rating") for row in rows]),
+        )
+
+    def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        """What is known of each video; its dataset is the first part of its name unless stated."""
+        rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
+        self.same("Tags.csv", rows, names, all_of_them=False)
+        return {
+            name: {
+                "dataset": row.get("Dataset") or name.rpartition("_")[0] or name,
+                "tags": row.get("Tags") or None,
+                "family": row.get("Family") or None,
+                "generator": row.get("Generator") or None,
+                "strength": self.number("Tags.csv", row, "Strength")
+                if row.get("Strength")
+                else None,
+            }
+            for name in names
+            for row in [rows.get(name, {})]
+        }
+
+    def published(self, names: list[str]) -> np.ndarray:
+        """The splits of TrainTestSplit.csv, bool (S, V); none where there is no such file.
+
+        Raises:
+            StpError: its videos are not those with opinions, or a field is neither Train nor Test.
+        """
+        file = "TrainTestSplit.csv"
+        if not self.has(file):
+            return np.zeros((0, len(names)), bool)
+        rows = self.by_video(file, [])
+        self.same(file, rows, names, all_of_them=True)
+        numbers = [column for column in rows[names[0]] if column != NAME]
+        fields = np.array([[rows[name][column] for column in numbers] for name in names])
+        odd = np.argwhere(~np.isin(fields, ["Train", "Test"]))
+        if len(odd):
+            video, column = odd[0]
+            field = str(fields[video, column])
+            raise StpError(
+                f"{self.at(file)}: {numbers[column]} of {names[video]} is {field!r}",
+                expected="Train or Test",
+                remedy=REMEDY,
+            )
+        return np.asarray(fields.T == "Test")
+
+    def same(self, file: str, found: Iterable[str], names: list[str], *, all_of_them: bool) -> None:
+        """Refuse a file about other videos.
+
+        Raises:
+            StpError: it has an unknown video, or lacks one.
+        """
+        given = set(found)
+        unknown, lacking = sorted(given - set(names)), sorted(set(names) - given)
+        if unknown or (lacking and all_of_them):
+            one = unknown[0] if unknown else lacking[0]
+            what = f"{one} has no opinion score" if unknown else f"no row of {one}"
+            raise StpError(
+                f"{self.at(file)}: {what}",
+                expected=f"the {len(names)} videos with opinion scores",
+                remedy=nearest(one, names) if unknown else REMEDY,
+            )
+
+    def video(self, folder: str, name: str) -> np.ndarray | None:
+        """The frames of a video, uint8 (T, H, W, 3); None where there is none.
+
+        Raises:
+            StpError: it cannot be decoded.
+        """
+        file = f"{folder}/{name}.mp4"
+        return decode(self.raw.find(self.at(file)), self.at(file)) if self.has(file) else None
+
+
+def decode(path: Path, name: str) -> np.ndarray:
+    """Decode the frames of a video as RGB.
+
+    Args:
+        path: of the file.
+        name: what to call it in an error.
+
+    Returns:
+        uint8 (T, H, W, 3).
+
+    Raises:
+        StpError: it cannot be decoded or has no frames.
+    """
+    try:
+        with av.open(str(path)) as container:
+            stream = container.streams.video[0]
+            if stream.codec_context is None:
+                raise ValueError("an unknown codec")
+            require_pixels(name, stream.codec_context.width, stream.codec_context.height)
+            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(stream)]
+        if not frames:
+            raise ValueError("no frames")
+    except (av.FFmpegError, ValueError, IndexError, OSError) as error:
+        raise StpError(
+            f"{name}: cannot be decoded ({error})",
+            expected="a complete video file",
+            remedy="fetch it again",
+        ) from error
+    return np.stack(frames)
+
+
+def _scores(made: Opinions | None, source: _Source) -> dict[str, float]:
+    if made is None:
+        raise StpError(
+            f"{source.at('Ratings.csv')}: missing",
+            expected="ratings, of which opinion scores are made (mos: ratings)",
+            remedy="set mos: file, or add the file to the release",
+        )
+    return dict(zip(made.video.tolist(), made.mos.tolist(), strict=True))
+
+
+def _videos(
+    job: Job, source: _Source, names: list[str], recipe: Any
+) -> dict[str, dict[str, object]]:
+    """Write the arrays of all sizes; say of each video where it is."""
+    length = recipe["context"] + recipe["horizon"]
+    shapes = {}
+    for number, name in enumerate(names, start=1):
+        frames = source.video("Predicted_Videos", name)
+        if frames is None:
+            raise StpError(
+                f"{source.at('Predicted_Videos')}/{name}.mp4: missing",
+                expected="a video of each opinion score",
+                remedy="fetch it, or take the row out of MOS.csv",
+            )
+        _check(frames, length, f"Predicted_Videos/{name}.mp4")
+        shapes[name] = frames.shape
+        job.report("videos measured", number, len(names))
+    about = {"shape": [3], **recipe}
+    group = create_group(job.out / prepared.VIDEOS, attributes(about, source.raw, units="1/255"))
+    where: dict[str, dict[str, object]] = {}
+    done = 0
+    for shape in sorted(set(shapes.values())):
+        of_size = [name for name in names if shapes[name] == shape]
+        _, height, width, _ = shape
+        size = f"{height}x{width}"
+        writers = [
+            SequentialWriter(
+                create_array(
+                    group,
+                    f"{of}_{size}",
+                    (len(of_size), *shape),
+                    np.uint8,
+                    (f"video_{size}", "frame", f"y_{size}", f"x_{size}", "channel"),
+                    (1, *shape),
+                    max_files=4,
+                )
+            )
+            for of in ("predicted", "true")
+        ]
+        for row, name in enumerate(of_size):
+            frames = source.video("Predicted_Videos", name)
+            truth = source.video("True_Videos", name)
+            if truth is not None:
+                _check(truth, length, f"True_Videos/{name}.mp4", shape)
+            assert frames is not None
+            for writer, values in zip(writers, (frames, truth), strict=True):
+                writer.append(np.zeros((1, *shape), np.uint8) if values is None else values[None])
+            where[name] = {
+                **{"height": height, "width": width, "row": row, "has_truth": truth is not None}
+            }
+            done += 1
+            job.report("videos written", done, len(names))
+        for writer in writers:
+            writer.close()
+    return where
+
+
+def _check(
+    frames: np.ndarray, length: int, name: str, shape: tuple[int, ...] | None = None
+) -> None:
+    if len(frames) != length or (shape is not None and frames.shape != shape):
+        many, height, width, _ = frames.shape
+        size = "" if shape is None else f" of {shape[1]} x {shape[2]} pixels"
+        raise StpError(
+            f"{name}: {many} frames of {height} x {width} pixels",
+            expected=f"{length} frames{size}",
+            remedy="leave the video out, with its row of MOS.csv",
+        )
+
+
+def _write_ratings(out: Path, ratings: Ratings, made: Opinions) -> None:
+    rejected = set(made.rejected.tolist())
+    columns = (ratings.rater, ratings.session, ratings.video, ratings.score)
+    rows: list[dict[str, object]] = [
+        {
+            **{"rater": str(who), "session": str(when), "video": str(what)},
+            **{"rating": float(value), "is_rejected": str(who) in rejected},
+        }
+        for who, when, what, value in zip(*columns, strict=True)
+    ]
+    prepared.write(out / prepared.RATINGS, prepared.RATING_COLUMNS, rows)
+
+
+def _write_splits(out: Path, names: list[str], families: dict[str, np.ndarray]) -> dict[str, int]:
+    rows: list[dict[str, object]] = [
+        {"family": family, "split": number, "video": name, "is_test": bool(test)}
+        for family, splits in families.items()
+        for number, split in enumerate(splits, start=1)
+        for name, test in zip(names, split, strict=True)
+    ]
+    prepared.write(out / prepared.SPLITS, prepared.SPLIT_COLUMNS, rows)
+    return {family: len(splits) for family, splits in families.items()}

@@ -1,0 +1,60 @@
+"""Table 2 of Somraj et al. (2022): what its printed moments say of its tests."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from stp.opinions.moments import Moments, joined, p_value
+
+PUBLISHED = Path(__file__).parents[2] / "config" / "published" / "pvqa.csv"
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    with PUBLISHED.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["table"] == table]
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, Moments]:
+    found: dict[str, dict[str, float]] = {}
+    for row in rows("2"):
+        found.setdefault(row["model"], {})[row["metric"]] = float(row["value"])
+    return {
+        name: Moments(one["MOS"], one["MOS sd"], int(one["videos"])) for name, one in found.items()
+    }
+
+
+def test_deviations_are_divided_by_n(printed: dict[str, Moments]):
+    """Groups that make up another one give its printed deviation only so."""
+    natural = joined(printed["Upsampled Natural Videos"], printed["Non-upsampled Natural Videos"])
+    assert natural.mean == pytest.approx(76.68, abs=0.01)
+    assert natural.deviation == pytest.approx(3.79, abs=0.01)
+    predicted = joined(printed["Stochastic Prediction"], printed["Deterministic Prediction"])
+    assert predicted.mean == pytest.approx(46.97, abs=0.01)
+    assert predicted.deviation == pytest.approx(10.88, abs=0.01)
+
+
+def test_the_tests_are_welchs(printed: dict[str, Moments]):
+    upsampled = p_value(
+        printed["Upsampled Natural Videos"],
+        printed["Non-upsampled Natural Videos"],
+        alternative="two-sided",
+        equal_variances=False,
+    )
+    assert upsampled == pytest.approx(0.07, abs=0.005)
+    pair = printed["Stochastic Prediction"], printed["Deterministic Prediction"]
+    welch, student = (
+        p_value(*pair, alternative="greater", equal_variances=equal) for equal in (False, True)
+    )
+    assert welch == pytest.approx(6e-9, rel=0.1)
+    assert student == pytest.approx(1.5e-12, rel=0.1)
+
+
+def test_the_mean_opinion_alone_has_an_error_of_13_7(printed: dict[str, Moments]):
+    """Its root mean squared error is the deviation of all videos; three printed rows have more."""
+    everything = joined(printed["Natural Videos"], printed["Predicted Videos"])
+    assert everything.n == 300
+    assert everything.deviation == pytest.approx(13.67, abs=0.05)
+    errors = [float(row["value"]) for row in rows("3") if row["metric"] == "RMSE"]
+    assert sum(error > everything.deviation for error in errors) == 3

@@ -1,0 +1,209 @@
+"""From raw files of a database to the agreement of measures with opinions, with known answers."""
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from opinion_files import locked, prepare
+
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.opinions import prepared, quality
+from stp.predict import opinions as predict
+from stp.score import opinions as score
+
+CELL = dict.fromkeys(
+    ("suite", "dimension", "model", "variant", "trained_on", "train_subset", "tested_on"), "x"
+) | {"subset": "random", "setting": "horizon-16", "seed": None}
+
+
+def tags(raw: Path) -> dict[str, dict[str, str]]:
+    with (raw / "pvqa" / "Tags.csv").open(newline="") as file:
+        return {row["Video Name"]: row for row in csv.DictReader(file)}
+
+
+def predicted(data: Path, out: Path, model: str, **recipe: object) -> Path:
+    out.mkdir()
+    given = {"model": model, "context": 4, "split": "random", "predict": {}, **recipe}
+    predict.run(Job(given, {"data": data}, out, out))
+    return out
+
+
+def scored(data: Path, folder: Path) -> dict[tuple[str, str], float]:
+    conventions = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
+    recipe = {"cell": CELL, "conventions": conventions, "split": "random"}
+    out = folder / "scores"
+    out.mkdir()
+    score.run(Job(recipe, {"data": data, "predictions": folder}, out, out))
+    table = pq.read_table(out / "scores.parquet", page_checksum_verification=True)
+    return {
+        (row["metric"], row["statistic"]): row["value"] if row["reason"] is None else row["reason"]
+        for row in table.to_pylist()
+    }
+
+
+def test_strengths_of_damage_and_random_raters_come_back(raw: Path, data: Path):
+    known = tags(raw)
+    table = pq.read_table(data / prepared.OPINIONS, page_checksum_verification=True)
+    strength = np.array([float(known[name]["Strength"]) for name in table["video"].to_pylist()])
+    mos = table["mos"].to_numpy()
+    assert np.corrcoef(strength, mos)[0, 1] < -0.98
+    assert table["strength"].to_pylist() == strength.tolist()
+    said = json.loads((data / "extras.json").read_text())
+    assert said["raters"] == 40 and said["videos"] == 60 and said["with_truth"] == 60
+    assert len({"rater_38", "rater_39", "rater_40"} & set(said["rejected"])) >= 2
+    assert said["split_half"] > 0.9
+    # MOS.csv was made from the same ratings
+    with (raw / "pvqa" / "MOS.csv").open(newline="") as file:
+        stated = {row["Video Name"]: float(row["MOS"]) for row in csv.DictReader(file)}
+    np.testing.assert_allclose(mos, [stated[v] for v in table["video"].to_pylist()], atol=1e-4)
+
+
+def test_videos_keep_their_frames_and_context_is_not_damaged(raw: Path, data: Path):
+    database = prepared.open_database(data, 4)
+    known = tags(raw)
+    for name, video in zip(database.names, database.videos(), strict=True):
+        assert video.predicted.shape == (20, 64, 64, 3)
+        assert video.truth is not None
+        np.testing.assert_array_equal(video.predicted[:4], video.truth[:4])
+        is_damaged = known[name]["Tags"] != "natural"
+        assert (video.predicted[4:] != video.truth[4:]).any() == is_damaged
+
+
+def test_families_of_splits(data: Path):
+    database = prepared.open_database(data, 4)
+    for family, many in (("published", 4), ("random", 20), ("source", 9), ("generator", 4)):
+        numbers, tests = database.splits(family)
+        assert len(numbers) == len(tests) == many
+    _, published = database.splits("published")
+    assert (published.sum(axis=1) == 12).all()
+    _, sources = database.splits("source")
+    assert (sources.sum(axis=0) == 1).all()
+    with pytest.raises(StpError, match="no splits 'nowhere'"):
+        database.splits("nowhere")
+
+
+def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_path: Path):
+    fitted = {"predict": {"regression": "logistic"}}
+    error = scored(data, predicted(data, tmp_path / "mse", "video_mse", **fitted))
+    similar = scored(data, predicted(data, tmp_path / "ssim", "video_ssim", **fitted))
+    mean = scored(data, predicted(data, tmp_path / "mean", "mean_opinion"))
+    size = scored(data, predicted(data, tmp_path / "source", "source_dataset"))
+    assert similar["srocc", "median"] > 0.5 and error["srocc", "median"] > 0.4
+    assert size["srocc", "median"] < 0.4
+    assert similar["opinion_rmse", "median"] < 0.9 * mean["opinion_rmse", "median"]
+    assert "equal" in str(mean["srocc", "median"])
+    mos = prepared.open_database(data, 4).mos
+    assert mean["opinion_rmse", "median"] == pytest.approx(mos.std(), rel=0.15)
+
+
+def test_scores_are_the_medians_and_deviations_of_the_rows(data: Path, tmp_path: Path):
+    folder = predicted(data, tmp_path / "sharp", "sharpness")
+    found = scored(data, folder)
+    table, reason = quality.read(folder)
+    frame = table.to_pandas()
+    assert reason == "" and len(frame) == 20 * 12
+    errors = frame.groupby("split").apply(
+        lambda one: float(np.sqrt(((one["predicted"] - one["observed"]) ** 2).mean()))
+    )
+    assert found["opinion_rmse", "median"] == pytest.approx(errors.median())
+    assert found["opinion_rmse", "sd"] == pytest.approx(errors.std(ddof=0))
+
+
+def test_a_share_of_the_training_and_fitting_on_the_test(data: Path, tmp_path: Path):
+    """What is fitted to the test itself has no larger error than what is not."""
+    errors = {}
+    for name in ("logistic", "logistic_on_test"):
+        recipe = {"predict": {"regression": name}}
+        folder = predicted(data, tmp_path / name, "video_ssim", **recipe)
+        errors[name] = scored(data, folder)["opinion_rmse", "median"]
+    assert errors["logistic_on_test"] < errors["logistic"]
+    with pytest.raises(StpError, match="6 training and 12 test"):
+        predicted(data, tmp_path / "few", "sharpness", training=10)
+
+
+def test_a_measure_from_a_file_is_a_row_like_others(data: Path, tmp_path: Path):
+    database = prepared.open_database(data, 4)
+    path = tmp_path / "mine.csv"
+    lines = [f"{name},{mos}" for name, mos in zip(database.names, database.mos, strict=True)]
+
+    def run(rows: list[str], name: str) -> dict[tuple[str, str], float]:
+        folder = tmp_path / f"raw_{name}"
+        folder.mkdir()
+        (folder / path.name).write_text("\n".join(["video,value", *rows]))
+        out = tmp_path / name
+        out.mkdir()
+        recipe = {"model": "mine", "context": 4, "split": "random", "predict": {}}
+        inputs = {"data": data, "archive": locked(folder)}
+        predict.run(Job(recipe, inputs, out, out, {"raw_roots": [str(folder)]}))
+        return scored(data, out)
+
+    assert run(lines, "good")["srocc", "median"] == pytest.approx(1)
+    for name, rows, message in (
+        ("twice", [*lines, lines[0]], "two rows"),
+        ("short", lines[1:], "no row of"),
+        ("other", [*lines[1:], "nobody,3"], "unknown video 'nobody'"),
+        ("text", [*lines[1:], lines[0].split(",")[0] + ",high"], "'high'"),
+    ):
+        with pytest.raises(StpError, match=message):
+            run(rows, name)
+
+
+def replaced(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def _mos(raw: Path, value: Callable[[str], str]) -> None:
+    path = raw / "pvqa" / "MOS.csv"
+    header, first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([header, value(first), *rest]))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda raw: _mos(raw, lambda row: row.split(",")[0] + ",104.5"), "MOS of .* is 104.5"),
+        (lambda raw: _mos(raw, lambda row: row.split(",")[0] + ",good"), "'good'"),
+        (lambda raw: _mos(raw, lambda row: f"{row}\n{row}"), "has two rows"),
+        (lambda raw: _mos(raw, lambda row: "KTH_099," + row.split(",")[1]), "missing|no opinion"),
+        (lambda raw: _mos(raw, lambda row: row + ",extra"), "another number of fields"),
+        (
+            lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", "KITTI_003", "KITTY_003"),
+            "KITTY_003 has no opinion score",
+        ),
+        (
+            lambda raw: replaced(raw / "pvqa" / "TrainTestSplit.csv", ",Test", ",test"),
+            "is 'test'",
+        ),
+        (lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").unlink(), "KTH_001"),
+        (
+            lambda raw: (raw / "pvqa" / "Predicted_Videos" / "KTH_001.mp4").write_bytes(b"0"),
+            "cannot be decoded",
+        ),
+    ],
+)
+def test_damage_ends_in_one_clear_error(
+    raw: Path, tmp_path: Path, damage: Callable[[Path], None], message: str
+):
+    copy = tmp_path / "raw"
+    shutil.copytree(raw, copy)
+    damage(copy)
+    with pytest.raises(StpError, match=message):
+        prepare(copy, tmp_path / "data")
+
+
+def test_videos_of_another_length_are_refused(raw: Path, tmp_path: Path):
+    from stp.fetch.generators.pvqa import write_video
+
+    copy = tmp_path / "raw"
+    shutil.copytree(raw, copy)
+    write_video(copy / "pvqa" / "Predicted_Videos" / "PENN_001.mp4", np.zeros((9, 64, 64, 3), "u1"))
+    with pytest.raises(StpError, match=r"PENN_001\.mp4: 9 frames"):
+        prepare(copy, tmp_path / "data")
