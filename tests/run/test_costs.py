@@ -416,7 +416,7 @@ def test_every_dataset_and_every_network_has_its_facts():
         assert dataset.counts.source, name
     networks = {name: one for name, one in loaded.models.items() if one.kind == "frames"}
     for name, model in networks.items():
-        known = (model.size.parameters, model.size.gmacs, model.size.gpu_gmacs_per_s)
+        known = (model.size.parameters, model.size.gmacs)
         assert (None in known) == (model.fit != "sgd"), name
 
 

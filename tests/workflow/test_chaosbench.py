@@ -1,4 +1,5 @@
-"""The demo of ChaosBench: generated archives to tables and figures, with three centres less."""
+"""The demo of ChaosBench: generated archives to tables and figures, with three centres less, and with
+one network, trained for a minute."""
 
 import csv
 
@@ -15,7 +16,7 @@ FIGURES = [
     f"results/chaosbench-demo/figures/{name}/chaosbench.png"
     for name in ("s2s_control/leads", "s2s_control/strips", "s2s_control/detail")
 ] + ["results/chaosbench-demo/figures/s2s_ensemble/gain/chaosbench.png"]
-CONTROL = ["persistence", "daily_climatology", "ecmwf"]
+CONTROL = ["persistence", "daily_climatology", "ecmwf", "unet"]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_tables_have_a_row_for_each_model_and_say_that_bytes_are_made_up(demo: C
         numbers.append(len(found))
         assert all(row["source"] == "synthetic" and row["comparable"] == "NO" for row in found)
         assert all(float(row["z500 RMSE week 1"]) > 0 for row in found)
-    assert numbers == [3, 1]
+    assert numbers == [4, 1]
 
 
 def test_forecasts_are_good_at_first_and_then_no_better_than_climatology(demo: Checkout) -> None:
@@ -60,6 +61,17 @@ def test_forecasts_are_good_at_first_and_then_no_better_than_climatology(demo: C
     assert error["ecmwf", 44] > 1.1 * climatology
     # The mean of members that have lost all skill is close to climatology, a single one is not.
     assert error["ecmwf_ensemble", 44] < 0.95 * error["ecmwf", 44]
+
+
+def test_a_network_beats_persistence_at_lead_1(demo: Checkout) -> None:
+    """Of each variable; the errors of both are those of the table."""
+    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
+        found = store.execute(
+            "select variable, max(value) filter (where model = 'unet')"
+            " / max(value) filter (where model = 'persistence') from scores"
+            " where convention = 'wrmse.pooled' and statistic = 'mean' and lead = 1 group by all"
+        ).fetchall()
+    assert len(found) == 12 and all(ratio < 0.8 for _, ratio in found)
 
 
 def test_values_at_lead_44_rest_on_too_few_blocks_for_an_interval(demo: Checkout) -> None:
