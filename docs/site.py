@@ -28,7 +28,12 @@ LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages from elsewhere, and those of the code."""
+    """Add the pages from elsewhere and those of the code, and other files that pages link to."""
+    pages = [*FROM_ELSEWHERE, *(f"docs/{page.src_uri}" for page in files.documentation_pages())]
+    for name in sorted({target for page in pages for target in _targets(page)}):
+        is_new = name not in FROM_ELSEWHERE and not name.startswith("docs/")
+        if is_new and (ROOT / name).is_file():
+            files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
     for source, page in FROM_ELSEWHERE.items():
         text = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, page, content=text))
@@ -42,6 +47,16 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def _targets(page: str) -> set[str]:
+    """Files of the repository that a page links to, by their paths."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return {_from_root(page, found[2]) for found in LINK.finditer(text)}
+
+
+def _from_root(page: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Have links lead to pages, where the repository has files."""
     here = page.file.src_uri
@@ -49,7 +64,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     source = pages.get(here, f"docs/{here}")
 
     def led(found: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), found[2]))
+        target = _from_root(source, found[2])
         to = FROM_ELSEWHERE.get(target, target.removeprefix("docs/"))
         return f"{found[1]}{posixpath.relpath(to, posixpath.dirname(here) or '.')}{found[3]}"
 

@@ -201,7 +201,7 @@ class Dataset(Strict):
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
         metrics: conventions such as ``mse.pixel_sum`` that become the columns of its table, where
-            config/evaluation has no row for it: your own data.
+            the suite has none for it: your own data.
         reader: module of stp.prepare; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: files and folders that these two read or import, besides what their imports name:

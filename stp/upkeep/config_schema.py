@@ -183,7 +183,9 @@ def kind_of(made: Json) -> Json:
 
 
 def _text(made: Mapping[str, Any]) -> str:
-    return str(made.get("description", "")).replace("``", "`").replace("|", "\\|")
+    said = str(made.get("description", "")).replace("``", "`").replace("|", "\\|").split("`")
+    said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # what is no code
+    return "`".join(said)
 
 
 def _table(made: Json) -> list[str]:
