@@ -123,12 +123,12 @@ def measure_prepared(data: Prepared, name: str, source: str) -> ShownMonths:
     clips = data.clips("test").index
     leads = range(data.context, data.context + data.horizon)
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {part: [] for part in (ALL, *THIRDS)}
-    for clip in clips.itertuples():
-        start = int(clip.start + (data.context - 1) * clip.stride)
+    for first_frame, stride in clips[["start", "stride"]].to_numpy(np.int64).tolist():
+        start = first_frame + (data.context - 1) * stride
         before = months[start] - 1
         if before not in first:
             continue
-        valid = [months[clip.start + lead * clip.stride] for lead in leads]
+        valid = [months[first_frame + lead * stride] for lead in leads]
         own, late = (
             np.mean([error(shows, month) for month in valid], axis=0)
             for shows in (months[start], before)

@@ -55,7 +55,7 @@ class WindowMeans:
             for window in {window for windows in self._wanted for window in windows}:
                 first, last = window
                 if number + 1 == first:
-                    self._open[window] = 1, *(part.astype(np.float64) for part in now)
+                    self._open[window] = 1, now[0].astype(np.float64), now[1].astype(np.float64)
                 elif first < number + 1 <= last and window in self._open:
                     count, *sums = self._open[window]
                     for total, part in zip(sums, now, strict=True):
