@@ -76,5 +76,5 @@ def _become(
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
-        threading._shutdown()  # type: ignore[attr-defined]
+        threading._shutdown()
         atexit._run_exitfuncs()
