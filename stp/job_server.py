@@ -15,6 +15,7 @@ or is gone.
 import array
 import atexit
 import contextlib
+import importlib
 import json
 import os
 import signal
@@ -31,8 +32,12 @@ from typing import Any, Final, NoReturn
 
 ADDRESS = "STP_JOB_SERVER"
 """Variable of the environment that names the server's socket."""
-NEED_TORCH = {"train", "predict", "features"}
-"""Verbs that wait until the server has imported it, once."""
+NEEDED = {
+    "torch": {"train", "predict", "features"},
+    "matplotlib.axes": {"figure", "pictures", "report"},
+    "scipy.stats": {"figure"},
+}
+"""Libraries that the server imports, once, before it serves one of these verbs."""
 OF_EACH_JOB = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"))
 """What the shell and Snakemake change in the environment of a job; children get it as it is."""
 THREADS = {
@@ -178,8 +183,7 @@ def serve(address: str, configfile: Path) -> None:
                 request, files = _received(connection)
                 children = {child for child in children if os.waitpid(child, os.WNOHANG) == (0, 0)}
                 if _is_served(request) and before == _state(places):
-                    if NEED_TORCH.intersection(request["arguments"][1:2]):
-                        import torch  # noqa: F401
+                    _import_for(*request["arguments"][1:2])
                     if child := os.fork():
                         children.add(child)
                     else:
@@ -221,6 +225,18 @@ def _import_the_shell(configfile: Path) -> None:
     from stp.verbs.app import AT_HAND, load_plan
 
     AT_HAND[configfile] = load_plan(configfile)
+
+
+def _import_for(verb: str = "") -> None:
+    """Import what a verb needs, and others do not."""
+    for library, verbs in NEEDED.items():
+        if verb in verbs:
+            importlib.import_module(library)
+    if verb == "train":
+        import torch
+
+        # The first optimizer of a process imports as much again as torch.
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)])
 
 
 def _received(connection: socket.socket) -> tuple[Json, list[int]]:

@@ -4,6 +4,7 @@ Python starts ``snakemake`` or ``stp`` in one to three CPU seconds, most of them
 tests of the workflow start hundreds. So each worker of pytest has one process that has imported the
 libraries, but nothing of `stp`, and each command is a fork of it: with arguments, folder,
 environment, output and exit status of its own, and with the `stp` that its own PYTHONPATH names.
+All commands of a worker share what Python draws when it starts, the order of sets of strings.
 """
 
 import atexit
@@ -64,6 +65,7 @@ def _become(
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None
+    sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
     script = BIN / command[0]
     sys.argv = [str(script), *command[1:]]
     installed = [path for path in sys.path if path.startswith((sys.prefix, sys.base_prefix))]
@@ -76,5 +78,5 @@ def _become(
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
-        threading._shutdown()  # type: ignore[attr-defined]
+        threading._shutdown()
         atexit._run_exitfuncs()
