@@ -347,7 +347,7 @@ def run_until_killed(job: Job, changes: int) -> None:
 def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     make_job: Callable[..., Job], surface: Path
 ) -> None:
-    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 6}
+    options = {**OPTIONS, **SURFACE, "years": THREE_YEARS, "subsets": {}, "days_per_year": 7}
     options |= {"ocean_month": "lagged", "window_days": 3}
 
     def job() -> Job:
