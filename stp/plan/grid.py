@@ -158,7 +158,7 @@ class Grid(Strict):
     setting: Settings = Settings()
     variant: Names = ("default",)
     models: tuple[str, ...] = ()
-    keep: Annotated[int, Field(ge=0)] | None = None
+    keep: Number | None = None
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:

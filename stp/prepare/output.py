@@ -119,7 +119,9 @@ def write_index(
     types = {"start": np.int64, "stride": np.int32, "length": np.int32, "phase": np.int32}
     table = table.astype({"split": "str", "clip": "str", "cluster": "str", **types})
     if blocks is not None:
-        places = np.array([blocks[cluster] for cluster in table["cluster"]], np.int64)
+        places = np.array([blocks[cluster] for cluster in table["cluster"]], np.int64).reshape(
+            -1, 2
+        )
         table = table.assign(cluster_start=places[:, 0], cluster_length=places[:, 1])
     counts: dict[str, Any] = {"clips": {}, "clusters": {}}
     for split in order:

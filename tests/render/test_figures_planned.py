@@ -51,7 +51,8 @@ def test_detail_is_drawn_where_forecasts_are_kept_and_gains_where_there_are_two(
     scale = config.load(ROOT / "config" / "chaosbench.yaml")
     made = figures(Plan(scale))
     of_control = [path for path in made if path.startswith("figures/s2s_control/detail/")]
-    assert [Path(path).stem for path in of_control] == ["chaosbench", "chaosbench-two_years"]
+    control = ["chaosbench", "chaosbench-two_years", "chaosbench-common_starts"]
+    assert [Path(path).stem for path in of_control] == control
     gains = [path for path in made if "/gain/" in path]
     assert [Path(path).stem for path in gains] == ["chaosbench", "chaosbench-two_years"]
     assert not [path for path in made if path.startswith("figures/s2s_ensemble/detail/")]

@@ -433,7 +433,7 @@ def _grib(path: Path) -> xr.Dataset:
             raise ValueError("the file ends within a message")
     options = {"indexpath": "", "squeeze": False}
     found: dict[str, xr.DataArray] = {}
-    for part in cfgrib.open_datasets(str(path), backend_kwargs=options, decode_timedelta=False):
+    for part in cfgrib.open_datasets(str(path), backend_kwargs=options, decode_timedelta=True):
         for name, values in part.data_vars.items():
             kept = {"number", "time", "step", "isobaricInhPa", "latitude", "longitude"}
             others = [dim for dim in values.dims if dim not in kept and values.sizes[dim] == 1]
@@ -443,7 +443,7 @@ def _grib(path: Path) -> xr.Dataset:
                 found[str(name)] = values
             else:  # of the same name on pressure levels and elsewhere, the former is meant
                 found.setdefault(str(name), values)
-    return xr.merge(found.values(), join="inner", combine_attrs="drop")
+    return xr.merge(found.values(), join="inner", combine_attrs="override")
 
 
 def _own_levels(name: str) -> str:
