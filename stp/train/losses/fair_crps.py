@@ -28,7 +28,7 @@ def loss(predicted: Tensor, observed: Tensor) -> Tensor:
             expected="the same number of forecasts of each clip",
             remedy="have the model draw as many forecasts of each clip",
         )
-    members = predicted.unflatten(0, (len(observed), -1))
+    members = predicted.reshape(len(observed), -1, *observed.shape[1:])
     count = members.shape[1]
     error = (members - observed[:, None]).abs().mean()
     if count == 1:

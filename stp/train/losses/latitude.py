@@ -23,7 +23,8 @@ def loss(
     """
     ok = len(latitudes) == 2 and all(-90 <= value <= 90 for value in latitudes)
     require(ok, "train.loss: latitude: latitudes", latitudes, "[first, last], -90 to 90")
-    rows = torch.linspace(*map(float, latitudes), predicted.shape[-2], device=predicted.device)
+    first, last = latitudes
+    rows = torch.linspace(first, last, predicted.shape[-2], device=predicted.device)
     weights = torch.cos(torch.deg2rad(rows)).to(predicted.dtype)
     squares = (predicted - observed) ** 2
     return torch.mean(squares * (weights / weights.mean())[:, None])
