@@ -15,7 +15,7 @@ from stp.plan import config
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan, Raw
 from stp.plan.dataset import Release
-from stp.prepare.chaosbench import ChaosbenchOptions, count
+from stp.prepare.chaosbench import SEASONS, ChaosbenchOptions, count
 from stp.prepare.planned import Lists
 from stp.run import runner
 from stp.run.costs.estimate import Costs
@@ -153,6 +153,27 @@ def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:
     once = 22.144 * (3 * 13_469 + 2_147) * 500
     assert amounts["default"] == pytest.approx(once, rel=0.01)
     assert amounts["steps5"] == pytest.approx(5 * once, rel=0.01)
+
+
+def test_a_correction_and_seasons_and_centres_together_as_the_page_says() -> None:
+    page = (ROOT / "docs" / "chaosbench.md").read_text(encoding="utf-8")
+    block = page.split("## Centres together")[1].split("```yaml\n")[1].split("```")[0]
+    scale = yaml.safe_load((ROOT / "config" / "chaosbench.yaml").read_text())
+    control = yaml.safe_load(block)["dimensions"]["s2s_control"]
+    control["cells"].append({"trained_on": "chaosbench", "subset": ["djf", "mam", "jja", "son"]})
+    scale["dimensions"]["s2s_control"] = control
+    scale["dimensions"]["s2s_ensemble"]["models"].append("multi_model_ensemble")
+    plan = Plan.load(scale)
+    made = {
+        (one.cell.model, one.cell.variant): one for one in plan.cells if one.cell.subset == "test"
+    }
+    assert plan.members(made["multi_model_ensemble", "default"].cell)[0] == 71
+    work = Costs(plan).workload
+    plain, corrected = (
+        work.of(made["ncep", variant].scores) for variant in ("default", "corrected")
+    )
+    assert corrected.reading_mb == 2 * plain.reading_mb
+    assert {one.cell.subset for one in plan.cells} == {"test", "two_years", *SEASONS}
 
 
 def test_generated_archives_are_of_the_world_of_the_generated_days() -> None:

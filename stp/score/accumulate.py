@@ -106,7 +106,7 @@ def accumulate(
     means = WindowMeans(metric.windows for metric in metrics.values())
 
     def statistics(block: Block, frames: Frames, of_windows: Mapping[Windows, Frames]) -> Found:
-        every = {(): frames, **of_windows}
+        every: dict[Windows, Frames] = {(): frames, **of_windows}
         made: dict[Windows, dict[tuple[Any, Any], np.ndarray]] = {which: {} for which in every}
         return {
             name: members.statistics(

@@ -27,6 +27,26 @@ class Frames(NamedTuple):
     leads: np.ndarray
 
 
+class _Sum:
+    """The sum of the frames of a window so far."""
+
+    def __init__(self, predicted: np.ndarray, observed: np.ndarray) -> None:
+        self._frames = 1
+        self._predicted, self._observed = (a.astype(np.float64) for a in (predicted, observed))
+
+    def add(self, predicted: np.ndarray, observed: np.ndarray) -> None:
+        self._frames += 1
+        self._predicted += predicted
+        self._observed += observed
+
+    def mean_of(self, frames: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """The means, float32; None if frames are missing."""
+        if self._frames < frames:
+            return None
+        both = (self._predicted / frames, self._observed / frames)
+        return both[0].astype(np.float32), both[1].astype(np.float32)
+
+
 class WindowMeans:
     """Means over windows of lead times, of samples that are read in order.
 
@@ -36,7 +56,7 @@ class WindowMeans:
 
     def __init__(self, wanted: Iterable[Windows]) -> None:
         self._wanted = sorted({windows for windows in wanted if windows})
-        self._open: dict[tuple[int, int], tuple[int, np.ndarray, np.ndarray]] = {}
+        self._open: dict[tuple[int, int], _Sum] = {}
 
     def add(self, frames: Frames) -> dict[Windows, Frames]:
         """Take the next frames of these samples, or the first ones of others.
@@ -47,27 +67,19 @@ class WindowMeans:
         Returns:
             The means over the windows that end with these frames; those without are left out.
         """
-        if not self._wanted:
-            return {}
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        every = {window for windows in self._wanted for window in windows}
         for t, number in enumerate(frames.leads.tolist()):
             now = frames.predicted[:, :, t], frames.observed[:, t]
-            for window in {window for windows in self._wanted for window in windows}:
-                first, last = window
+            for first, last in every:
                 if number + 1 == first:
-                    self._open[window] = 1, now[0].astype(np.float64), now[1].astype(np.float64)
-                elif first < number + 1 <= last and window in self._open:
-                    count, *sums = self._open[window]
-                    for total, part in zip(sums, now, strict=True):
-                        total += part
-                    self._open[window] = count + 1, sums[0], sums[1]
-                if number + 1 == last and window in self._open:
-                    count, *sums = self._open.pop(window)
-                    if count == last + 1 - first:
-                        ended[window] = (
-                            (sums[0] / count).astype(np.float32),
-                            (sums[1] / count).astype(np.float32),
-                        )
+                    self._open[first, last] = _Sum(*now)
+                elif first < number + 1 <= last and (first, last) in self._open:
+                    self._open[first, last].add(*now)
+                if number + 1 == last and (first, last) in self._open:
+                    means = self._open.pop((first, last)).mean_of(last + 1 - first)
+                    if means is not None:
+                        ended[first, last] = means
         found = {}
         for windows in self._wanted:
             there = [window for window in windows if window in ended]

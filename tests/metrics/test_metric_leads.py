@@ -15,12 +15,13 @@ from stp.score.members import Members
 from stp.score.motion import PeopleData
 
 LEADS, MEMBERS, SAMPLES = 5, 4, 3
-# LPIPS needs weights; distances of sets have no statistics of samples.
+# LPIPS needs weights; distances of sets have no statistics of samples; means over windows are made
+# of lead times before (tests/score/test_score_weeks.py).
 CONVENTIONS = [
     name
     for module in pkgutil.iter_modules(stp.metrics.__path__)
     for choice in choices(module.name)
-    if isinstance(find(name := f"{module.name}.{choice}"), Metric)
+    if isinstance(metric := find(name := f"{module.name}.{choice}"), Metric) and not metric.windows
 ]
 OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
 
@@ -57,12 +58,14 @@ def bound(name: str, tmp_path: Path, shape: tuple[int, int, int]) -> Metric:
 @pytest.fixture
 def globe(monkeypatch: pytest.MonkeyPatch) -> None:
     """Latitudes and a climatology without files."""
-    from stp.metrics import acc, crpss, latitude
+    from stp.metrics import acc, crpss, latitude, regions, rpss
 
     def coordinate(data: Any, name: str) -> np.ndarray | None:
-        return np.linspace(-88, 88, data.shape[1]) if name == "lat" else None
+        known = {"lat": np.linspace(-88, 88, data.shape[1]), "lon": np.arange(data.shape[2]) * 7.0}
+        return known.get(name)
 
-    monkeypatch.setattr(latitude, "coordinate", coordinate)
+    for module in (latitude, regions):
+        monkeypatch.setattr(module, "coordinate", coordinate)
 
     class Climatology:
         def __init__(self, data: Any, kind: str) -> None:
@@ -74,7 +77,7 @@ def globe(monkeypatch: pytest.MonkeyPatch) -> None:
         def read(self, frame: int) -> np.ndarray:
             return np.random.default_rng(frame).random(self.shape, dtype=np.float32)
 
-    for module in (acc, crpss):
+    for module in (acc, crpss, rpss):
         monkeypatch.setattr(module, "Climatology", Climatology)
 
 

@@ -226,7 +226,9 @@ class Workload:
             written += min(recipe.get("keep", 0), clips) * values * FLOAT
             archive = artefact.inputs.get("archive")
             if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
-                made = replace(made, reading_mb=2 * self.facts.raw_mb(archive).value)
+                # A correction reads it as often for the years before the test.
+                times = 4 if artefact.recipe["rollout"]["options"].get("corrected_on") else 2
+                made = replace(made, reading_mb=times * self.facts.raw_mb(archive).value)
             return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
         return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
 
