@@ -55,10 +55,14 @@ def _grid(plan: Manifest, found: list[Compared], name: str) -> Grid:
                 own = [o for o in here if (o.convention, o.distortion) == (convention, distortion)]
                 ratios = [one.ratio for one in own if one.ratio is not None]
                 row.append(f"{np.median(ratios):.2g}" if ratios else "–")
-                missing = [one for one in own if one.why]
-                for one in missing[:1]:
-                    notes[f"{convention}, {plan.names.models[distortion]}: {one.why}"] = None
             rows.append(row)
+            missing = {
+                one.distortion: one.why for one in here if one.convention == convention and one.why
+            }
+            same = len(missing) == len(distortions) and len(set(missing.values())) == 1
+            for distortion, why in missing.items():
+                place = "" if same else f", {plan.names.models[distortion]}"
+                notes[f"{convention}{place}: {why}"] = None
         sections.append(
             Section(
                 title=plan.names.datasets[dataset],
@@ -75,7 +79,8 @@ def _grid(plan: Manifest, found: list[Compared], name: str) -> Grid:
             "Each distortion of time beside distortions of space that have the same error by frame "
             "(mean squared error to the real clip, read from PSNR): the value of the metric over "
             "the mean value of these, the median over intensities. 1 is a metric that holds both "
-            "for equally bad, 0 one that sees no motion.",
+            "for equally bad, 0 one that sees no motion. Distances without a bias, as KVD, may be "
+            "negative by chance.",
             "The CSV file has every intensity. The idea is that of Ge et al. (2024), whose "
             "distortions are others; values at equal error lie in a straight line between those of "
             "intensities.",

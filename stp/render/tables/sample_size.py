@@ -199,8 +199,11 @@ def _draw(plan: Manifest, found: list[Sizes], out: Path) -> None:
                     place.axhline(of.infinite.value, color=looks[name].colour, linestyle=":")
             place.set_title(convention)
             place.set_xscale("log", base=2)
+            sizes = sorted({at.n for of in found if of.convention == convention for at in of.sizes})
+            place.set_xticks(sizes, [str(n) for n in sizes])
             place.set_xlabel("N of each subset")
         if conventions:
             handles, labels = places[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=4)
-        save(figure, out, f"dotted: at infinite N; {whose(plan.cells)}")
+        limit = "dotted: at infinite N; " if any(of.infinite for of in found) else ""
+        save(figure, out, f"{limit}{whose(plan.cells)}")
