@@ -20,16 +20,11 @@ from stp.core.disk import beside
 from stp.human_study.answers import SIMULATED, Answers, read_answers
 from stp.human_study.pair_agreement import CHOSEN_EQUAL, agreements
 from stp.human_study.pair_answers import asked_of, counted, needs_rater
-from stp.human_study.pair_key import PairKey, Rated, Scenario, Scored
-from stp.human_study.pair_options import PairStudy
-from stp.human_study.selection import choose
+from stp.human_study.pair_key import PairKey, Scenario
 from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, styles
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.plan.strict import CONFIG_FOLDER
-
-PUBLISHED = CONFIG_FOLDER / "published" / "fvd_study.csv"
 
 COUNTED = {
     DECIDED: "of the answers that name a video; half of them agree by chance",
@@ -43,7 +38,14 @@ PRINTED_COMPARISONS = (
 )
 
 
-def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out: Path) -> Answers:
+def render_agreement(
+    answers: Sequence[Path],
+    key: PairKey,
+    key_path: Path,
+    out: Path,
+    *,
+    published: Path | None = None,
+) -> Answers:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
@@ -51,6 +53,7 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
         key: of the questionnaire.
         key_path: its path, for messages.
         out: path of the CSV file.
+        published: the printed values (config/published/fvd_study.csv); none unless given.
 
     Returns:
         what was read.
@@ -60,7 +63,7 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
             nothing is written.
     """
     read = read_answers(answers, key, key_path) if answers else Answers({}, [])
-    rows = agreements(key, read, read_published(PUBLISHED))
+    rows = agreements(key, read, read_published(published))
     pages = texts(_grid(out.stem, key, read, rows), out.parent)
     with ExitStack() as stack:  # unwinds from the last to the first: the CSV stands for all
         for path, text in {out: csv_text([HEADER, *map(line, rows)]), **pages}.items():
@@ -68,30 +71,6 @@ def render_agreement(answers: Sequence[Path], key: PairKey, key_path: Path, out:
             temporary.write_text(text, encoding="utf-8", newline="\n")
         _draw(key, rows, read, out.with_suffix(".png"))
     return read
-
-
-def nobody_asked(study: PairStudy) -> PairKey:
-    """A key without models, for the table of printed values before anybody was asked."""
-    rated: dict[str, Rated] = {}
-    scenarios = [
-        Scenario(**{**vars(one), "reason": "nobody was asked"}) for one in choose(study, rated)
-    ]
-    return PairKey(
-        study="",
-        scale="",
-        population="",
-        size=0,
-        question=study.question,
-        seed=study.seed,
-        pictures="",
-        metrics={
-            heading: Scored(one.convention, one.higher_is_better)
-            for heading, one in study.metrics.items()
-        },
-        models=rated,
-        scenarios=scenarios,
-        questions=[],
-    )
 
 
 def _whose(key: PairKey, read: Answers) -> str:

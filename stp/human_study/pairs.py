@@ -23,7 +23,7 @@ from stp.core.job import Report, silent
 from stp.human_study.answers import read_answers
 from stp.human_study.key import LETTERS, REMEDY, kept_path
 from stp.human_study.pair_answers import asked_of, needs_rater
-from stp.human_study.pair_key import Compared, PairKey, Scenario, Scored, load_pair_key
+from stp.human_study.pair_key import Compared, PairKey, Rated, Scenario, Scored, load_pair_key
 from stp.human_study.pair_options import FILE, PairStudy, load_pair_study
 from stp.human_study.population import Population, read_population
 from stp.human_study.questionnaire import Opaque, page
@@ -117,6 +117,30 @@ def write_pairs(
         page_file.write_text(html, encoding="utf-8", newline="\n")
         write_text(kept_path(key_path, key.study), key.text())
     return key
+
+
+def nobody_asked(study: PairStudy) -> PairKey:
+    """A key without models, for the table of printed values before anybody was asked."""
+    rated: dict[str, Rated] = {}
+    scenarios = [
+        Scenario(**{**vars(one), "reason": "nobody was asked"}) for one in choose(study, rated)
+    ]
+    return PairKey(
+        study="",
+        scale="",
+        population="",
+        size=0,
+        question=study.question,
+        seed=study.seed,
+        pictures="",
+        metrics={
+            heading: Scored(one.convention, one.higher_is_better)
+            for heading, one in study.metrics.items()
+        },
+        models=rated,
+        scenarios=scenarios,
+        questions=[],
+    )
 
 
 def _pairs(scenarios: Sequence[Scenario], clips: Sequence[str]) -> list[_Pair]:

@@ -161,7 +161,9 @@ def preferences(
     pair_key = load_pair_key(key)
     if pairs or pair_key is not None:
         from stp.human_study.pair_options import load_pair_study
-        from stp.human_study.pair_table import nobody_asked, render_agreement
+        from stp.human_study.pair_table import render_agreement
+        from stp.human_study.pairs import nobody_asked
+        from stp.plan.strict import CONFIG_FOLDER
 
         if answers and pair_key is None:
             raise StpError(
@@ -173,7 +175,8 @@ def preferences(
             raise typer.BadParameter("the key of pairs has all values", param_hint="--manifest")
         made = out or TABLES / f"{TABLE}.csv"
         asked = pair_key or nobody_asked(load_pair_study())
-        read = render_agreement(answers or [], asked, key, made)
+        published = CONFIG_FOLDER / "published" / "fvd_study.csv"
+        read = render_agreement(answers or [], asked, key, made, published=published)
         more = "and beside it .md, .tex, .html, .png and .svg"
     else:
         from stp.human_study.table import render_preferences

@@ -27,6 +27,7 @@ from stp.human_study.pair_key import PairKey, load_pair_key
 from stp.human_study.pair_options import load_pair_study
 from stp.human_study.pair_table import render_agreement
 from stp.human_study.pairs import write_next_page, write_pairs
+from stp.plan.strict import CONFIG_FOLDER
 
 RATERS = 14
 NOISE, SIMILAR, LAPSE = 60.0, 15.0, 0.1
@@ -126,7 +127,8 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     """The design of Table 1, end to end; all raters are simulated."""
     out = answered.folder / "tables" / "agreement_with_people.csv"
     key = answered.key
-    read = render_agreement([answered.answers], key, answered.key_path, out)
+    printed = CONFIG_FOLDER / "published" / "fvd_study.csv"
+    read = render_agreement([answered.answers], key, answered.key_path, out, published=printed)
     found = {(row.scenario, row.metric, row.counting): row for row in read_agreements(out)}
     taste = Taste(key, "FVD", noise=NOISE, similar=SIMILAR, lapse=LAPSE)
     for name, metric in (

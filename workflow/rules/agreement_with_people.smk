@@ -17,6 +17,7 @@ rule agreement_with_people:
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
         answers=sorted(map(str, Path(f"{RESULTS}/human_study/answers").glob("*.csv"))),
         study=str(CONFIG_FOLDER / "human_pairs.yaml"),
+        published=str(CONFIG_FOLDER / "published" / "fvd_study.csv"),
         code=CODE_OF["agreement_with_people"],
     output:
         **in_all_formats("agreement_with_people"),
