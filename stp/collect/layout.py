@@ -310,6 +310,8 @@ SETTING_KEYS = {
     "noise": "Standard deviation of noise on observed positions, in millimetres; NULL if none.",
     "people": "The fewest people in a scenario; NULL for all scenarios.",
     "intensity": "Number of the intensity of a distortion, from 1; NULL of what is not distorted.",
+    "components": "Most principal components of a regression; NULL for 240.",
+    "training": "Per cent of all videos that a regression learns from; NULL for all of training.",
 }
 """Keys of settings that tables have columns for whether they occur or not; others where they do."""
 

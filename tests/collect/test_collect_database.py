@@ -128,7 +128,7 @@ def test_a_key_that_has_a_name_anywhere_is_text() -> None:
     assert values_of("codec-h_264,horizon-20") == {"codec": "h_264", "horizon": 20}
     found = [values_of(name) for name in ("codec-h_264,level-3", "codec-5,horizon-2")]
     assert [(name, kind) for name, kind, _ in key_columns(found)][-3:] == [
-        ("intensity", "BIGINT"),
+        ("training", "BIGINT"),
         ("codec", "VARCHAR"),
         ("level", "BIGINT"),
     ]

@@ -273,7 +273,8 @@ def test_nothing_of_the_shell_is_in_a_fingerprint():
     shell = {m for m, reaches in REACHES.items() if not reaches}
     # Cores as well, but without weights no network looks, so an edit of them reaches nothing.
     of_videos = ("stp.options.videos", "stp.opinions.frame_features", "stp.opinions.dependence")
-    looking = ("stp.features.", "stp.options.features", *of_videos)
+    networks = ("stp.metrics.networks", "stp.metrics.lpips", "stp.core.file_identity")
+    looking = ("stp.features.", "stp.options.features", *of_videos, *networks)
     shell -= {m for m in shell if m.startswith(looking)}
     roots = [
         *COLLECT,
