@@ -66,7 +66,9 @@ def read(job: Job) -> GivenWeights:
     # What published weights do not have is drawn as a training draws it.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
-    given = model.from_published(tensors) if hasattr(model, "from_published") else tensors
+    given = tensors
+    if hasattr(model, "from_published"):
+        given = model.from_published(tensors)  # type: ignore[operator]
     _compare(path, given, model.state_dict(), job.recipe["model"])
     constants = content.get("normalisation") if tensors is inner else None
     return GivenWeights(
