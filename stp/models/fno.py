@@ -72,7 +72,7 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, before, H, W) -> (B, after or 2 * after, H, W)."""
-        both = [self.spectral(x), self.local(x)]
+        both: list[Tensor] = [self.spectral(x), self.local(x)]
         return both[0] + both[1] if self.join == "sum" else torch.cat(both, dim=1)
 
 

@@ -65,7 +65,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.enter = nn.Conv2d(channels, width, 7, stride=2, padding=3, bias=False)
         self.enter_norm = nn.BatchNorm2d(width)
-        before, layers = width, []
+        before = width
+        layers: list[nn.Module] = []
         for stage, count in enumerate(blocks):
             for block in range(count):
                 stride = 2 if stage and not block else 1

@@ -85,14 +85,7 @@ class Model(OneStep):
 
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
         """The same, one lead time after the other."""
-        if self.training or frames.is_meta:  # without memory, frames are only counted
-            noise: Noise = torch.randn_like
-        else:
-            generators = [generator_of(clip, self.seed, member) for clip in frames]
-
-            def noise(like: Tensor) -> Tensor:
-                return white_noise(like.shape[1:], generators)
-
+        noise = self._noise(frames, member)
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
@@ -114,6 +107,13 @@ class Model(OneStep):
         divergence = torch.stack(divergences).mean()
         error = F.mse_loss(forecast.float(), future)
         return error + 2 * self.kl_weight * divergence / future[0, 0].numel()
+
+    def _noise(self, frames: Tensor, member: int) -> Noise:
+        """Where the noise of a forecast comes from."""
+        if self.training or frames.is_meta:  # without memory, frames are only counted
+            return torch.randn_like
+        generators = [generator_of(clip, self.seed, member) for clip in frames]
+        return lambda like: white_noise(like.shape[1:], generators)
 
     def _drawn(self, frames: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
         """(B, T_in * C, H, W) -> the next frame (B, C, H, W), divergence of each code (B,)."""

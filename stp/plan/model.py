@@ -23,7 +23,8 @@ class Size(Strict):
         once_gmacs: of those, what all evaluations of one forecast share and compute once.
         steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: it
             predicts as many frames at once as it was shown; ``lead``: one evaluation gives the
-            next frame, and none is spent on the context.
+            next frame, and none is spent on the context; ``told``: likewise one lead time that the
+            network is told, and a training step takes one of each clip.
         activations_mb: memory of what a CPU keeps for the backward pass.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
     """
@@ -32,7 +33,7 @@ class Size(Strict):
     gmacs: float | None = Field(default=None, ge=0)
     evaluations: int | None = Field(default=None, ge=1)
     once_gmacs: float | None = Field(default=None, ge=0)
-    steps: Literal["frame", "pass", "lead"] | None = None
+    steps: Literal["frame", "pass", "lead", "told"] | None = None
     activations_mb: float | None = Field(default=None, ge=0)
     gpu_gmacs_per_s: float | None = Field(default=None, gt=0)
 

@@ -124,8 +124,8 @@ def _everywhere(config: Config) -> list[str]:
 
 def _elsewhere(config: Config, known: dict[str, Notes]) -> Iterator[str]:
     yield (
-        "These are the counts of one training forecast. Fourier transforms and their products with "
-        "weights are no matrix products to the counter, and are left out."
+        "These are the counts of one training forecast. Fourier transforms are left out, and a "
+        "product of complex numbers counts once."
     )
     yield ""
     yield _line(("model", "dataset", "parameters", "G multiply-adds"))

@@ -31,7 +31,7 @@ def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
     return int(min(asked, batch))
 
 
-def target_channels(targets: Sequence[str], data: Prepared | None) -> np.ndarray | None:
+def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
     """Numbers of the channels that a training compares, in the order of the data; None for all.
 
     Raises:
@@ -46,7 +46,7 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> np.ndarray
             expected=f"names among {', '.join(names) or 'none: its channels have no names'}",
             remedy=nearest(unknown[0], names),
         )
-    return np.flatnonzero(np.isin(names, targets))
+    return [number for number, name in enumerate(names) if name in targets]
 
 
 def loss_of(
@@ -78,7 +78,7 @@ def loss_of(
     parameters = inspect.signature(compare).parameters
     channels = target_channels(options.targets, data)
     if "data" in parameters and data is not None:
-        compare = partial(compare, data=data if channels is None else data.only(channels))
+        compare = partial(compare, data=data if channels is None else data.only(np.array(channels)))
     members = parameters["members"].default if "members" in parameters else None
     if members is not None and not getattr(model, "is_sampled", False):
         raise StpError(

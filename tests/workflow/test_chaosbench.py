@@ -1,5 +1,5 @@
-"""The demo of ChaosBench: generated archives to tables and figures, with three centres less, and one
-network, trained for a minute."""
+"""The demo of ChaosBench: generated archives to tables and figures, with three centres less, and
+with one network, trained for a minute."""
 
 import csv
 

@@ -150,7 +150,7 @@ class Workload:
         seen = epochs * clips
         validated = min(counts["val"], train.get("max_val_clips") or counts["val"])
         validated *= epochs / train.get("validate_every", TrainOptions.validate_every)
-        gmacs = forecast_gmacs(size, recipe, recipe["horizon"])
+        gmacs = forecast_gmacs(size, recipe, 1 if size.steps == "told" else recipe["horizon"])
         activations = size.activations_mb
         if activations is None:
             activations = self.per_gmac * gmacs + self.per_mb * clip_mb
@@ -267,7 +267,7 @@ def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
     if size.steps == "pass":
         frames = PASS_SHARE + (1 - PASS_SHARE) * context / REFERENCE_CONTEXT
         frames *= math.ceil(leads / context)
-    elif size.steps == "lead":
+    elif size.steps in ("lead", "told"):
         frames = leads / REFERENCE_LEADS
     else:
         frames = (context + leads - 1) / REFERENCE_STEPS
