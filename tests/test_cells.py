@@ -483,7 +483,7 @@ def test_a_schedule_reaches_one_models_training_on_all_datasets():
 
 
 def test_threads_of_prediction_reach_predictions_but_runtime_settings_reach_nothing():
-    scale = merge(demo(), {"runtime": {"checkpoint_every_s": 7, "workers": 3}})
+    scale = merge(demo(), {"runtime": {"checkpoint_every_s": 7, "prepare_workers": 3}})
     assert changed(ROOT, scale) == set()
 
 
