@@ -22,13 +22,7 @@ from stp.options.train import TrainOptions
 from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
-from stp.train.objects import (
-    compile_parts,
-    loss_of,
-    micro_batch,
-    optimizer_of,
-    target_channels,
-)
+from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of, target_channels
 from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
