@@ -177,10 +177,10 @@ class ChaosbenchOptions:
         first, last = self._span(split)
         return range(first, last + 1)
 
-    def starts_on(self, split: str, day: np.datetime64) -> bool:
-        """Whether windows of a split or subset start on a day."""
+    def starts_on(self, split: str, day: str) -> bool:
+        """Whether windows of a split or subset start on a day, "2022-01-15"."""
         of = self.subsets.get(split)
-        return not isinstance(of, dict) or int(str(day)[-2:]) in of["days"]
+        return not isinstance(of, dict) or int(day[-2:]) in of["days"]
 
     def _span(self, split: str) -> Any:
         of = (self.years | self.subsets)[split]
@@ -224,7 +224,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
         for start in range(0, count - span, stride):
-            if not unbroken[start] or not options.starts_on(split, days[first + start]):
+            if not unbroken[start] or not options.starts_on(split, str(days[first + start])):
                 continue
             block = start // options.cluster_days
             cluster = f"{split}/block-{block:04d}"
@@ -445,8 +445,9 @@ def _climatology(
         windows,
     )
     _describe(group, options, grid)
-    for one in (*wanted, *windows):
-        for name in filter(None, (one.name, one.deviation)):
-            group[name].attrs["coordinates"] = COORDINATES
+    names = [name for means in wanted for name in (means.name, means.deviation)]
+    names += [name for window in windows for name in (window.name, window.deviation)]
+    for name in filter(None, names):
+        group[name].attrs["coordinates"] = COORDINATES
     years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}
