@@ -186,12 +186,12 @@ class ChaosbenchOptions:
         first, last = self._span(split)
         return range(first, last + 1)
 
-    def starts_on(self, split: str, day: np.datetime64) -> bool:
-        """Whether windows of a split or subset start on a day."""
+    def starts_on(self, split: str, day: str) -> bool:
+        """Whether windows of a split or subset start on a day, "2022-01-15"."""
         of = self.subsets.get(split)
         if not isinstance(of, dict):
             return True
-        _, month, number = map(int, str(day).split("-"))
+        _, month, number = map(int, day.split("-"))
         return month in of.get("months", [month]) and number in of.get("days", [number])
 
     def _span(self, split: str) -> Any:
@@ -236,7 +236,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
         for start in range(0, count - span, stride):
-            if not unbroken[start] or not options.starts_on(split, days[first + start]):
+            if not unbroken[start] or not options.starts_on(split, str(days[first + start])):
                 continue
             block = start // options.cluster_days
             cluster = f"{split}/block-{block:04d}"
@@ -466,9 +466,9 @@ def _climatology(
         int(job.runtime.get("prepare_workers", 1)),
     )
     _describe(group, options, grid)
-    means = [name for one in wanted for name in (one.name, one.deviation)]
-    windowed = [name for one in windows for name in (one.name, one.deviation)]
-    for name in filter(None, (*means, *windowed, *terciles)):
+    names = [name for means in wanted for name in (means.name, means.deviation)]
+    names += [name for window in windows for name in (window.name, window.deviation)]
+    for name in filter(None, (*names, *terciles)):
         group[name].attrs["coordinates"] = COORDINATES
-    years_of = {one.name.replace("_", " "): list(one.years) for one in wanted}
+    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}
