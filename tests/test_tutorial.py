@@ -111,7 +111,7 @@ def test_weather_is_scored_by_variable_and_lead_time():
     text = output(notebook, "LIKE '%rmse%'")
     for name in ("t2m", "u10", "persistence", "convlstm", "climatology"):
         assert name in text, text
-    assert "latitude" in output(notebook, "clips.coords")
+    assert "'t2m' 'u10'" in output(notebook, "clips.coords")
     assert pictures(notebook, "clips.coords") == ["image/png"]
 
 

@@ -291,8 +291,9 @@ class Sight:
         named = [one for one in self.entries if one.endswith(f"/{module}.yaml")] or self.entries
         if not named:
             return "make it part of the code, by an import that names it, or of the configuration"
+        places = " or ".join(map(str, [SOURCE_FOLDER, *(root.parent for root in own_modules())]))
         return (
-            f"declare it in {' or '.join(named)}, `reads: [PATH]`, a path in {SOURCE_FOLDER}: its "
+            f"declare it in {' or '.join(named)}, `reads: [PATH]`, a path in {places}: its "
             "content is then part of every fingerprint of what is made with it"
         )
 
