@@ -228,7 +228,8 @@ def _import_the_shell(configfile: Path) -> None:
 
 
 def _import_for(verb: str = "") -> None:
-    """Import what a verb needs, and others do not."""
+    """Import what a verb needs, and others do not; the environment stays as it is."""
+    settings = set(os.environ)
     for library, verbs in NEEDED.items():
         if verb in verbs:
             importlib.import_module(library)
@@ -237,6 +238,8 @@ def _import_for(verb: str = "") -> None:
 
         # The first optimizer of a process imports as much again as torch.
         torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+    for name in set(os.environ) - settings:  # of torch; jobs ask without them
+        del os.environ[name]
 
 
 def _received(connection: socket.socket) -> tuple[Json, list[int]]:
