@@ -43,11 +43,11 @@ def run(job: Job) -> Extras:
     options = QualityOptions.from_recipe(recipe["predict"])
     database = open_database(job.inputs["data"], recipe["context"])
     numbers, splits = database.splits(recipe["split"])
-    try:
-        values = _values(job, database, options)
-    except Unavailable as why:
-        _write(job.out, [], str(why))
-        return {"videos": len(database), "splits": len(numbers), "features": 0, "reason": str(why)}
+    values = _values(job, database, options)
+    if isinstance(values, Unavailable):
+        _write(job.out, [], values.reason)
+        counts = {"videos": len(database), "splits": len(numbers), "features": 0}
+        return {**counts, "reason": values.reason}
     regression.check_features(values, database.names, recipe["model"])
     if options.regression in FITTED and values.shape[1] != 1:
         raise StpError(
@@ -91,16 +91,17 @@ def run(job: Job) -> Extras:
     return {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
 
 
-def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray:
+def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray | Unavailable:
     recipe = job.recipe
     if "archive" in job.inputs:
         raw = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
         (name,) = raw.names
         return read_own(raw.find(name), database)
-    module = import_module(f"stp.opinions.measures.{recipe.get('source', recipe['model'])}")
+    measure = recipe.get("source", recipe["model"])
+    module = import_module(f"stp.opinions.measures.{measure}")
     folder = job.inputs.get("features")
     given = None if folder is None else seen.read(folder, database.names, options.parts)
-    found: np.ndarray = module.values(database, given)
+    found: np.ndarray | Unavailable = module.values(database, given)
     return found
 
 

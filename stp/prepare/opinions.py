@@ -221,11 +221,11 @@ class _Source:
         if not self.has("Ratings.csv"):
             return None
         rows = self.rows("Ratings.csv", ["Rater", "Session", NAME, "Rating"])
-        raters, sessions, names = (
+        rater, session, video = (
             np.array([row[key] for row in rows]) for key in ("Rater", "Session", NAME)
         )
-        given = np.array([self.number("Ratings.csv", row, "Rating") for row in rows])
-        return Ratings(raters, sessions, names, given)
+        score = np.array([self.number("Ratings.csv", row, "Rating") for row in rows])
+        return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
         """What is known of each video; its dataset is the first part of its name unless stated."""

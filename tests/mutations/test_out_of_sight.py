@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from edits import is_text
-from reach import ROOT, everything, fields, people
+from reach import ROOT, everything, fields, opinions, people
 
 from stp.core.canonical import meaning
 from stp.core.fingerprint import SHELL_OF_CORES, Sources
@@ -22,6 +22,7 @@ IMPORTED_BY_NAME = {
     # module -> what it imports by a name that is made at run time; covered by Plan.code
     "stp.data.prepared": {"f'stp.data.{self._renderer}'"},
     "stp.models.create": {"module_name"},
+    "stp.predict.opinions": {"f'stp.opinions.measures.{measure}'"},
     "stp.predict.motion": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.train.calibrated": {"f\"stp.tracks.predictors.{recipe['model']}\""},
     "stp.predict.source": {"f\"stp.predict.sources.{recipe['source']}\""},
@@ -55,14 +56,16 @@ def path_of(module: str) -> Path:
 @pytest.fixture(scope="module")
 def trees() -> dict[str, ast.Module]:
     """All modules that are in some fingerprint, parsed."""
-    plans = [Plan(everything()), Plan(people()), Plan(fields())]
+    plans = [Plan(everything()), Plan(people()), Plan(fields()), Plan(opinions())]
     artefacts = [artefact for plan in plans for artefact in plan.artefacts.values()]
     modules = {m for artefact in artefacts for m in artefact.code.modules}
     modules |= set(Sources().closure([*COLLECT, *RENDER.values()]))
     for folder in ("fetch/generators", "features/networks"):
         for path in (ROOT / "stp" / folder).glob("*.py"):
             modules |= set(Sources().closure([f"stp.{folder.replace('/', '.')}.{path.stem}"]))
-    modules |= set(Sources().closure(["stp.features.run", "stp.features.rollout"]))
+    modules |= set(
+        Sources().closure(["stp.features.run", "stp.features.rollout", "stp.features.videos"])
+    )
     return {m: ast.parse(path_of(m).read_bytes()) for m in sorted(modules) if path_of(m).exists()}
 
 

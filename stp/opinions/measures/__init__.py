@@ -2,9 +2,18 @@
 
 A module has ``values(database, seen)``, where ``seen`` is what a network has seen of the videos
 (`stp.opinions.seen.Seen`; None of measures without network), and returns float64 (V, D): a row of
-numbers for each video, from which opinions are predicted. `Unavailable` says why there are none.
+numbers for each video, from which opinions are predicted; or `Unavailable`, where there are none.
 """
 
+from dataclasses import dataclass
 
-class Unavailable(Exception):  # noqa: N818 (nothing went wrong)
-    """A measure has no values of these videos; says why."""
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A measure has no values of these videos.
+
+    Attributes:
+        reason: why.
+    """
+
+    reason: str

@@ -15,17 +15,13 @@ Compare = Callable[[np.ndarray, np.ndarray], float]
 """Predicted and true frames after the context, float32 (T, 3, H, W) in [0, 1], to a value."""
 
 
-def of_videos(database: Database, compare: Compare) -> np.ndarray:
-    """Compare all videos: float64 (V, 1).
-
-    Raises:
-        Unavailable: the true future of a video is not known.
-    """
+def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
+    """Compare all videos: float64 (V, 1); unavailable unless all true futures are known."""
     lacking = len(database) - int(
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )
     if lacking:
-        raise Unavailable(f"the true futures of {lacking} of {len(database)} videos are not there")
+        return Unavailable(f"the true futures of {lacking} of {len(database)} videos are not there")
     found = []
     for video in database.videos():
         assert video.truth is not None

@@ -6,11 +6,12 @@ along both axes, here with the exponent 1 and averaged; brightness is 0 to 255.
 
 import numpy as np
 
+from stp.opinions.measures import Unavailable
 from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray:
+def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
     """Means over frames, pixels and channels, (V, 1)."""
     return of_videos(database, _difference)
 

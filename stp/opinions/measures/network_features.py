@@ -7,16 +7,12 @@ from stp.opinions.prepared import Database
 from stp.opinions.seen import Seen
 
 
-def values(database: Database, seen: Seen | None) -> np.ndarray:
-    """The parts that were asked for, (V, D).
-
-    Raises:
-        Unavailable: the weights of the network are not there, or no true future is known.
-    """
+def values(database: Database, seen: Seen | None) -> np.ndarray | Unavailable:
+    """The parts that were asked for, (V, D); unavailable without weights or true futures."""
     if seen is None:
-        raise Unavailable("the weights of the network are not there (see `stp weights`)")
+        return Unavailable("the weights of the network are not there (see `stp weights`)")
     parts = [seen.parts[name] for name in seen.wanted]
     for name, part in zip(seen.wanted, parts, strict=True):
         if not np.isfinite(part).all():
-            raise Unavailable(f"{name} needs the true futures, which are not there")
+            return Unavailable(f"{name} needs the true futures, which are not there")
     return np.concatenate(parts, axis=1).astype(np.float64)

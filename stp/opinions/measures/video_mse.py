@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from stp.opinions.measures import Unavailable
 from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray:
+def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
     """Means over frames, pixels and channels, (V, 1)."""
     return of_videos(database, lambda x, y: float(np.square(255 * (x - y), dtype=float).mean()))

@@ -3,11 +3,12 @@
 import numpy as np
 
 from stp.metrics.ssim import structural_similarity
+from stp.opinions.measures import Unavailable
 from stp.opinions.measures.full_reference import of_videos
 from stp.opinions.prepared import Database
 
 
-def values(database: Database, seen: None = None) -> np.ndarray:
+def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
     """Means over frames and channels, (V, 1)."""
     return of_videos(
         database,
