@@ -72,7 +72,8 @@ class SelfAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.proj(attention(*self.qkv(x).chunk(3, dim=-1), self.heads))
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        found: Tensor = self.proj(attention(q, k, v, self.heads))
         return found
 
 
