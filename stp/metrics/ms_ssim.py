@@ -69,7 +69,8 @@ def _similarity(
         is_last = scale == len(weights) - 1
         # As many pairs at a time as stay in the cache: of the coarser scales many.
         size = max(1, POINTS // x[0].size)
-        space = _space(min(size, len(x)), *x.shape[1:], x.dtype)
+        height, width = x.shape[1:]
+        space = _space(min(size, len(x)), height, width, x.dtype)
         halves: list[tuple[np.ndarray, np.ndarray]] = []
         for first in range(0, len(x), size):
             pair = x[first : first + size], y[first : first + size]
