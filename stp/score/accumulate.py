@@ -150,7 +150,8 @@ def accumulate(
         for block in _blocks(saved.next, total, leads, block_samples, block_leads):
             first, last = int(block.samples[0]), int(block.samples[-1])
             steps = predictions.there.leads[block.leads]
-            frames = Frames(*predictions.read(first, last + 1, block.leads), steps)
+            predicted, observed = predictions.read(first, last + 1, block.leads)
+            frames = Frames(predicted, observed, steps)
             waiting.append((block, pool.submit(statistics, block, frames, means.add(frames))))
             while len(waiting) > threads:
                 done, future = waiting.popleft()

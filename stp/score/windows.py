@@ -32,7 +32,8 @@ class _Sum:
 
     def __init__(self, predicted: np.ndarray, observed: np.ndarray) -> None:
         self._frames = 1
-        self._predicted, self._observed = (a.astype(np.float64) for a in (predicted, observed))
+        self._predicted: np.ndarray = predicted.astype(np.float64)
+        self._observed: np.ndarray = observed.astype(np.float64)
 
     def add(self, predicted: np.ndarray, observed: np.ndarray) -> None:
         self._frames += 1
