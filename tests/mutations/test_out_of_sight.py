@@ -174,6 +174,7 @@ SAID = {
         "problems.append(f'{path}: {error}')",
         "{error}",
     },
+    "stp.human_study.pair_key": {"error.errors", "error.errors()", "error.errors()[0]"},
     "stp.models.compute": {"str(error)"},
     "stp.models.create": {"error.name"},
     "stp.prepare.moving_mnist": {
