@@ -25,6 +25,12 @@ FURTHER_TABLES = [
         for table in PLAN.config.suite.dimensions[name].tables
     ),
 ]
+# What raters say of pairs of videos, where a table of the suite asks them.
+ANSWERS_OF_PEOPLE = [
+    f"{RESULTS}/tables/{name}.csv"
+    for name in FURTHER_TABLES
+    if name == "agreement_with_people"
+]
 
 # Whose bytes the numbers of a dimension are from, in words, for captions and labels of
 # `snakemake --report`: captions see the configuration, and nothing reads it after the plan is made.

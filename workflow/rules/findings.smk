@@ -18,12 +18,7 @@ rule render_findings:
         ancient(list(MANIFESTS.values())),
         [f"{RESULTS}/collected/{dimension}.parquet" for dimension in MANIFESTS],
         QUERIES,
-        # What raters say is part of the results store only when it is collected.
-        (
-            [f"{RESULTS}/tables/agreement_with_people.csv"]
-            if "agreement_with_people" in FURTHER_TABLES
-            else []
-        ),
+        ANSWERS_OF_PEOPLE,
         code=CODE_OF["findings"],
     output:
         table=table_in_report(FINDINGS, "findings", file="csv"),

@@ -18,6 +18,7 @@ for study, drawn in (
             # Its text changes only together with the rows.
             manifest=ancient(manifest_behind(study)),
             rows=rows_behind(study),
+            people=ANSWERS_OF_PEOPLE if study == "trust_cards" else [],
             code=CODE_OF[study],
         output:
             **in_all_formats(study),

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from stp.collect.people_agreement import TABLE, read_agreements, with_people
 from stp.collect.trust_card import OfDataset, cards
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest, load_manifest
@@ -15,8 +16,6 @@ HEADER = (
 )
 """Columns of the CSV file."""
 
-NOT_COMPARED = "no study with people has compared it"
-
 
 class Card(NamedTuple):
     """What is known of a metric on one dataset, in short."""
@@ -24,6 +23,8 @@ class Card(NamedTuple):
     dataset: str
     convention: str
     of: OfDataset
+    people: float | None
+    why_no_people: str
 
     @property
     def blind(self) -> list[str]:
@@ -49,14 +50,15 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
 
     Args:
         manifest: of the dimension whose models are distortions.
-        out: path of the CSV file.
+        out: path of the CSV file. Agreement with people is read from the table in its folder.
 
     Raises:
         StpError: a file is missing or damaged.
     """
     plan = load_manifest(manifest)
+    people = read_agreements(out.with_name(f"{TABLE}.csv"))
     found = [
-        Card(dataset, convention, of)
+        Card(dataset, convention, of, *with_people(people, convention))
         for convention, own in cards(plan).items()
         for dataset, of in own.items()
     ]
@@ -65,7 +67,8 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
         [*where(plan, cells[one.dataset]), one.convention,
          len(one.of.follows(temporal=False)), one.of.number(temporal=False),
          len(one.of.follows(temporal=True)), one.of.number(temporal=True), " ".join(one.blind),
-         one.of.curves[0].n, one.hidden_below, one.of.seconds, None, one.why or NOT_COMPARED]
+         one.of.curves[0].n, one.hidden_below, one.of.seconds, one.people,
+         one.why or one.why_no_people]
         for one in found
     ]  # fmt: skip
     write(out, HEADER, rows, _grid(plan, found, out.stem))
@@ -79,7 +82,7 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
         for one in (card for card in found if card.dataset == dataset):
             if one.why:
                 notes.append(f"{one.convention}: {one.why}")
-                rows.append([one.convention, *["–"] * 5])
+                rows.append([one.convention, *["–"] * 6])
                 continue
             hidden, seconds = one.hidden_below, one.of.seconds
             rows.append(
@@ -90,14 +93,18 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
                     ", ".join(plan.names.models[name] for name in one.blind) or "none",
                     "none" if hidden is None else f"{hidden:.4g}",
                     "none" if seconds is None else f"{seconds:.2g}",
+                    "unknown" if one.people is None else f"{one.people:.0f} %",
                 ]
             )
         sections.append(
             Section(
                 title=plan.names.datasets[dataset],
-                columns=["metric", "space", "time", "blind to", "hidden below", "s per clip"],
+                columns=[
+                    *("metric", "space", "time", "blind to", "hidden below", "s per clip"),
+                    "people",
+                ],
                 rows=rows,
-                numeric=[False, True, True, False, True, True],
+                numeric=[False, True, True, False, True, True, True],
                 notes=notes,
             )
         )
@@ -110,7 +117,8 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
             "the intensity is above 0). blind to: it has the same value at all intensities.",
             "hidden below: differences of distances between sets that half of the clips cannot "
             "show; means over clips have no such bias. s per clip: what the network took.",
-            f"Agreement with people is unknown: {NOT_COMPARED}. `stp trust METRIC` shows one card "
+            "people: share of their answers about pairs of videos that agree with it, where models "
+            f"are spread in its own values; {_unknown(found)}. `stp trust METRIC` shows one card "
             "in full.",
             of_whom(plan),
         ],
@@ -123,3 +131,8 @@ def _grid(plan: Manifest, found: list[Card], name: str) -> Grid:
         made_from="Made from scores and features of distorted clips by "
         f"`snakemake results/tables/{name}.csv`.",
     )
+
+
+def _unknown(found: list[Card]) -> str:
+    reasons = dict.fromkeys(card.why_no_people for card in found if card.people is None)
+    return f"unknown where {'; '.join(reasons)}" if reasons else "all are known"
