@@ -161,6 +161,15 @@ def test_the_table_says_what_it_rests_on(made, tmp_path: Path) -> None:
         assert out.with_suffix(ending).stat().st_size > 1000
 
 
+ANSWERS = Agreement(
+    source="synthetic", scale="demo", protocol="demo", comparable=False, study="a",
+    scenario="spr. FID", kind="spread", metric="FID", convention="average_fid.random_means",
+    counting="decided", value=62.5, ci95_low=51.0, ci95_high=74.0, reason=None, pairs=45,
+    comparisons=135, answers=300, raters=12, ties=0, simulated=False, published=None,
+)  # fmt: skip
+"""What raters said of videos, as FID has them."""
+
+
 def written(path: Path, name: str, folder: Path) -> tuple[list[dict[str, str]], str]:
     """The rows of a table of the study, and its page."""
     out = folder / f"{name}.csv"
@@ -251,6 +260,12 @@ def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     assert "weights of i3d are not there" in of["fvd.predicted_only"]["why"]
     assert all(row["agreement_with_people"] == "" for row in rows)
     assert "no study with people" in page and "`stp trust METRIC`" in page
+    answers = tmp_path / "agreement_with_people.csv"  # beside the table
+    answers.write_text(csv_text([AGREEMENTS, line(ANSWERS)]))
+    rows, page = written(made[1], "trust_cards", tmp_path)
+    said = {row["metric"]: row["agreement_with_people"] for row in rows}
+    assert said.pop("average_fid.random_means") == "62.5" and set(said.values()) == {""}
+    assert "62 %" in page
 
 
 def test_another_table_is_refused(made, tmp_path: Path) -> None:
@@ -296,14 +311,8 @@ def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
         ("", "no study with people has compared it")
     }
     # With a study of people: the card has its rows.
-    row = Agreement(
-        source="synthetic", scale="demo", protocol="demo", comparable=False, study="a",
-        scenario="spr. FID", kind="spread", metric="FID", convention="average_fid.random_means",
-        counting="decided", value=62.5, ci95_low=51.0, ci95_high=74.0, reason=None, pairs=45,
-        comparisons=135, answers=300, raters=12, ties=0, simulated=False, published=None,
-    )  # fmt: skip
     people = tmp_path / "people.csv"
-    people.write_text(csv_text([AGREEMENTS, line(row)]))
+    people.write_text(csv_text([AGREEMENTS, line(ANSWERS)]))
     said = CliRunner().invoke(app, [*given, "--people", str(people)])
     assert "62.5 [51, 74]" in said.stdout and "unknown" not in said.stdout
     told = [*given, "--people", str(people), "--out", str(out)]
