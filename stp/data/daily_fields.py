@@ -70,7 +70,8 @@ def open_group(folder: Folder) -> xr.Dataset:
         store = MemoryStore(dict(held))
     try:
         return xr.open_zarr(store, consolidated=False, chunks=None, decode_times=False)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        # The last one is xarray's for arrays that lack the names of their dimensions.
         raise _damaged(folder.name, error) from error
 
 

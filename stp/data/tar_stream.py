@@ -11,7 +11,7 @@ import io
 import shutil
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -83,7 +83,7 @@ def folders(
     *,
     suffix: str,
     aside: Path | None = None,
-) -> Iterator[Folder]:
+) -> Generator[Folder, None, None]:
     """Yield the folders of a stream that are wanted, in the order of the stream.
 
     Args:

@@ -1,6 +1,7 @@
 """Features of forecasts that are read from somewhere else, or made of real clips."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,17 @@ def run(job: Job) -> dict[str, Any]:
     options = FeatureOptions.from_recipe(recipe)
     data = Prepared(job.inputs["data"])
     given = given_for(job, rollout, data)
-    source = open_source(rollout, given)
-    whole = len(given.clips), data.shape[0]
-    there = len(source.rows), len(source.channels)
-    if there != whole:
-        reason = (
-            f"the forecasts have {there[0]} of {whole[0]} clips, {there[1]} of {whole[1]} variables"
-        )
-        write(job.out, [], Features(np.empty((0, 1)), reason))
-        return {"clips": 0, "features": 0, "reason": reason}
-    return look(job, options, given.clips, _blocks(source, options))
+    with closing(open_source(rollout, given)) as source:
+        whole = len(given.clips), data.shape[0]
+        there = len(source.rows), len(source.channels)
+        if there != whole:
+            reason = (
+                f"the forecasts have {there[0]} of {whole[0]} clips, "
+                f"{there[1]} of {whole[1]} variables"
+            )
+            write(job.out, [], Features(np.empty((0, 1)), reason))
+            return {"clips": 0, "features": 0, "reason": reason}
+        return look(job, options, given.clips, _blocks(source, options))
 
 
 def _blocks(source: Source, options: FeatureOptions) -> Iterator[np.ndarray]:

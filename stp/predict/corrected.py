@@ -5,6 +5,7 @@ test; no start of the test has a part in it.
 """
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,12 @@ class Corrected(Source):
                 remedy="take the correction out (corrected_on), or fetch the archive again",
             )
         self._place = {int(lead): i for i, lead in enumerate(leads)}
-        self._error = _mean_error(past, given, leads)
+        with closing(past):
+            self._error = _mean_error(past, given, leads)
+
+    def close(self) -> None:
+        """See `Source.close`."""
+        self._source.close()
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""

@@ -5,6 +5,7 @@ be written down once more. The forecasts of a clip are read at some lead times a
 with what happened, and forgotten.
 """
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -44,12 +45,13 @@ def run(job: Job) -> Extras:
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
     given = given_for(job, rollout, data)
-    samples = ReadSamples(given, open_source(rollout, given))
-    where = f"forecasts of {rollout['model']}"
-    found = score(job, options, data, samples, where=where, threads=predict.threads)
-    kept = kept_of(samples.rows, len(given.clips), keep)
-    if len(kept):
-        samples.store(job.out, rollout, kept)
+    with closing(open_source(rollout, given)) as source:
+        samples = ReadSamples(given, source)
+        where = f"forecasts of {rollout['model']}"
+        found = score(job, options, data, samples, where=where, threads=predict.threads)
+        kept = kept_of(samples.rows, len(given.clips), keep)
+        if len(kept):
+            samples.store(job.out, rollout, kept)
     return {**found, "kept": len(kept), "of samples": len(given.clips)}
 
 

@@ -289,8 +289,8 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
 
     assert 2 <= connections() <= 4
     assert connections(downloads=7) == 7
-    for wrong in (0, "many"):
-        with pytest.raises(StpError, match="runtime setting downloads"):
+    for wrong, said in ((0, "runtime setting downloads"), ("many", "runtime.downloads is 'many'")):
+        with pytest.raises(StpError, match=said):
             connections(downloads=wrong)
 
 

@@ -3,6 +3,7 @@
 import csv
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -186,9 +187,12 @@ def test_only_the_study_of_the_paper_is_comparable(key: Key) -> None:
     assert not _is_papers(replace(papers, sources=[*papers.sources, other]))
 
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
 def test_questions_are_won_by_most_answers(key: Key) -> None:
     def answer(rater: int, question: int, model: str | None) -> Answer:
-        return Answer(f"{rater:016x}", question, model, None, 1.0)
+        return Answer(f"{rater:016x}", question, model, None, 1.0, NOON)
 
     given = [answer(0, 0, "mcvd"), answer(1, 0, "mcvd"), answer(2, 0, "persistence")]
     given += [answer(0, 1, "mcvd"), answer(1, 1, "persistence"), answer(2, 1, None)]

@@ -7,12 +7,12 @@ are not there, since videos vanish. Not as there: what is to be seen (tabletop.p
 (officially 10 seconds) and sizes.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
@@ -77,7 +77,5 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     for split, own in rows.items():
         columns = ["youtube_id", "time_start", "time_end", "split"]
         path = out / "kinetics400" / f"{split}.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow(columns if split == "test" else ["label", *columns])
-            table.writerows(own)
+        columns = columns if split == "test" else ["label", *columns]
+        pd.DataFrame(own, columns=columns).to_csv(path, index=False, lineterminator="\n")

@@ -7,13 +7,13 @@ video. So all results have known answers: what everybody would agree on is ``bes
 strength``, whatever the kind of damage.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import av
 import numpy as np
+import pandas as pd
 from scipy.ndimage import gaussian_filter, map_coordinates
 
 from stp.core.job import Report
@@ -147,8 +147,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    pd.DataFrame(rows, columns=header).to_csv(path, index=False, lineterminator="\n")
 
 
 def video(source: str, number: int, options: PvqaOptions) -> Made:

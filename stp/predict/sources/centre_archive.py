@@ -9,7 +9,8 @@ start by start in its own order. One start at a time is put aside on disk, as pa
 
 import fnmatch
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,11 @@ class CentreArchive(Source):
             )
         return fields if "number" in self._outer else fields[None]
 
+    def close(self) -> None:
+        """See `Source.close`."""
+        if self._stream is not None:
+            self._stream.close()
+
     def _fields(
         self, name: str, opened: xr.Dataset, variables: dict[str, list[int]], at: dict[str, Any]
     ) -> np.ndarray:
@@ -121,10 +127,11 @@ class CentreArchive(Source):
 
     def _open_all(self) -> Generator[tuple[str, xr.Dataset], None, None]:
         wanted = set(self._order)
-        for folder in self._folders(wanted):
-            yield folder.name, open_group(folder)
+        with closing(self._folders(wanted)) as found:
+            for folder in found:
+                yield folder.name, open_group(folder)
 
-    def _folders(self, wanted: set[str]) -> Iterator[Folder]:
+    def _folders(self, wanted: set[str]) -> Generator[Folder, None, None]:
         return folders(
             self._parts,
             lambda name: date_of(name) in wanted,
@@ -143,11 +150,12 @@ class CentreArchive(Source):
             if held["about"] == about:
                 return held["order"], held["held"]
         found: dict[str, list[str]] = {}
-        for seen, folder in enumerate(self._folders(set(self._row)), 1):
-            there = self._there(folder.name, open_group(folder))
-            if there:
-                found[str(date_of(folder.name))] = there
-            self._given.report("starts listed", seen, len(self._row))
+        with closing(self._folders(set(self._row))) as stream:
+            for seen, folder in enumerate(stream, 1):
+                there = self._there(folder.name, open_group(folder))
+                if there:
+                    found[str(date_of(folder.name))] = there
+                self._given.report("starts listed", seen, len(self._row))
         if not found:
             raise StpError(
                 f"{self._parts[0]} ({len(self._parts)} parts): no forecast of any of the "

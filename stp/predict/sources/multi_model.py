@@ -76,6 +76,11 @@ class MultiModel(Source):
             return every
         return every.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
 
+    def close(self) -> None:
+        """See `Source.close`."""
+        for centre in self._centres:
+            centre.close()
+
 
 def open_source(
     given: Given,

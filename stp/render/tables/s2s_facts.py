@@ -14,13 +14,14 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.config import Config
+from stp.plan.dataset import Dataset
 from stp.plan.setting import read_shown
 from stp.plan.strict import CONFIG_FOLDER
-from stp.plan.suite import Suite, read_suite
+from stp.plan.suite import Suite, read_suites
+from stp.prepare import chaosbench
 from stp.prepare.chaosbench import LEVELS, VARIABLES
 from stp.prepare.chaosbench_surface import LAND, OCEAN
 
-DATASET = "chaosbench"
 BENCHMARKS = CONFIG_FOLDER / "published" / "s2s_benchmarks.csv"
 PRINTED = CONFIG_FOLDER / "published" / "chaosbench_variables.csv"
 PHYSICS = ("spectral_divergence", "spectral_residual")
@@ -90,16 +91,23 @@ TABLES = (COMPARISON, *SURFACE)
 def ours(config: Config) -> Benchmark:
     """ChaosBench as it is here: all variables that its reader knows, and metrics of its suite."""
     count = len(VARIABLES) * len(LEVELS) + len(LAND) + len(OCEAN)
-    metrics = _metrics(read_suite(CONFIG_FOLDER / "suites" / f"{DATASET}.yaml"))
+    (suite,) = [one for one in read_suites().values() if COMPARISON in one.tables]
+    metrics = _metrics(suite)
     return Benchmark(
         "ChaosBench",
         count,
         count,
-        config.datasets[DATASET].horizon,
+        _dataset(config).horizon,
         "global",
         tuple(name for name in PHYSICS if name in metrics),
         tuple(name for name in PROBABILISTIC if name in metrics),
     )
+
+
+def _dataset(config: Config) -> Dataset:
+    """The first dataset of its reader, which has the official data."""
+    reader = chaosbench.__name__.removeprefix("stp.prepare.")
+    return next(one for one in config.datasets.values() if one.reader == reader)
 
 
 def _metrics(suite: Suite) -> set[str]:
@@ -192,8 +200,7 @@ def _comparison(config: Config, found: list[Benchmark], here: Benchmark) -> Grid
         intro=[
             "Beside Table 1 of the ChaosBench paper. Rows of other benchmarks are as printed; that "
             "of ChaosBench is counted in the reader and the suite.",
-            f"The scale {scale} reads {config.datasets[DATASET].shape[0]} of the "
-            f"{here.inputs} variables.",
+            f"The scale {scale} reads {_dataset(config).shape[0]} of the {here.inputs} variables.",
         ],
         sections=[
             Section(
