@@ -1,6 +1,5 @@
 """Networks that give the next frame, and go on from their own forecasts."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
 import torch
@@ -13,7 +12,7 @@ PREDICTS = ("state", "change")
 """What a network gives: the next frame, or how it differs from the latest one."""
 
 
-class OneStep(nn.Module, ABC):
+class OneStep(nn.Module):
     """What autoregressive networks of one step share.
 
     A subclass has ``following(frames)``, which maps the latest frames side by side as channels,
@@ -32,9 +31,9 @@ class OneStep(nn.Module, ABC):
         require(predicts in PREDICTS, "options.predicts", predicts, " or ".join(PREDICTS))
         self.context, self.predicts = context, predicts
 
-    @abstractmethod
     def following(self, frames: Tensor) -> Tensor:
         """(B, T_in * C, H, W) -> (B, C, H, W)."""
+        raise NotImplementedError
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""

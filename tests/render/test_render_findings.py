@@ -467,6 +467,25 @@ def test_a_file_without_its_comments_is_refused(tmp_path: Path, text: str) -> No
         read_questions(tmp_path)
 
 
+def test_a_part_of_which_the_paper_prints_nothing(tmp_path: Path, base: Path) -> None:
+    """As where a baseline is ours alone."""
+    comments = "".join(f"-- {key}: x\n" for key in ("title", "paper", "criterion", "reading"))
+    row = (
+        "1 AS needed, 'm' AS model, 'd' AS tested, 'SSIM' AS metric, 1.0 AS value, 'o' AS against, "
+        "0.5 AS other, true AS outcome, true AS fair, NULL AS remark, 'x' AS bytes, "
+        "true AS comparable"
+    )
+    (tmp_path / "01_x.sql").write_text(
+        f"{comments}SELECT 'ours' AS side, 'a. both' AS part, {row}\n"
+        f"UNION ALL SELECT 'published', 'a. both', {row}\n"
+        f"UNION ALL SELECT 'ours', 'b. ours alone', {row};\n"
+    )
+    render_findings(base, tmp_path, tmp_path / "findings.csv")
+    page = (tmp_path / "findings.md").read_text()
+    assert "| a. both | holds | 1 of 1 | holds | 1 of 1 | 1 |" in page
+    assert "| b. ours alone | holds | 1 of 1 | nothing to compare | – | 1 |" in page
+
+
 def test_unknown_numbers_and_old_databases_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StpError, match="no finding 12"):
         pick(QUESTIONS, 12)

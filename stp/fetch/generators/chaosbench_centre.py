@@ -80,17 +80,16 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         StpError: an unknown option or one out of its range.
     """
     chosen = build(CentreOptions, options, "generator options")
-    days = np.concatenate(
-        [
-            np.arange(np.datetime64(first, "D"), np.datetime64(last, "D") + 1, chosen.every)
-            for first, last in filter(None, (chosen.hindcasts, chosen.starts))
-        ]
-    )
-    states = truth(chosen.first_year, days, chosen.seed)
+    days, missing = np.empty(0, "datetime64[D]"), set()
     own = zlib.crc32(chosen.centre.encode())
     rng = np.random.default_rng([chosen.seed, own, 0 if chosen.members is None else 1])
+    for first, last in filter(None, (chosen.starts, chosen.hindcasts)):
+        new = np.arange(np.datetime64(first, "D"), np.datetime64(last, "D") + 1, chosen.every)
+        lacking = rng.choice(len(new), round(chosen.missing * len(new)), replace=False)
+        missing |= set((len(days) + lacking).tolist())
+        days = np.concatenate([days, new])
+    states = truth(chosen.first_year, days, chosen.seed)
     order = rng.permutation(len(days))
-    missing = set(rng.choice(len(days), round(chosen.missing * len(days)), replace=False).tolist())
     atmosphere = chosen.atmosphere
 
     def groups() -> Iterable[tuple[str, dict[str, Field]]]:

@@ -405,18 +405,15 @@ def _overview(findings: list[Finding]) -> Section:
 
 def _section(finding: Finding) -> Section:
     question = finding.question
-    theirs = {part.name: part for part in finding.parts[PUBLISHED]}
-    rows: list[list[str | Item]] = [
-        [
-            part.name,
-            part.verdict,
-            _counts(part),
-            theirs[part.name].verdict,
-            _counts(theirs[part.name]),
-            str(part.wanted),
-        ]
-        for part in finding.parts[OURS]
-    ]
+    # The paper may print nothing for a part of a criterion, or nothing of ours belong to one.
+    parts = [{part.name: part for part in finding.parts[side]} for side in SIDES]
+    rows: list[list[str | Item]] = []
+    for name in dict.fromkeys(name for its in parts for name in its):
+        both = [its.get(name) for its in parts]
+        row: list[str | Item] = [name]
+        for part in both:
+            row += [part.verdict, _counts(part)] if part else [NOTHING, "–"]
+        rows.append([*row, str(next(part.wanted for part in both if part))])
     notes = []
     for side, words in SIDES.items():
         notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]
