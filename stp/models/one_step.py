@@ -16,7 +16,7 @@ class OneStep(nn.Module):
     """What autoregressive networks of one step share.
 
     A subclass has ``following(frames)``, which maps the latest frames side by side as channels,
-    (B, T_in * C, H, W), to the next frame (B, C, H, W).
+    (B, T_in * C, H, W), to the next frame (B, C, H, W), or `parts` of its own.
 
     Args:
         context: number of frames T_in that the network sees.
@@ -26,14 +26,12 @@ class OneStep(nn.Module):
         StpError: the option is out of range.
     """
 
+    following: Callable[[Tensor], Tensor]
+
     def __init__(self, context: int, predicts: str) -> None:
         super().__init__()
         require(predicts in PREDICTS, "options.predicts", predicts, " or ".join(PREDICTS))
         self.context, self.predicts = context, predicts
-
-    def following(self, frames: Tensor) -> Tensor:
-        """(B, T_in * C, H, W) -> (B, C, H, W)."""
-        raise NotImplementedError
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
