@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from stp.collect.direction import LEVEL, Direction
-from stp.collect.significance import LeftOut, holm
+from stp.collect.significance import Clusters, LeftOut, holm
 from stp.collect.standings import Entrant, contest
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import left_out_means
@@ -87,7 +87,7 @@ def _run(
     )[:, 0]
     now = low <= truth <= high
 
-    named = (tuple(range(clusters)), tuple(counts.tolist()))
+    named = Clusters(tuple(map(str, range(clusters))), tuple(counts.tolist()), "")
     entrants = [
         Entrant("", float(value[m]), None, LeftOut(named, float(value[m]), without[:, m]))
         for m in range(MODELS)

@@ -23,7 +23,7 @@ from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from stp.collect.direction import Direction
-from stp.collect.significance import LeftOut
+from stp.collect.significance import Clusters, LeftOut
 from stp.collect.standings import Entrant, contest
 from stp.score.blocks import Blocks, few, summed
 from stp.score.bootstrap import intervals
@@ -92,7 +92,7 @@ def ours(
     value, without = sums.sum(axis=0) / len(d), left_out_means(sums, counts)
     seed = int(rng.integers(1 << 30))
     low, high = intervals(value, without, counts, resamples=RESAMPLES, seed=seed)[:, 0]
-    named = (tuple(map(str, range(len(counts)))), tuple(counts.tolist()), "")
+    named = Clusters(tuple(map(str, range(len(counts)))), tuple(counts.tolist()), "")
     entrants = [
         Entrant("", float(v), None, LeftOut(named, float(v), w))
         for v, w in ((value[0], without[:, 0]), (0.0, np.zeros(len(counts))))

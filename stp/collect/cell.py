@@ -95,7 +95,7 @@ class Step(LineageRow):
 
 
 @dataclass(frozen=True)
-class Known:
+class CellDetails:
     """All that the store knows of a cell.
 
     Attributes:
@@ -269,11 +269,11 @@ def key_of(cell: CellRow) -> list[str | int | None]:
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
-def about(database: Path, cell: CellRow) -> Known:
+def about(database: Path, cell: CellRow) -> CellDetails:
     """Read all that the store knows of a cell."""
     steps = lineage(database, [cell])
     locks = {step.raw_lock for step in steps if step.raw_lock}
-    return Known(
+    return CellDetails(
         name=name_of(cell),
         cell=cell,
         scores=ask(database, ScoreRow, OVERALL, key_of(cell)),

@@ -12,11 +12,12 @@ Kernel distances need none of this: their estimator is unbiased at every N.
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from stp.collect.rows import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.scores import read_parquet
 from stp.core.disk import beside
@@ -44,7 +45,7 @@ _CACHE = pa.schema(
 )
 
 Report = Callable[[str], None]
-Known = dict[tuple[str | None, str, int | None, str], tuple[float, float]]
+DrawnDistances = dict[tuple[str | None, str, int | None, str], tuple[float, float]]
 """(fingerprint of scores, convention, n, fingerprint of code) -> value and its sd."""
 
 
@@ -58,7 +59,7 @@ class _Scored(NamedTuple):
 
 def matched_distances(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
-) -> list[dict[str, Any]]:
+) -> list[MatchedRow]:
     """Compute the distances of all comparisons at the smallest number of clips in each.
 
     Args:
@@ -77,7 +78,7 @@ def matched_distances(
     """
     groups = _groups(_scored(plans, scores), compared(plans))
     known = _read_cache(cache)
-    used: Known = {}
+    used: DrawnDistances = {}
     rows = []
     drawn = 0
     for (comparison, _), members in groups.items():
@@ -181,24 +182,24 @@ def _row(
     n: int | None,
     found: tuple[float, float | None] | None,
     reason: str | None,
-) -> dict[str, Any]:
+) -> MatchedRow:
     drawn = found is not None and found[1] is not None
-    return {
-        "comparison": comparison,
+    return MatchedRow(
+        comparison=comparison,
         **vars(member.row.key),
-        "metric": METRIC,
-        "convention": member.row.convention,
-        "n": n,
-        "clips": member.row.n,
-        "value": found[0] if found else None,
-        "sd": found[1] if found else None,
-        "repeats": REPEATS if drawn else 0,
-        "reason": reason,
-        "scores_fingerprint": member.row.scores_fingerprint,
-    }
+        metric=METRIC,
+        convention=member.row.convention,
+        n=n,
+        clips=member.row.n,
+        value=found[0] if found else None,
+        sd=found[1] if found else None,
+        repeats=REPEATS if drawn else 0,
+        reason=reason,
+        scores_fingerprint=member.row.scores_fingerprint,
+    )
 
 
-def _read_cache(path: Path | None) -> Known:
+def _read_cache(path: Path | None) -> DrawnDistances:
     """Read what was drawn before; a file that is damaged or of another time is worth nothing."""
     if path is None or not path.is_file():
         return {}
@@ -215,11 +216,7 @@ def _read_cache(path: Path | None) -> Known:
     }
 
 
-def _write_cache(path: Path, known: Known) -> None:
-    rows: Iterable[dict[str, Any]] = (
-        dict(zip(_CACHE.names, [*key, *found], strict=True)) for key, found in known.items()
-    )
+def _write_cache(path: Path, known: DrawnDistances) -> None:
+    rows = [dict(zip(_CACHE.names, [*key, *found], strict=True)) for key, found in known.items()]
     with beside(path) as temporary:
-        pq.write_table(
-            pa.Table.from_pylist(list(rows), _CACHE), temporary, write_page_checksum=True
-        )
+        pq.write_table(pa.Table.from_pylist(rows, _CACHE), temporary, write_page_checksum=True)

@@ -150,6 +150,22 @@ class AttemptRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MatchedRow(KeyRow):
+    """A Frechet distance at equal N, of table matched_distances."""
+
+    comparison: str
+    metric: str
+    convention: str
+    n: int | None
+    clips: int | None
+    value: float | None
+    sd: float | None
+    repeats: int
+    reason: str | None
+    scores_fingerprint: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RawFileRow:
     """A raw file, of table raw_files."""
 

@@ -201,7 +201,7 @@ def _resampled(cell: Cell, convention: str, clips: _Clips, drawn: np.ndarray) ->
     sums = read_sums(cell, [place])[place]
     if isinstance(sums, str):
         return sums
-    names: tuple[str, ...] = sums.clusters[0]
+    names = sums.clusters.names
     order = [names.index(name) for name in clips.names]
     means = np.tensordot(drawn, sums.sums[order], 1)
     means /= (drawn @ sums.counts[order])[:, None, None]

@@ -72,17 +72,30 @@ class Asked(NamedTuple):
         return Place(self.convention, self.part, self.level, self.exactly)
 
 
+class Clusters(NamedTuple):
+    """The clusters behind a value; only values of equal ones may be compared.
+
+    Attributes:
+        names: of the G clusters.
+        counts: their numbers of samples.
+        lacks: what the forecasts lack of the value; empty if nothing.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    lacks: str
+
+
 class LeftOut(NamedTuple):
     """A value, and what it is without each of the clusters.
 
     Attributes:
-        clusters: names of the G clusters, their numbers of samples, and what the forecasts lack of
-            the value; only values of equal ones may be compared.
+        clusters: the G clusters.
         value: of all of them.
         values: without each of them, float64 (G,), finite.
     """
 
-    clusters: tuple[Any, ...]
+    clusters: Clusters
     value: float
     values: np.ndarray
 
@@ -138,7 +151,7 @@ class Sums(NamedTuple):
     """Sums over clusters, as far as a value needs them.
 
     Attributes:
-        clusters: as in `LeftOut`.
+        clusters: behind the value.
         counts: numbers of samples, (clusters,).
         sums: float64 (clusters, K, T').
         metric: how means (..., K, T) become values.
@@ -147,7 +160,7 @@ class Sums(NamedTuple):
         longer: the lead time that clusters are longer than; None where they are no blocks of time.
     """
 
-    clusters: tuple[Any, ...]
+    clusters: Clusters
     counts: np.ndarray
     sums: np.ndarray
     metric: Metric
@@ -208,7 +221,7 @@ def tested(ones: Sequence[LeftOut], direction: Direction) -> Tests:
     # Imported late: a store without sums over clusters has no tests.
     from scipy.special import stdtr, stdtrit
 
-    freedom = degrees_of_freedom(np.array(ones[0].clusters[1]))
+    freedom = degrees_of_freedom(np.array(ones[0].clusters.counts))
     whole = np.array([one.value for one in ones])
     each = np.stack([one.values for one in ones], axis=1)  # (G, M)
     difference, error = _differences(whole, each)
@@ -221,18 +234,18 @@ def tested(ones: Sequence[LeftOut], direction: Direction) -> Tests:
     return Tests(low, high, np.where(difference == 0, 1.0, p), error)
 
 
-def effect(clusters: tuple[Any, ...], tests: int) -> float:
+def effect(counts: Sequence[int], tests: int) -> float:
     """How many standard errors a difference must have to be found by four of five tests.
 
     Args:
-        clusters: as in `LeftOut`.
+        counts: of samples in each cluster behind both values.
         tests: how many are corrected for each other. The level is that for the smallest of their
             p values, `LEVEL` / tests (Holm's first step), so that what is called detectable is
             found whatever the others are.
     """
     from scipy.special import nctdtrinc, stdtrit
 
-    freedom = degrees_of_freedom(np.array(clusters[1]))
+    freedom = degrees_of_freedom(np.array(counts))
     return float(nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, 1 - LEVEL / 2 / tests)))
 
 
@@ -464,6 +477,6 @@ def _of_place(
         chosen = number if metric.finish is every_component else 0
         sums = sums[:, chosen : chosen + 1][..., here].mean(axis=-1, keepdims=True)
         metric, number, here = metric._replace(finish=first_component), 0, slice(None)
-    clusters = held.names, tuple(held.counts.tolist()), lacks
+    clusters = Clusters(held.names, tuple(held.counts.tolist()), lacks)
     longer = None if whole.blocks is None else wanted[-1]
     return Sums(clusters, held.counts, sums, metric, number, here, longer)

@@ -29,7 +29,7 @@ from stp.plan.manifest import Cell, Manifest, parts_of
 from stp.plan.setting import Part
 
 if TYPE_CHECKING:
-    from stp.collect.significance import LeftOut
+    from stp.collect.significance import Clusters, LeftOut
 
 RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
@@ -364,16 +364,29 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Pla
     return places, pairs
 
 
+class _Test(NamedTuple):
+    """The paired test of two entrants; see `Pair`.
+
+    Attributes:
+        error: the standard error of what p is of.
+    """
+
+    low: float
+    high: float
+    p: float
+    error: float
+    clusters: "Clusters"
+
+
 def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
     """Compare each pair of entrants, and correct for all of them."""
     from stp.collect.significance import effect, holm, tested
 
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[Clusters, list[int]] = {}
     for number, entrant in enumerate(entrants):
         if entrant.value is not None and not isinstance(entrant.left_out, str):
             groups.setdefault(entrant.left_out.clusters, []).append(number)
-    tests: dict[tuple[int, int], dict[str, Any]] = {}
-    errors = []
+    tests: dict[tuple[int, int], _Test] = {}
     for clusters, numbers in groups.items():
         ones = [entrants[number].left_out for number in numbers]
         found = tested([one for one in ones if not isinstance(one, str)], direction)
@@ -381,37 +394,39 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
         for both, (low, high, p, error) in zip(
             combinations(numbers, 2), zip(*columns, strict=True), strict=True
         ):
-            tests[both] = {"low": low, "high": high, "p": p, "clusters": len(clusters[0])}
-            errors.append((both, clusters, error))
-    for test, p in zip(tests.values(), holm([t["p"] for t in tests.values()]), strict=True):
-        test["corrected"] = p
-    sizes = {clusters: effect(clusters, len(tests)) for _, clusters, _ in errors}
-    for both, clusters, error in errors:
-        tests[both]["detectable"] = sizes[clusters] * error
-    return [
-        _pair(entrants, one, other, tests.get((one, other)), direction)
-        for one, other in combinations(range(len(entrants)), 2)
-    ]
-
-
-def _pair(
-    entrants: Sequence[Entrant],
-    one: int,
-    other: int,
-    test: dict[str, Any] | None,
-    direction: Direction,
-) -> Pair:
-    first, second = entrants[one], entrants[other]
-    if first.value is None or second.value is None:
-        return Pair(one, other, reason=_why_not(first, second))
-    pair = Pair(one, other, second.value - first.value)
-    if test is None:
-        return pair._replace(reason=_why_not(first, second) or OTHER_CLUSTERS)
-    pair = pair._replace(**test)
-    if direction.known and test["corrected"] < LEVEL:
-        wins = direction.loss(second.value) < direction.loss(first.value)
-        pair = pair._replace(better=other if wins else one)
-    return pair
+            tests[both] = _Test(low, high, p, error, clusters)
+    corrected = dict(zip(tests, holm([test.p for test in tests.values()]), strict=True))
+    effects = {
+        clusters: effect(clusters.counts, len(tests))
+        for clusters in {test.clusters for test in tests.values()}
+    }
+    pairs = []
+    for both in combinations(range(len(entrants)), 2):
+        first, second = (entrants[number] for number in both)
+        if first.value is None or second.value is None:
+            pairs.append(Pair(*both, reason=_why_not(first, second)))
+            continue
+        pair = Pair(*both, second.value - first.value)
+        if both not in tests:
+            pairs.append(pair._replace(reason=_why_not(first, second) or OTHER_CLUSTERS))
+            continue
+        test = tests[both]
+        better = None
+        if direction.known and corrected[both] < LEVEL:
+            wins = direction.loss(second.value) < direction.loss(first.value)
+            better = both[1] if wins else both[0]
+        pairs.append(
+            pair._replace(
+                low=test.low,
+                high=test.high,
+                p=test.p,
+                corrected=corrected[both],
+                better=better,
+                detectable=effects[test.clusters] * test.error,
+                clusters=len(test.clusters.names),
+            )
+        )
+    return pairs
 
 
 def _value(entrant: Entrant) -> float:

@@ -15,7 +15,7 @@ from stp.core.receipts import Provenance
 
 PACKAGES = (
     "stp", "torch", "torchvision", "lpips", "numpy", "scipy", "pandas", "pyarrow", "zarr", "xarray",
-    "dask", "netcdf4", "h5netcdf", "h5py", "cftime", "av", "pillow", "duckdb", "snakemake",
+    "dask", "netcdf4", "h5py", "cftime", "av", "pillow", "duckdb", "snakemake",
 )  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     made = build_options(given)
     channels, height, width = model.shape or tuple(shape)
     with tempfile.TemporaryDirectory() as folder:
-        found = KINDS[kind].look(raw, made, (channels, height, width), Path(folder))
+        found = KINDS[kind].raw_contents(raw, made, (channels, height, width), Path(folder))
         span = (model.context - 1) * made.frame_step + 1
         read_frames = [
             _last(raw, found, number, span)[:: made.frame_step]

@@ -361,7 +361,7 @@ def _try(draft: Draft, raw: Files) -> None:
     options: dict[str, Any] = {"kind": draft.kind, **draft.options}
     options["splits"] = {"by": "time" if by_time else "file", **FRACTIONS}
     with tempfile.TemporaryDirectory() as folder:  # for compressed arrays
-        found = KINDS[draft.kind].look(
+        found = KINDS[draft.kind].raw_contents(
             raw, build_options(options), (channels, height, width), Path(folder)
         )
     lengths = sorted(one.frames for one in found.recordings)

@@ -79,7 +79,7 @@ class Trajectory(NamedTuple):
     record: Record
 
 
-def look(raw: RawFiles) -> list[Trajectory]:
+def trajectories_of(raw: RawFiles) -> list[Trajectory]:
     """Find all trajectories, in the order of their numbers.
 
     Raises:
@@ -123,7 +123,7 @@ def run(job: Job) -> Extras:
     span = recipe["context"] + recipe["horizon"]
     require(channels == 3, "shape", recipe["shape"], "[3, height, width]: the videos are RGB")
     require(options.frames >= span, "frames", options.frames, f"at least context + horizon, {span}")
-    trajectories = look(raw)
+    trajectories = trajectories_of(raw)
     _require_complete(trajectories, options)
     splits = deal([t.name for t in trajectories if t.folder == "train"], options)
 

@@ -342,7 +342,7 @@ class Episode(NamedTuple):
 def _from_rlds(
     raw: RawFiles, options: BridgeOptions, span: int, height: int, width: int
 ) -> tuple[list[Piece], list[Clip], dict[str, Any], Any]:
-    episodes = list(look(raw, options))
+    episodes = list(episodes_of(raw, options))
     files: dict[str, str] = {}
     for episode in episodes:
         if episode.name in files:
@@ -379,7 +379,7 @@ def _from_rlds(
     return pieces, clips, extras, decode_episode
 
 
-def look(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
+def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
     """All episodes, in the order of the files. Every record is read once for this.
 
     Raises:

@@ -160,7 +160,7 @@ def run(job: Job) -> Extras:
     used = sorted(set(files) & set(split_of))
     looked = []
     for done, name in enumerate(used, start=1):
-        looked.append(look(raw, name, files[name], split_of[name], options.camera_seed))
+        looked.append(trajectory_of(raw, name, files[name], split_of[name], options.camera_seed))
         if done % 1000 == 0 or done == len(used):
             job.report("look into files", done, len(used))
     chosen = [trajectory for trajectory in looked if trajectory.frames >= span]
@@ -211,7 +211,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     return Planned(clips, unknown={} if "train" in lists else {"train": unknown})
 
 
-def look(raw: RawFiles, name: str, member: Member, split: str, seed: int) -> Trajectory:
+def trajectory_of(raw: RawFiles, name: str, member: Member, split: str, seed: int) -> Trajectory:
     """Choose the camera of a trajectory and read what the file says about it.
 
     Raises:

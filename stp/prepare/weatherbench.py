@@ -308,10 +308,12 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     return Planned(cut(seasons_of(options), options, recipe["context"] + recipe["horizon"]))
 
 
-Made = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
+PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
 
 
-def _yearly(raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int) -> Made:
+def _yearly(
+    raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
+) -> PreparationPlan:
     """What is to be made of yearly files, all of which are checked before any is read."""
     shape = tuple(recipe["shape"])
     seasons = seasons_of(options)
@@ -359,7 +361,9 @@ def _yearly(raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: i
     return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // options.interval
 
 
-def _ensemble(raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int) -> Made:
+def _ensemble(
+    raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
+) -> PreparationPlan:
     """What is to be made of a file with members: windows of all its times, one after the other."""
     assert options.file is not None and options.members is not None
     fields = [_field(options, name, options.file) for name in options.variables]

@@ -154,7 +154,7 @@ def test_pairs_are_tested_on_the_same_clusters(
         if error > 1e-9:
             assert row["p"] == pytest.approx(2 * student.sf(abs(difference) / error))
         assert row["detectable"] == pytest.approx(
-            error * effect(((), tuple(COUNTS)), 10), rel=1e-6, abs=1e-12
+            error * effect(tuple(COUNTS), 10), rel=1e-6, abs=1e-12
         )
     expected = multipletests([row["p"] for row in tested], method="holm")[1]
     assert [row["p_corrected"] for row in tested] == pytest.approx(list(expected))
@@ -312,11 +312,11 @@ def test_an_effect_is_that_of_statsmodels() -> None:
     """Its search is exact where there are not few clusters and many tests."""
     for size, tests in ((26, 1), (60, 66), (200, 190)):
         expected = TTestPower().solve_power(nobs=size, alpha=0.05 / tests, power=0.8)
-        found = effect(((), (3,) * size), tests)
+        found = effect((3,) * size, tests)
         assert found == pytest.approx(expected * size**0.5, rel=1e-4)
     # Of few clusters: a noncentral t statistic is beyond the critical value in 80 %.
     critical = stats.t(9).isf(0.05 / 66 / 2)
-    assert stats.nct.sf(critical, 9, effect(((), (3,) * 10), 66)) == pytest.approx(0.8)
+    assert stats.nct.sf(critical, 9, effect((3,) * 10, 66)) == pytest.approx(0.8)
 
 
 def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.fetch.generators.tfrecord_write import sequence_example, write_records
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
-from stp.prepare.bair import BairOptions, count, decode_trajectory, look, run
+from stp.prepare.bair import BairOptions, count, decode_trajectory, run, trajectories_of
 from stp.prepare.planned import Lists
 from stp.prepare.trajectories import centre
 
@@ -165,7 +165,7 @@ def test_a_record_is_never_read_with_its_file(make_job, raw, tmp_path):
     raw_files = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     raw_files.find("softmotion30_44k/train/traj_0_to_255.tfrecords")  # hashes it
     tracemalloc.start()
-    found = look(raw_files)
+    found = trajectories_of(raw_files)
     decode_trajectory(raw_files, (found[0], BairOptions(**options), SIZE, SIZE))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

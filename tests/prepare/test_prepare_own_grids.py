@@ -342,7 +342,9 @@ def test_real_reanalysis(make_job, raw_mirror):
     options = reader.build_options({**given, "splits": {"by": "time", **made.THIRDS}})
     job = make_job("own.reader", [2, height, width], {}, root=raw_mirror, names=[name])
     raw = RawFiles(job.inputs["raw"], [raw_mirror])
-    found = grids.look(raw, options, (2, height, width), job.state)  # too few times for a split
+    found = grids.raw_contents(
+        raw, options, (2, height, width), job.state
+    )  # too few times for a split
     assert (found.recordings[0].frames, found.attrs["time_step"]) == (4, "12h")
     frames = found.decode(raw, found.task(0, 1, 4))
     np.testing.assert_allclose(frames[:, 0], truth[1:], rtol=1e-6)

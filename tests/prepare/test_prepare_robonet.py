@@ -19,7 +19,7 @@ from stp.data.raw_files import RawFiles
 from stp.plan.strict import CONFIG_FOLDER, read_yaml
 from stp.prepare.members import find
 from stp.prepare.planned import Lists
-from stp.prepare.robonet import FILES, LISTS, count, look, run
+from stp.prepare.robonet import FILES, LISTS, count, run, trajectory_of
 
 SHAPE = [3, 16, 24]
 RED, GREEN, BLUE = (200, 40, 30), (40, 190, 60), (30, 50, 210)
@@ -371,7 +371,7 @@ def test_real_trajectories(make_job, raw_mirror):
     # Every camera of every file can be read, whatever the seed chooses.
     raw = RawFiles(job.inputs["raw"], [raw_mirror])
     for (name,), member in find(raw, FILES).items():
-        cameras = {look(raw, name, member, "test", seed).camera for seed in range(40)}
+        cameras = {trajectory_of(raw, name, member, "test", seed).camera for seed in range(40)}
         with h5py.File(raw_mirror / "robonet/hdf5" / name) as file:
             assert cameras == set(range(file["env"].attrs["n_cams"]))
     # Google's files say BGR, and so they look: cardboard is blue in the video, brown as prepared.

@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from toy_scored import CELL, Scored, write_scored
 
 from stp.collect.direction import Direction
-from stp.collect.significance import NO_SUMS, Asked, LeftOut, holm, left_out
+from stp.collect.significance import NO_SUMS, Asked, Clusters, LeftOut, holm, left_out
 from stp.collect.standings import OTHER_CLUSTERS, Entrant, contest
 from stp.core.errors import StpError
 from stp.plan.manifest_types import Cell, Manifest
@@ -186,7 +186,7 @@ def test_scores_through_networks_have_sums_of_their_own(
 
 def entrants(means: np.ndarray, counts: np.ndarray) -> list[Entrant]:
     """Models from the means of their clusters, (M, G)."""
-    clusters = (tuple(range(len(counts))), tuple(counts.tolist()))
+    clusters = Clusters(tuple(map(str, range(len(counts)))), tuple(counts.tolist()), "")
     found = []
     for number, of in enumerate(means):
         value = float(np.average(of, weights=counts))

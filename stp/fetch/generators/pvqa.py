@@ -81,7 +81,7 @@ class PvqaOptions:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeVideo:
     """A made-up video.
 
     Attributes:
@@ -150,7 +150,7 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
     pd.DataFrame(rows, columns=header).to_csv(path, index=False, lineterminator="\n")
 
 
-def video(source: str, number: int, options: PvqaOptions) -> Made:
+def video(source: str, number: int, options: PvqaOptions) -> MadeVideo:
     """Make one video; it does not depend on how many there are."""
     which = [options.seed, list(COUNTS).index(source), number]
     rng = np.random.default_rng(which)
@@ -167,7 +167,7 @@ def video(source: str, number: int, options: PvqaOptions) -> Made:
         frames = scene(again, height, width, grey, vanishing=strength)
     elif damage != "none":
         frames = damaged(truth, damage, strength, rng)
-    return Made(f"{source}_{number:03d}", source, damage, strength, frames, truth)
+    return MadeVideo(f"{source}_{number:03d}", source, damage, strength, frames, truth)
 
 
 def scene(

@@ -116,7 +116,7 @@ class Task(NamedTuple):
     fill: float | None
 
 
-def look(
+def raw_contents(
     raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path
 ) -> RawContents:
     """Find the arrays and compare their axes with the dataset's shape.

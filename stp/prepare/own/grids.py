@@ -110,7 +110,9 @@ class Field(NamedTuple):
     raw_bytes: int
 
 
-def look(raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path) -> RawContents:
+def raw_contents(
+    raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path
+) -> RawContents:
     """Find the files, and compare times and grids.
 
     Raises:

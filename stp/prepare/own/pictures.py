@@ -54,7 +54,7 @@ class Task(NamedTuple):
     crop: Any
 
 
-def look(
+def raw_contents(
     raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
     """Find the folders and put their pictures in order.

@@ -27,17 +27,22 @@ PIECE_BYTES = 1 << 26
 
 
 class Kind(NamedTuple):
-    """A kind of input: its options, and ``look(raw, options, shape, folder) -> RawContents``."""
+    """A kind of input.
+
+    Attributes:
+        options: its options.
+        raw_contents: ``(raw, options, shape, folder)`` to what the raw files hold.
+    """
 
     options: type[Common]
-    look: Callable[[RawFiles, Any, tuple[int, int, int], Path], RawContents]
+    raw_contents: Callable[[RawFiles, Any, tuple[int, int, int], Path], RawContents]
 
 
 KINDS = {
-    "videos": Kind(videos.VideoOptions, videos.look),
-    "pictures": Kind(pictures.PictureOptions, pictures.look),
-    "arrays": Kind(arrays.ArrayOptions, arrays.look),
-    "grids": Kind(grids.GridOptions, grids.look),
+    "videos": Kind(videos.VideoOptions, videos.raw_contents),
+    "pictures": Kind(pictures.PictureOptions, pictures.raw_contents),
+    "arrays": Kind(arrays.ArrayOptions, arrays.raw_contents),
+    "grids": Kind(grids.GridOptions, grids.raw_contents),
 }
 
 
@@ -56,7 +61,7 @@ def run(job: Job) -> Extras:
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     folder = job.state / "unpacked"
     try:
-        found = KINDS[options.kind].look(raw, options, (channels, height, width), folder)
+        found = KINDS[options.kind].raw_contents(raw, options, (channels, height, width), folder)
         _require_constants(options, channels)
         extras = dict(found.extras)
         if options.splits["by"] in published_lists.FORMATS:

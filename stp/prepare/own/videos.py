@@ -81,7 +81,9 @@ class Task(NamedTuple):
     crop: Any
 
 
-def look(raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path) -> RawContents:
+def raw_contents(
+    raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path
+) -> RawContents:
     """Find the videos and count their frames.
 
     Raises:

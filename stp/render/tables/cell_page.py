@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stp.collect.cell import (
     Artefact,
-    Known,
+    CellDetails,
     Missing,
     Planned,
     ScoreRow,
@@ -25,7 +25,7 @@ from stp.plan.raw_bytes import bytes_text
 from stp.render.direction import Direction
 
 
-def of_cell(database: Path, known: Known) -> Grid:
+def of_cell(database: Path, known: CellDetails) -> Grid:
     """A cell: its bytes, its scores, what is missing, what it cost, and where it comes from."""
     cell = known.cell
     return Grid(
