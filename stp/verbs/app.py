@@ -59,7 +59,7 @@ def examples(*commands: str) -> str:
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file; that of a run counts what the run was asked for."""
+    """Make the plan of a scale file. For a run, the plan covers what the run was asked for."""
     if configfile in AT_HAND:
         return AT_HAND[configfile]
     from stp.plan.cells import Plan  # only when a verb needs it: `stp --help` is quick

@@ -1,4 +1,4 @@
-"""How verbs print rows: styled on a terminal, as plain text elsewhere, machine-readable by flag."""
+"""How verbs print rows: styled on a terminal, plain elsewhere, or in a format for programs."""
 
 import shutil
 import sys
@@ -54,7 +54,7 @@ _OF_ENDING: dict[str, FormatName] = {
 
 
 def chosen(format: FormatName | None, out: Path | None) -> FormatName:
-    """The format that was asked for, by name or by the ending of the file.
+    """The output format: the one that is named, or else that of the file's ending.
 
     Raises:
         typer.BadParameter: Parquet without a file, or a file whose ending tells nothing.
@@ -77,14 +77,14 @@ def chosen(format: FormatName | None, out: Path | None) -> FormatName:
 
 
 def has_styles() -> bool:
-    """Whether people look at a terminal that shows styles; nothing else ever gets any."""
+    """Whether the output is a terminal that shows styles. Files and pipes get plain text."""
     from rich.console import Console
 
     return sys.stdout.isatty() and not Console().is_dumb_terminal
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines; those that are wider than the terminal are wrapped."""
+    """Print lines, wrapped at the width of the terminal."""
     from stp.page.plain_table import folded
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -100,7 +100,7 @@ def put(
     """Write a text to a file or to the screen.
 
     Args:
-        styled: what a terminal of so many characters shows instead.
+        styled: makes what a terminal shows instead, from its width in characters.
     """
     if out is not None:
         from stp.core.disk import write_text, writing
@@ -133,7 +133,7 @@ def put_rows(
     """Write rows.
 
     Args:
-        types: of Arrow, of columns that may have no value at all.
+        types: Arrow types of columns that may be NULL in every row.
     """
     from stp.collect.query import save_rows, text_columns, written
     from stp.page.text_table import answer
@@ -152,7 +152,7 @@ def put_rows(
 def answers(
     text: str, width: int, *tables: tuple[Sequence[str], Sequence[tuple[object, ...]]]
 ) -> "RenderableType":
-    """A text and several tables for a terminal of so many characters."""
+    """A text and several tables for a terminal of this width, in characters."""
     from rich.console import Group
     from rich.text import Text
 
@@ -186,7 +186,7 @@ def put_answer(
 
 
 def put_json(value: object, out: Path | None) -> None:
-    """Write what is more than rows as JSON."""
+    """Write nested values as JSON."""
     import json
 
     from stp.collect.query import for_json
@@ -195,7 +195,7 @@ def put_json(value: object, out: Path | None) -> None:
 
 
 def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
-    """Write a page of Markdown as it is; on a terminal, as it is meant."""
+    """Write a page of Markdown; a terminal shows it rendered."""
     if format == "markdown":
         put(lambda: text, out)
         return
@@ -219,7 +219,7 @@ def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
 
 
 def end_if_empty(rows: int, fail: bool) -> None:
-    """Exit with the code of an empty answer, where the script asked for it."""
+    """Exit with the code for an empty answer if the caller asked for that."""
     from stp.core import exits
 
     if fail and not rows:
@@ -227,13 +227,13 @@ def end_if_empty(rows: int, fail: bool) -> None:
 
 
 class Ticker:
-    """A progress line: rewrites itself on a terminal, and is seldom elsewhere."""
+    """A progress line. It rewrites itself on a terminal; elsewhere lines follow now and then."""
 
     def __init__(self, label: str) -> None:
         self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Show what is done, unless that was shown just now."""
+        """Show the progress, at most every few seconds."""
         now = time.monotonic()
         on_terminal = sys.stderr.isatty()
         if what.partition(":")[0] == self.what and now - self.shown < (0.5 if on_terminal else 10):
@@ -246,6 +246,6 @@ class Ticker:
             print(line, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Remove the line that rewrites itself."""
+        """Remove the progress line from the terminal."""
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -27,7 +27,7 @@ Folder = Annotated[
 
 
 def _show(text: str, done: int, total: int) -> None:
-    """Show progress in one line of a terminal."""
+    """Show the progress in one line of the terminal."""
     if sys.stderr.isatty():
         line = f"{text} {done} of {total}" if total else text
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
@@ -268,7 +268,7 @@ def _folder_or_array(path: Path) -> Any:
 
 
 def _about_size(found: "UnpairedDistances") -> Iterator[str]:
-    """What the number of clips does to FVD."""
+    """How the number of clips limits what FVD can tell."""
     if found.resolution is not None:
         n, same, other = found.resolution
         yield (
@@ -285,7 +285,7 @@ def _about_size(found: "UnpairedDistances") -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Named tuples as objects, and what is no number as null, for JSON."""
+    """Values for JSON: named tuples become objects, NaN and infinities null."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):

@@ -85,7 +85,7 @@ def plan(
 
 
 def _measure(planned: "Plan", dimension: str | None) -> None:
-    """Measure the networks that a table waits for, or all; lines go to the screen."""
+    """Measure the networks that a table, or the whole plan, still needs."""
     from stp.profiling.steps import measure_plan
 
     folders = {

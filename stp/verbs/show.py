@@ -126,7 +126,7 @@ def _draw_scenario(
     """Draw one scenario of a cell of people.
 
     Raises:
-        StpError: it is no cell, not of people, or has no such scenario.
+        StpError: there is no such cell or scenario, or the cell is not about people.
     """
     from stp.collect.opened import opened
     from stp.collect.rows import CellRow
@@ -152,7 +152,7 @@ def _draw_scenario(
 
 
 def _show_missing(found: "Missing", format: output.FormatName, out: Path | None) -> None:
-    """Show why a cell has no scores; there being none is what the exit code says."""
+    """Show why a cell has no scores. The exit code says that there are none."""
     from stp.core import exits
     from stp.render.tables import cell_page
 
@@ -190,11 +190,11 @@ def _show_artefact(
 
 
 def _is_dataset(what: str, kind: str | None, database: Path, configfile: Path) -> bool:
-    """Whether a word means a dataset.
+    """Whether a word is the name of a dataset.
 
     Raises:
-        StpError: it could as well be a model or a fingerprint.
-        NothingFoundError: it is nothing.
+        StpError: it may also mean a model or a fingerprint.
+        NothingFoundError: nothing has this name.
     """
     if kind is not None:
         return kind == "dataset"
@@ -229,7 +229,7 @@ TESTED = "a dataset of cells"
 
 
 def _meanings(what: str, database: Path) -> list[str]:
-    """What a word is in the results."""
+    """What a word may mean in the results."""
     if not database.is_file():
         return []
     from stp.collect import cell
@@ -246,7 +246,7 @@ def _meanings(what: str, database: Path) -> list[str]:
 
 
 def _only_for(what: str, names: tuple[str, ...], context: typer.Context) -> None:
-    """Refuse options of the other kind.
+    """Refuse options that do not apply to what is shown.
 
     Raises:
         typer.BadParameter: one was given.

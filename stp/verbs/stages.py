@@ -126,7 +126,7 @@ def _write_lock(lock: Path, raw: Any, out: Path) -> None:
 
 
 def _check_files(plan: Any, releases: list[Any]) -> None:
-    """Print the state of raw files; exit with an error unless all are present."""
+    """Print the state of the raw files. Exit with an error unless all are present."""
     from stp.fetch.table import is_complete, lines
     from stp.run import runner
 
