@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -69,10 +68,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Schedulin
 
 def pytest_xdist_auto_num_workers() -> int:
     """One for each processor, and one that mostly waits for Slurm."""
-    sys.path.append(str(ROOT / SLURM))
     from cluster import why_not
 
-    sys.path.pop()
     return len(os.sched_getaffinity(0)) + (why_not() is None)
 
 

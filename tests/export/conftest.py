@@ -1,11 +1,8 @@
 """Makes small stores importable, and one that all tests of a file look at."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
 
 
 @pytest.fixture(scope="module")

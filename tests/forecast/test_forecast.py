@@ -168,7 +168,6 @@ def test_a_model_that_is_not_there(
 
 
 def test_prepared_clips_come_as_xarray(tmp_path: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "data"))
     from test_data_prepared import ATTRS, prepare
 
     shown = prepare(tmp_path, attrs={**ATTRS, "units": "1", "fps": 25})

@@ -2,15 +2,10 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
-
 from small_store import SmallStore, convention_facts
 from toy_scored import write, write_scored
 

@@ -1,15 +1,10 @@
 """A study of two small video datasets and three models, with real prepared data and scores."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
-
 from small_store import bare_cell, bare_manifest, convention_facts
 from toy_scored import write_scored
 

@@ -1,16 +1,11 @@
 """Makes small stores importable, and one that all tests of the report share."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "score"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "render"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """A results store whose data and predictions are there: patterns to compare pictures with."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
-
 from small_store import SmallStore, write_receipt
 
 from stp.collect.everything import build_database, collect_dimension

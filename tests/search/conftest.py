@@ -1,16 +1,12 @@
 """Fixtures of the search tests: each search runs in a folder of its own."""
 
-import sys
 from pathlib import Path
 
 import pytest
+from bar_plan import SCALE, SPACE, put_data
 
 from stp.plan.cells import Plan
 from stp.search.space import Space
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "train"))
-
-from bar_plan import SCALE, SPACE, put_data
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """The short form of the chaos run; ``python tests/slurm/chaos.py`` is the long one."""
 
 import pytest
+from acts import name
 from chaos import Chaos
-from conftest import name
 from scenario import Scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_slurm, pytest.mark.long(part="chaos")]

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from acts import name, play
 from checkout import TABLE
-from conftest import name, play
 from scenario import MODEL, Scenario
 from standstill import STANDSTILL, hold
 

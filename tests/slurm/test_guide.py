@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from acts import name
 from checkout import ROOT, TABLE
-from conftest import name
 from scenario import Scenario
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import name
+from acts import name
 from scenario import MODEL, Scenario, contents
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_slurm]

@@ -14,8 +14,6 @@ import pandas as pd
 import pytest
 import torch
 from torch import Tensor
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "models"))
 from twelve import NAMES, SIDE, job, recipe, write_squares
 
 from stp.models.weights import digest

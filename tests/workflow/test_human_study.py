@@ -1,14 +1,10 @@
 """The human study by the real Snakemake: a questionnaire of a small plan, answers, the table."""
 
 import csv
-import sys
 from pathlib import Path
 
 import pytest
-from checkout import ROOT, TABLE, Checkout
-
-sys.path.insert(0, str(ROOT / "tests" / "human_study"))
-
+from checkout import TABLE, Checkout
 from raters import crowd, of_shares
 
 from stp.human_study.key import load_key
