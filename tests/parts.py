@@ -11,6 +11,8 @@ PARTS = {
     "demo": "the demo of the README, and all of its datasets",
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
+    "reruns": "edits, damage and foreign results met by real runs",
+    "browser": "charts, forecasts and the SQL console of the report in a real browser",
     "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",
     "slurm-jobs": "what happens to single jobs on a real Slurm",

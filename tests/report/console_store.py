@@ -2,7 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import duckdb
 from figure_store import FigureStore
 from hostile import HOSTILE
 from small_store import write_receipt
@@ -75,3 +77,9 @@ def console_store(folder: Path) -> Path:
     database = folder / "results.duckdb"
     build(plans, rows, database)
     return database
+
+
+def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
+    """The rows of an answer of the store itself."""
+    with duckdb.connect(str(database), read_only=True) as connection:
+        return connection.execute(sql).fetchall()

@@ -14,10 +14,13 @@ from curve_store import TRUTH, short_store
 from stp.report import leads
 from stp.report.build import write_report
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
-    reason="needs chromium and chromedriver (apt-get install)",
-)
+pytestmark = [
+    pytest.mark.long(part="browser"),
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+        reason="needs chromium and chromedriver (apt-get install)",
+    ),
+]
 
 SECTIONS = ("lead-time", "by-setting", "other-tests", "spectra", "significance", "cost")
 Ask = Callable[..., list[tuple[Any, ...]]]

@@ -13,10 +13,13 @@ from forecast_store import CONTEXT, LEADS, ForecastStore, filled
 
 from stp.report.build import write_report
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
-    reason="needs chromium and chromedriver (apt-get install)",
-)
+pytestmark = [
+    pytest.mark.long(part="browser"),
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+        reason="needs chromium and chromedriver (apt-get install)",
+    ),
+]
 
 SECTION = "document.querySelector('#main section')"
 READY = f"{SECTION}.dataset.pictures === 'ready'"

@@ -9,10 +9,13 @@ import pytest
 from browser import CHROMIUM, DRIVER, Browser
 from chart_page import at, click_mark, opened, point_at, text, unfold
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
-    reason="needs chromium and chromedriver (apt-get install)",
-)
+pytestmark = [
+    pytest.mark.long(part="browser"),
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+        reason="needs chromium and chromedriver (apt-get install)",
+    ),
+]
 
 CHARTS = {
     "lead-time": "tested=kth",

@@ -48,6 +48,7 @@ def held(checkout: Checkout) -> list[str]:
     return [name for (name,) in found]
 
 
+@pytest.mark.long(part="kinds")
 def test_tables_are_made_one_by_one_and_the_database_holds_them_all(checkout: Checkout):
     before = checkout.receipts()
     make(checkout, LONG_TERM)

@@ -25,6 +25,7 @@ def jobs(printed: str) -> set[str]:
     }
 
 
+@pytest.mark.long(part="kinds")
 def test_a_figure_is_made_and_an_edit_of_figures_makes_no_table(
     tiny: Checkout, tmp_path: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_the_leak_is_measured_from_the_store(finished):
     assert "hall, own bytes, 6 observed and 8 predicted positions" in text
 
 
+@pytest.mark.long(part="reruns")
 def test_a_damaged_file_stops_with_one_message(tmp_path):
     checkout = People.create(tmp_path / "copy", tmp_path / "shared")
     write_hall(tmp_path / "shared" / "raw")

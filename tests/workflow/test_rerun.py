@@ -158,6 +158,7 @@ def test_edit_run_revert_run(private):
     assert private.planned() == Counter()
 
 
+@pytest.mark.long(part="reruns")
 def test_an_edited_metric_really_scores_again(private):
     first = private.receipts()
     private.edit("stp/metrics/nino34.py")
@@ -169,6 +170,7 @@ def test_an_edited_metric_really_scores_again(private):
     assert all("/enso/" in path for path in new)
 
 
+@pytest.mark.long(part="reruns")
 def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
     """What is drawn or written depends on what it reads, and on its own code."""
     findings = "results/tiny/tables/findings.csv"
@@ -192,6 +194,7 @@ def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
         assert private.planned(targets=targets) == expected, name
 
 
+@pytest.mark.long(part="reruns")
 def test_a_comment_really_runs_nothing(private):
     first = private.receipts()
     private.edit("stp/train/run.py", "", "\n# a comment\n")
@@ -199,6 +202,7 @@ def test_a_comment_really_runs_nothing(private):
     assert private.receipts() == first
 
 
+@pytest.mark.long(part="reruns")
 def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private, finished):
     take_results(private, finished)
     before = (private.folder / TABLE).read_bytes()
@@ -275,6 +279,7 @@ def test_unknown_names_stop_the_plan_with_the_nearest(checkout: Checkout, tmp_pa
     assert "did you mean convlstm?" in done.stdout
 
 
+@pytest.mark.long(part="reruns")
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_finished_store_on_a_read_only_disk_serves(private):
     shutil.rmtree(private.folder / "results")
@@ -321,6 +326,7 @@ def without_simvpv2(checkout: Checkout) -> str:
     return "fewer.yaml"
 
 
+@pytest.mark.long(part="reruns")
 def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(made):
     in_an_hour(made.folder / "results")
     done = made.snakemake(config=without_simvpv2(made))
@@ -334,6 +340,7 @@ def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(made):
     assert made.planned() == Counter()
 
 
+@pytest.mark.long(part="reruns")
 def test_results_that_rsync_brought_from_another_plan_are_made_again(made, tmp_path):
     """Whole, and the table alone; newer than what the plan is."""
     text = (made.folder / TABLE).read_text()
