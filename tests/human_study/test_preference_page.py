@@ -25,10 +25,13 @@ from stp.human_study.table import render_preferences
 from stp.plan.strict import read_yaml
 from stp.render.pictures import sprites
 
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
-    reason="needs chromium and chromedriver (apt-get install)",
-)
+pytestmark = [
+    pytest.mark.long(part="browser"),
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER) and "STP_REQUIRE_BROWSER" not in os.environ,
+        reason="needs chromium and chromedriver (apt-get install)",
+    ),
+]
 
 STATE = "JSON.parse(localStorage.getItem(Object.keys(localStorage)[0]))"
 READY = "!document.getElementById('ask').hidden && document.getElementById('frame').textContent"
