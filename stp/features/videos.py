@@ -62,19 +62,14 @@ def run(job: Job) -> Extras:
             remedy="put it back (`stp weights`), or run snakemake again without it",
         )
     state, _ = read_verified(Path(path), options.weights)
-    smallest = min(database.table["height"].to_pylist() + database.table["width"].to_pylist())
-    if smallest < TAPS[options.network].smallest:
-        raise StpError(
-            f"{options.network} looks at videos of {smallest} pixels",
-            expected=f"at least {TAPS[options.network].smallest}; they are not enlarged",
-            remedy="take its measures out of the scale file",
-        )
+    sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
+    check_size(options.network, min(sides), "take its measures out of the scale file")
     parts: dict[str, list[np.ndarray]] = {name: [] for name in seen.PARTS}
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
     with settle(device, options.threads, "float32") as compute, torch.inference_mode():
         network = Lpips(options.network, state).to(compute.device)
-        maps = _maps(network.trunk, compute.device)
+        maps = maps_of(network.trunk, compute.device)
         for number, video in enumerate(database.videos(), start=1):
             for name, values in look(video, maps, network, options.context).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
@@ -87,6 +82,24 @@ def run(job: Job) -> Extras:
         "maps": TAPS[options.network].channels[-1],
         "seconds_per_video": round((time.monotonic() - began) / max(len(database), 1), 4),
     }
+
+
+def check_size(network: str, smallest: int, remedy: str) -> None:
+    """Refuse videos that are too small for a network.
+
+    Args:
+        smallest: their smallest height or width, pixels.
+        remedy: of the error.
+
+    Raises:
+        StpError: they are.
+    """
+    if smallest < TAPS[network].smallest:
+        raise StpError(
+            f"{network} looks at videos of {smallest} pixels",
+            expected=f"at least {TAPS[network].smallest}; they are not enlarged",
+            remedy=remedy,
+        )
 
 
 def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
@@ -149,7 +162,8 @@ def look(video: Video, maps: Maps, network: Lpips, context: int) -> dict[str, np
     }
 
 
-def _maps(trunk: Trunk, device: torch.device) -> Maps:
+def maps_of(trunk: Trunk, device: torch.device) -> Maps:
+    """The last maps that a network makes of frames, normalised as it was trained."""
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
 
     def maps(frames: np.ndarray) -> np.ndarray:
