@@ -20,10 +20,9 @@ from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
-from stp.features.videos import Maps, check_size, look, maps_of
-from stp.metrics.lpips import Lpips
+from stp.features.maps import NETWORKS, Looker, check_size, open_looker
+from stp.features.videos import look
 from stp.metrics.networks.state import read_verified
-from stp.metrics.networks.trunks import TAPS
 from stp.metrics.srocc import correlation
 from stp.models.compute import settle
 from stp.opinions import seen
@@ -188,10 +187,9 @@ class Measure:
         state, _ = read_verified(self.weights, self.identity)
         looked: list[_Looked] = []
         with settle(device, threads, "float32") as compute, torch.inference_mode():
-            network = Lpips(self.network, state).to(compute.device)
-            maps = maps_of(network.trunk, compute.device)
+            looker = open_looker(self.network, state, compute.device)
             for clip in clips:
-                looked.append(self._look(clip, maps, network))
+                looked.append(self._look(clip, looker))
                 report("clips seen", len(looked), 0)
         trained: dict[str, Trained] = {}
         estimates: dict[str, Iterator[Estimate]] = {}
@@ -209,7 +207,7 @@ class Measure:
             self.source,
         )
 
-    def _look(self, clip: Clip, maps: Maps, network: Lpips) -> _Looked:
+    def _look(self, clip: Clip, looker: Looker) -> _Looked:
         predicted = len(clip.frames) - clip.context
         if clip.context < 1 or predicted < 1:
             raise StpError(
@@ -222,7 +220,7 @@ class Measure:
         is_exact = predicted == self.horizon and clip.context >= own
         context = own if is_exact else clip.context
         frames = clip.frames[clip.context - context :]
-        found = look(Video(frames, None), maps, network, context)
+        found = look(Video(frames, None), looker, context)
         parts = [found[name].reshape(1, -1) for name in self.options.parts]
         if not is_exact:
             parts = [pooled(part, self._channels, predicted) for part in parts]
@@ -238,7 +236,7 @@ class Measure:
 
     @property
     def _channels(self) -> int:
-        return TAPS[self.network].channels[-1]
+        return NETWORKS[self.network].channels
 
 
 def _rating(looked: _Looked, one: Estimate) -> Rating:

@@ -10,7 +10,7 @@ from opinion_files import SMALL, prepare
 from stp.core.job import silent
 from stp.fetch.generators import pvqa as generator
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
+sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("collect", "metrics")]
 
 
 @pytest.fixture(scope="session")

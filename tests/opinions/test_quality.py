@@ -7,17 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from fake_store import finish
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.external import quality
+from stp.features.maps import Looker
 from stp.features.videos import look
 from stp.fetch.generators.pvqa import PvqaOptions, video
-from stp.metrics.lpips import Lpips
-from stp.metrics.networks.trunks import Trunk
 from stp.opinions import seen
 from stp.opinions.new_videos import Estimator, pooled
 from stp.opinions.prepared import Video, open_database
@@ -39,19 +37,18 @@ def maps(frames: np.ndarray) -> np.ndarray:
 def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]:
     """A plan whose rated videos are made, with maps that need no weights."""
     folder = tmp_path_factory.mktemp("quality")
-    torch.manual_seed(0)
-    state = Trunk("squeezenet").state_dict()
     (folder / "squeezenet1_1_features.pth").write_bytes(b"")  # planned, not read
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(folder / "store"))
         patch.setenv("STP_WEIGHTS_DIR", str(folder))
-        patch.setattr(quality, "read_verified", lambda path, identity: (state, ""))
-        patch.setattr(quality, "maps_of", lambda trunk, device: maps)
+        patch.setattr(quality, "read_verified", lambda path, identity: ({}, ""))
+        looker = Looker(CHANNELS, maps, maps)
+        patch.setattr(quality, "open_looker", lambda network, state, device: looker)
         made = Plan.load(DEMO)
         cell = next(one for one in made.cells if one.cell.model == "squeezenet_mcs_rfd")
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
-        database, network = open_database(data, 4), Lpips("squeezenet", state)
-        rows = [look(Video(one.predicted, None), maps, network, 4) for one in database.videos()]
+        database = open_database(data, 4)
+        rows = [look(Video(one.predicted, None), looker, 4) for one in database.videos()]
         parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in quality.PARTS}
         seen.write(finish(made, cell.features[0]), database.names, parts)
         yield made
