@@ -113,6 +113,50 @@ def test_families_are_those_of_scipy(base: Path):
     assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
 
 
+def test_what_one_feature_misses_and_the_other_sees_is_counted(edited: Callable[..., Path]):
+    """MCS is wrong by 20 points of videos with blur, RFD of those of KTH."""
+    insert = "INSERT INTO predicted_opinions BY NAME SELECT * REPLACE ('net_{}' AS model, {} AS "
+    rest = "predicted) FROM predicted_opinions WHERE model = 'sharpness'"
+    path = edited(
+        insert.format("mcs", "observed + 20 * (tags = 'blur')::INT") + rest,
+        insert.format("rfd", "observed - 20 * (source_dataset = 'KTH')::INT") + rest,
+    )
+    (row,) = asked(path, "FROM pvqa_complements").to_dict("records")
+    rows = asked(path, "FROM predicted_opinions WHERE model = 'net_mcs'")
+    blur, kth = rows["tags"] == "blur", rows["source_dataset"] == "KTH"
+    assert row == {
+        **{"network": "net", "samples": len(rows), "neither": (~blur & ~kth).sum()},
+        **{"mcs_wrong": (blur & ~kth).sum(), "rfd_wrong": (kth & ~blur).sum()},
+        **{"both_wrong": (blur & kth).sum()},
+    }
+    assert row["mcs_wrong"] > 0 and row["rfd_wrong"] > 0
+
+
+def test_reversed_pairs_are_counted(edited: Callable[..., Path]):
+    path = edited(
+        "UPDATE predicted_opinions SET predicted = observed WHERE model = 'video_ssim'",
+        "UPDATE predicted_opinions SET predicted = -observed WHERE model = 'video_mse'",
+    )
+    found = asked(path, "FROM pvqa_reversals").set_index(["model", "family"])["reversed"]
+    for family in ("stochastic", "deterministic"):
+        assert found["video_ssim", family] == 0 and found["video_mse", family] == 1
+        assert 0 < found["sharpness", family] < 1 and found["mean_opinion", family] == 0
+
+
+def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path]):
+    extras = (
+        '{"maps": 512, "seconds_per_video": 0.5, "dissimilarity": {"ssa": 0.1}, '
+        '"correlation_of_distances": {"ssa rfd": 0.7, "mcs rfd": 0.5}}'
+    )
+    path = edited(
+        "INSERT INTO artefacts BY NAME SELECT 'features' AS stage, '{\"network\": \"net\"}' AS "
+        f"recipe, '{extras}' AS extras"
+    )
+    (row,) = asked(path, "FROM pvqa_networks").to_dict("records")
+    assert (row["network"], row["maps"], row["ssa_rfd"], row["mcs_rfd"]) == ("net", 512, 0.7, 0.5)
+    assert row["ssa_dissimilarity"] == 0.1 and row["seconds_per_video"] == 0.5
+
+
 @pytest.mark.parametrize("metric", [srocc.magnitude, plcc.magnitude, opinion_rmse.points])
 def test_resamples_are_scored_as_if_videos_were_repeated(metric: SetDistance):
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,8 +20,10 @@ from stp.fetch.generators.pvqa import PvqaOptions, video
 from stp.opinions import seen
 from stp.opinions.new_videos import Estimator, pooled
 from stp.opinions.prepared import Video, open_database
+from stp.options.score import CELL_KEYS
 from stp.plan.cells import Plan
 from stp.plan.strict import CONFIG_FOLDER
+from stp.score.tables import write_samples
 
 DEMO = CONFIG_FOLDER / "pvqa-demo.yaml"
 CHANNELS = 512
@@ -118,6 +121,29 @@ def test_what_is_not_made_yet_is_said(plan: Plan, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     with pytest.raises(StpError, match="not made yet"):
         quality.open_measure(Plan.load(DEMO), "squeezenet_mcs_rfd")
+
+
+def test_metrics_of_the_same_clips_are_compared(tmp_path: Path):
+    clips = list("abcdef")
+    values = [None, *np.linspace(20.0, 60, 5).tolist()]
+    ratings = [
+        quality.Rating(clip, 20, value, value, value, 0.5, "exact", "" if value else quality.FAR)
+        for clip, value in zip(clips, values, strict=True)
+    ]
+    found = quality.Found(ratings, {"exact": quality.Trained(0.8, 9.0)}, 60, "synthetic")
+    lpips, equal = np.arange(6.0)[::-1, None] * [1, 2], np.ones((6, 2))
+    columns = {"lpips.alex": lpips, "psnr.pooled": equal, "csi.pooled.hits": lpips}
+    write_samples(
+        tmp_path / "sample_scores.parquet",
+        *(dict.fromkeys(CELL_KEYS, "x") | {"seed": None}, None, clips, clips),
+        {name: {None: np.ma.masked_invalid(column)} for name, column in columns.items()},
+    )
+    cell = SimpleNamespace(scores_folder=str(tmp_path), perceptual_folder=None)
+    others = quality.agreements(found, cell)
+    assert others == [quality.Agreement("lpips.alex", pytest.approx(-1), 5)]
+    lines = quality.summary(found, others)
+    assert "5 of 6 clips have a value, mean 40.0" in lines
+    assert lines[-1] == "rank correlation with lpips.alex: -1.000 over 5 clips"
 
 
 def test_intervals_hold_what_they_promise_and_distances_are_of_the_farthest_part():
