@@ -284,10 +284,11 @@ def quality(
 ) -> None:
     """Predict what people would think of videos, from 0 to 100.
 
-    The measure has learnt from the rated videos of a scale file of opinions, whose tables are made
-    first (docs/pvqa.md). Clips with as many frames (4 observed, 16 predicted) are rated by the
-    features of each frame, others by their mean and deviation over time. Clips that are far from
-    all rated videos have no value.
+    The measure has learnt from the rated videos of a scale file of opinions,
+    whose tables are made first (docs/pvqa.md). Clips with as many frames (4
+    observed, 16 predicted) are rated by the features of each frame, others by
+    their mean and deviation over time. Clips that are far from all rated
+    videos have no value.
     """
     from dataclasses import asdict, fields
 
