@@ -10,22 +10,10 @@
 --   SqueezeNet. Figure 10 has no printed numbers.
 
 WITH ours AS (
-    SELECT
-        model, coalesce(s.training, 100) AS training, o.value, o.reason,
-        CASE WHEN bytes_known_by = 'stated' THEN 'unverified ' ELSE '' END || source || ' bytes'
-            || CASE WHEN bytes_known_by = 'counts' THEN ', known by counts' ELSE '' END
-            || ', ' || protocol || ' protocol' AS bytes,
-        o.comparable
-    FROM overall o
-    JOIN settings s USING (setting)
-    WHERE o.suite = 'pvqa' AND o.dimension = 'quality_training' AND o.variant = 'default'
-        AND o.subset = 'published' AND o.convention = 'srocc.magnitude' AND s.components IS NULL
+    FROM pvqa_scores WHERE dimension = 'quality_training' AND components = 240
 ),
 untrained AS (
-    SELECT model, value, reason
-    FROM overall
-    WHERE suite = 'pvqa' AND dimension = 'quality_measures' AND variant = 'default'
-        AND subset = 'published' AND convention = 'srocc.magnitude'
+    FROM pvqa_scores WHERE dimension = 'quality_measures' AND components = 240 AND training = 100
 ),
 wanted AS (
     SELECT

@@ -16,10 +16,13 @@ import pyarrow as pa
 
 from stp.collect import layout, suite_rows
 from stp.collect.collected import check, claims, fill
+from stp.collect.kept_rows import KEPT_ROWS, KeptRows
+from stp.collect.kept_rows import files as kept_files
+from stp.collect.kept_rows import query as kept_query
 from stp.collect.matched import METRIC, Report, matched_distances
 from stp.collect.opened import created
 from stp.collect.paper import paper_columns
-from stp.collect.people import error_files, errors_query, runtimes
+from stp.collect.people import runtimes
 from stp.collect.people_agreement import read_agreements
 from stp.collect.receipt_rows import (
     Tried,
@@ -175,13 +178,14 @@ def _create_others(
             for table in layout.TABLES
             if table not in _FIRST
         ]
+        for kept in KEPT_ROWS:  # suites may have views of them
+            _create_kept_view(own, kept, kept_files(plans, kept))
         _create(own, tables, [*views_with_keys(key for key, *_ in keys), *views_of_plans(plans)])
         own.begin()
         described = reading.result()
         for table in tables:
             _insert(own, table, described[table.name])
         _create_sample_view(own, sampling.result(), _conventions(plans))
-        _create_errors_view(own, error_files(plans))
         own.commit()
 
 
@@ -321,11 +325,13 @@ def _conventions(plans: list[Manifest]) -> list[ConventionRow]:
     ]
 
 
-def _create_errors_view(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Create the view of the errors of people, over the Parquet files in the store."""
-    view = layout.PERSON_ERRORS
+def _create_kept_view(
+    database: duckdb.DuckDBPyConnection, kept: KeptRows, files: list[Path]
+) -> None:
+    """Create a view over Parquet files in the store."""
+    view = kept.view
     comments = {name: about for name, _, about in view.columns}
-    statements = [f"CREATE VIEW {_identifier(view.name)} AS {errors_query(files)}"]
+    statements = [f"CREATE VIEW {_identifier(view.name)} AS {kept_query(files, kept)}"]
     statements += _comments("VIEW", view.name, view.comment, comments)
     database.execute(";".join(statements))
 

@@ -187,6 +187,7 @@ ARTEFACTS = Table(
         ("code_fingerprint", "VARCHAR", "Hash of the meaning of the stage's code."),
         ("commit", "VARCHAR", "Commit of the checkout; ends in -dirty if files were changed."),
         ("recipe", "JSON", "Everything that was set for this piece of work."),
+        ("extras", "JSON", "Results that its stage reported; they differ from stage to stage."),
         ("inputs", "JSON", "Artefacts it was made from: name -> path in the store."),
         ("host", "VARCHAR", "Machine that made it."),
         ("device", "VARCHAR", "Processor or accelerator that made it."),
@@ -606,6 +607,28 @@ PERSON_ERRORS = Table(
         ("lead_seconds", "DOUBLE", "The same in seconds."),
         ("sample", "BIGINT", "Sample of the prediction, from 0."),
         ("error", "DOUBLE", "Metres."),
+    ),
+)
+"""The layout of a view, not of a table."""
+
+PREDICTED_OPINIONS = Table(
+    "predicted_opinions",
+    "One row per cell of a measure of quality, split and test video: what the measure predicts and "
+    "what people think. A view of the parquet files in the store, which must stay "
+    "where they are; every number of the suite follows from it (docs/pvqa.md).",
+    (
+        *KEY_COLUMNS,
+        ("video", "VARCHAR", "Name of the video."),
+        ("split", "BIGINT", "Number of the split of the family that `subset` names, from 1."),
+        ("predicted", "DOUBLE", "Points; mostly from 0 to 100."),
+        ("observed", "DOUBLE", "Mean opinion score of the video, from 0 to 100."),
+        ("source_dataset", "VARCHAR", "Dataset that the video is from."),
+        ("tags", "VARCHAR", "What can be seen in it, words; NULL where it is not known."),
+        ("family", "VARCHAR", "stochastic or deterministic; NULL where it is not known."),
+        ("generator", "VARCHAR", "Model that made it; NULL where it is not known."),
+        ("strength", "DOUBLE", "Of the damage, of generated videos; else NULL."),
+        ("height", "BIGINT", "Pixels."),
+        ("width", "BIGINT", "Pixels."),
     ),
 )
 """The layout of a view, not of a table."""

@@ -9,7 +9,7 @@ import duckdb
 
 from stp.core.errors import StpError
 
-_FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors)\.parquet)'")
+_FILE_OF_VIEW = re.compile(r"'((?:[^'*]|'')+/(?:sample_scores|errors|quality)\.parquet)'")
 
 
 STORAGE = "v1.0.0"

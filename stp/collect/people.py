@@ -1,7 +1,4 @@
-"""Errors and runtimes of predictions of people, for the results store.
-
-Errors are many: they stay in the Parquet files of the score artefacts, and a view reads them.
-"""
+"""Runtimes of predictions of people, for the results store."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,55 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect import layout
-from stp.collect.sample_files import schema_of
 from stp.core.errors import StpError
 from stp.core.receipts import again, require_receipt
-from stp.plan.manifest import Cell, Manifest
+from stp.plan.manifest import Cell
 
-ERRORS, RUNTIME = "errors.parquet", "runtime.parquet"
-
-
-def error_files(plans: Iterable[Manifest]) -> list[Path]:
-    """The files of errors, found to be of the right schema; absolute.
-
-    Raises:
-        StpError: one is missing or damaged.
-    """
-    return [
-        error_file(Path(cell.scores))
-        for plan in plans
-        for cell in plan.cells
-        if plan.kind_of(cell).has_person_errors
-    ]
-
-
-def error_file(folder: Path) -> Path:
-    """The file of errors of a score artefact, found to be of the right schema; absolute.
-
-    Raises:
-        StpError: it is missing or damaged.
-    """
-    path, schema = schema_of(folder, ERRORS, "the errors of each person at each step")
-    lacking = [name for name, _, _ in layout.PERSON_ERRORS.columns if name not in schema.names]
-    if lacking:
-        raise StpError(
-            f"{path}: no column {', '.join(lacking)}",
-            expected=f"columns {', '.join(name for name, _, _ in layout.PERSON_ERRORS.columns)}",
-            remedy=again(folder),
-        )
-    return path
-
-
-def errors_query(paths: Iterable[Path]) -> str:
-    """SQL of the view over files of errors; without any, of no rows."""
-    columns = layout.PERSON_ERRORS.columns
-    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
-    if not listed:
-        empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
-        return f"SELECT {empty} WHERE false"
-    names = ", ".join(f"{name}::{kind} AS {name}" for name, kind, _ in columns)
-    return f"SELECT {names} FROM read_parquet([{listed}], hive_partitioning=false)"
+RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[dict[str, Any]]:

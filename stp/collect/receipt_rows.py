@@ -59,6 +59,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
         code_fingerprint=receipt.code.fingerprint,
         commit=made.commit,
         recipe=_json(receipt.recipe),
+        extras=_json(receipt.extras),
         inputs=_json(receipt.inputs),
         host=made.host,
         device=made.device,

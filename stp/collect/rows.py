@@ -104,6 +104,7 @@ class ArtefactRow:
     code_fingerprint: str | None
     commit: str | None
     recipe: str
+    extras: str
     inputs: str
     host: str | None
     device: str | None

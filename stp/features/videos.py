@@ -1,9 +1,7 @@
 """What a network sees of single videos, and of the true future beside them (stp.opinions.seen)."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -11,10 +9,8 @@ import torch
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
-from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
-from stp.metrics.lpips import Lpips, compare
+from stp.features.maps import NETWORKS, Looker, check_size, open_looker
 from stp.metrics.networks.state import read_verified
-from stp.metrics.networks.trunks import TAPS, Trunk
 from stp.models.compute import settle
 from stp.opinions import seen
 from stp.opinions.dependence import (
@@ -30,9 +26,6 @@ from stp.opinions.frame_features import (
 )
 from stp.opinions.prepared import Video, open_database
 from stp.options.videos import VideoOptions
-
-Maps = Callable[[np.ndarray], np.ndarray]
-"""Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K)."""
 
 
 def run(job: Job) -> Extras:
@@ -52,7 +45,8 @@ def run(job: Job) -> Extras:
             that are too small for the network.
     """
     options = build(VideoOptions, job.recipe, "recipe of features")
-    require(options.network in TAPS, "features: network", options.network, " or ".join(TAPS))
+    known = options.network in NETWORKS
+    require(known, "features: network", options.network, " or ".join(NETWORKS))
     database = open_database(job.inputs["data"], options.context)
     path = job.runtime.get("weights", {}).get(options.network)
     if path is None:
@@ -62,29 +56,23 @@ def run(job: Job) -> Extras:
             remedy="put it back (`stp weights`), or run snakemake again without it",
         )
     state, _ = read_verified(Path(path), options.weights)
-    smallest = min(database.table["height"].to_pylist() + database.table["width"].to_pylist())
-    if smallest < TAPS[options.network].smallest:
-        raise StpError(
-            f"{options.network} looks at videos of {smallest} pixels",
-            expected=f"at least {TAPS[options.network].smallest}; they are not enlarged",
-            remedy="take its measures out of the scale file",
-        )
+    sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
+    check_size(options.network, min(sides), "take its measures out of the scale file")
     parts: dict[str, list[np.ndarray]] = {name: [] for name in seen.PARTS}
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
     with settle(device, options.threads, "float32") as compute, torch.inference_mode():
-        network = Lpips(options.network, state).to(compute.device)
-        maps = _maps(network.trunk, compute.device)
+        looker = open_looker(options.network, state, compute.device)
         for number, video in enumerate(database.videos(), start=1):
-            for name, values in look(video, maps, network, options.context).items():
+            for name, values in look(video, looker, options.context).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
     found = {name: np.stack(rows) for name, rows in parts.items()}
     seen.write(job.out, database.names, found)
     return {
-        **_dependence(found, TAPS[options.network].channels[-1]),
+        **_dependence(found, looker.channels),
         "videos": len(database),
-        "maps": TAPS[options.network].channels[-1],
+        "maps": looker.channels,
         "seconds_per_video": round((time.monotonic() - began) / max(len(database), 1), 4),
     }
 
@@ -120,8 +108,9 @@ def _unlike(row: np.ndarray, maps: int) -> float:
     return dissimilarity(frames[0], frames[-1])
 
 
-def look(video: Video, maps: Maps, network: Lpips, context: int) -> dict[str, np.ndarray]:
+def look(video: Video, looker: Looker, context: int) -> dict[str, np.ndarray]:
     """What a network sees of one video: the parts of `stp.opinions.seen.PARTS`."""
+    maps = looker.maps
     of_frames = maps(video.predicted)
     similar = motion_compensated_similarity(of_frames, context, "released")
     found = {
@@ -133,29 +122,17 @@ def look(video: Video, maps: Maps, network: Lpips, context: int) -> dict[str, np
             maps(rescaled_differences(video.predicted, "written")), "written"
         ),
     }
+    nothing = np.array([np.nan])
     if video.truth is None:
-        return found | {name: np.array([np.nan]) for name in ("mse", "cosine", "lpips")}
-    x = of_frames[context:].astype(np.float64)
-    y = maps(video.truth[context:]).astype(np.float64)
+        return found | dict.fromkeys(("mse", "cosine", "lpips"), nothing)
+    both = video.predicted[context:], video.truth[context:]
+    compared = looker.compared
+    known = of_frames[context:] if compared is maps else compared(both[0])
+    x, y = known.astype(np.float64), compared(both[1]).astype(np.float64)
     lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
-    pair = (
-        np.moveaxis(frames[context:], -1, 1)[None].astype(np.float32) / 255
-        for frames in (video.predicted, video.truth)
-    )
+    pair = (np.moveaxis(frames, -1, 1)[None].astype(np.float32) / 255 for frames in both)
     return found | {
         "mse": np.array([((x - y) ** 2).mean()]),
         "cosine": np.array([((x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)).mean()]),
-        "lpips": np.array([compare(network, *pair).mean()]),
+        "lpips": nothing if looker.lpips is None else np.array([looker.lpips(*pair)]),
     }
-
-
-def _maps(trunk: Trunk, device: torch.device) -> Maps:
-    mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
-
-    def maps(frames: np.ndarray) -> np.ndarray:
-        shown = torch.from_numpy(np.ascontiguousarray(frames)).to(device)
-        scaled = shown.permute(0, 3, 1, 2).float().div(255)
-        found: Any = trunk((scaled - mean) / deviation)[-1]
-        return np.asarray(found.permute(0, 2, 3, 1).cpu().numpy())
-
-    return maps

@@ -13,13 +13,12 @@ import pandas as pd
 from stp.collect.opened import opened
 from stp.collect.query import of_answer
 from stp.collect.rows import CellRow
+from stp.collect.videos import place, predictions, video
 from stp.core.errors import StpError
-from stp.data.prepared import Prepared
 from stp.human_study.pair_key import Rated
 from stp.human_study.pair_options import Measure
 from stp.human_study.sampling import draw
 from stp.options.score import CELL_KEYS
-from stp.plan.setting import setting_of
 from stp.score.predictions import Predictions
 from stp.score.video_folder import find_clips, read_clip
 
@@ -119,10 +118,10 @@ class StorePopulation(Population):
         self._readers: dict[str, Predictions] = {}
         seen: set[Path] = set()
         for cell in cells:
-            place = _place(cell)
-            if place is None or place in seen:  # one forecast can be a cell of two dimensions
+            stored = place(cell)
+            if stored is None or stored in seen:  # one forecast can be a cell of two dimensions
                 continue
-            seen.add(place)
+            seen.add(stored)
             self._cells[cell.key.path] = cell
             self.models[cell.key.path] = Rated(
                 values={
@@ -131,7 +130,7 @@ class StorePopulation(Population):
                 },
                 source=cell.source,
                 protocol=cell.protocol,
-                predictions=str(place),
+                predictions=str(stored),
             )
         if not self.models:
             raise StpError(
@@ -168,34 +167,12 @@ class StorePopulation(Population):
     def video(self, model: str, clip: str) -> np.ndarray:
         reader = self._reader(model)
         sample = int(np.flatnonzero(reader.index["clip"] == clip)[0])
-        # Of several forecasts of a clip, the first: a draw, as raters would get one.
-        forecast = reader.read(sample, sample + 1)[0][0, 0]
-        return np.concatenate([reader.read_context(sample, sample + 1)[0], forecast])
+        return video(reader, sample)
 
     def _reader(self, model: str) -> Predictions:
         if model not in self._readers:
-            cell = self._cells[model]
-            data = Prepared(Path(cell.data_folder))
-            if data.frames.dtype != np.uint8 or data.shape[0] not in (1, 3):
-                raise StpError(
-                    f"{model} predicts no video ({data.shape[0]} channels of {data.frames.dtype})",
-                    expected="predictions of 8-bit grey or colour pictures",
-                    remedy="select others with --where, such as \"tested_on = 'bair'\"",
-                )
-            interval = setting_of(cell.setting).get("interval", 1)
-            place = Path(self.models[model].predictions)
-            self._readers[model] = Predictions(place, data, cell.subset, int(interval))
+            self._readers[model] = predictions(self._cells[model])
         return self._readers[model]
-
-
-def _place(cell: CellRow) -> Path | None:
-    """Where the predictions of a cell lie; None if they are not kept.
-
-    Where all are scored while they are made, a few may lie beside the scores.
-    """
-    places = [cell.predictions_folder, cell.scores_folder]
-    found = [Path(place) for place in places if place]
-    return next((place for place in found if (place / "predictions.zarr").is_dir()), None)
 
 
 class TablePopulation(Population):

@@ -67,6 +67,7 @@ class Kind:
             models that are tested alike; else what it was trained on is part of the evaluation.
         counts_people: receipts of predictions count scenarios, people and episodes.
         has_person_errors: scores hold the error of each person at each lead time.
+        has_opinions: scores hold the predicted and observed opinion of each video of each split.
         has_runtime: predictions hold how long they took.
         is_profiled: ``stp profile`` counts and times its networks.
         model_title: what lists of models call one that is not trained by gradient descent.
@@ -105,6 +106,7 @@ class Kind:
     names_training: bool = False
     counts_people: bool = False
     has_person_errors: bool = False
+    has_opinions: bool = False
     has_runtime: bool = False
     is_profiled: bool = False
     model_title: str = "baseline"

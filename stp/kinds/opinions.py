@@ -22,6 +22,7 @@ KIND = Kind(
     prepared_pictures="stp.render.pictures.opinions",
     inspect="stp.inspect.opinions",
     own_reader="opinions",
+    has_opinions=True,
     model_title="measure of quality",
     network_title="measure of quality",
 )

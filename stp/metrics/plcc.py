@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.metrics.correlation import is_defined
+from stp.metrics.correlation import is_defined, weighted_correlation
 from stp.metrics.perceptual import SetDistance
 
 
@@ -17,8 +17,12 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-signed = SetDistance(correlation)
+def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    return np.abs(weighted_correlation(observed, predicted, counts))
+
+
+signed = SetDistance(correlation, weighted_correlation)
 """With its sign."""
 
-magnitude = SetDistance(_magnitude)
+magnitude = SetDistance(_magnitude, _weighted)
 """Without its sign, as Somraj et al. (2022) print it: it hides a measure that ranks backwards."""

@@ -164,6 +164,35 @@ def chosen_count(
     return int(candidates[int(error.argmin())])
 
 
+def predict(
+    kind: str,
+    gram: np.ndarray,
+    training: np.ndarray,
+    observed: np.ndarray,
+    test: np.ndarray,
+    count: int,
+) -> np.ndarray:
+    """Learn opinions of some videos, and predict those of others.
+
+    Args:
+        kind: of `REGRESSIONS`; ``nested``: linear, with a number of components that is chosen
+            within the training videos.
+        gram: `products` of all videos.
+        training: numbers of the videos to learn from.
+        observed: their opinions, (N,).
+        test: numbers of the others.
+        count: principal components at most.
+
+    Returns:
+        (M,).
+    """
+    if kind == "nested":
+        known = tuple(one for one in CANDIDATES if one <= count)
+        count = chosen_count(gram, training, observed, known)
+        kind = "linear"
+    return REGRESSIONS[kind](components(gram, training, test).first(count), observed)
+
+
 def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> None:
     """Refuse features with which nothing can be learnt.
 

@@ -254,6 +254,7 @@ class KindFacts:
     names_training: bool
     counts_people: bool
     has_person_errors: bool
+    has_opinions: bool
     has_runtime: bool
 
 

@@ -119,13 +119,8 @@ def _predict(
         fitted = test if options.regression == "logistic_on_test" else training
         parameters = logistic.fit(values[fitted, 0], observed[fitted])
         return logistic.apply(parameters, values[test, 0])
-    kind = options.regression
-    if kind == "nested":
-        known = tuple(one for one in regression.CANDIDATES if one <= count)
-        count = regression.chosen_count(gram, training, observed[training], known)
-        kind = "linear"
-    found = regression.components(gram, training, test).first(count)
-    return regression.REGRESSIONS[kind](found, observed[training])
+    learnt = observed[training]
+    return regression.predict(options.regression, gram, training, learnt, test, count)
 
 
 def _write(folder: Path, tables: list[pa.Table], reason: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.questions import QUESTIONS
 from stp.kinds import kind as kinds
 from stp.page.shares import PAPERS_FILES, shares
@@ -14,19 +15,27 @@ from stp.plan.raw_bytes import bytes_text
 from stp.plan.strict import check_name
 
 LARGEST = 64_000_000
-"""Bytes of per-sample scores, or of people's errors, in the store that still go into a page."""
+"""Bytes of the files of a view that still go into a page."""
 
-_WITH_ERRORS = [name for name in kinds.names() if kinds.find(name).has_person_errors]
+
+def _having(attribute: str) -> list[str]:
+    """The kinds of sample that have something."""
+    return [name for name in kinds.names() if getattr(kinds.find(name), attribute)]
+
+
 _FILES = {
     "sample_scores": (
         "sample_scores.parquet",
         "SELECT scores_folder FROM cells UNION SELECT perceptual_folder FROM cells",
     ),
-    "person_errors": (
-        "errors.parquet",
-        "SELECT scores_folder FROM cells JOIN datasets d ON d.dataset = tested_on "
-        f"WHERE list_contains({_WITH_ERRORS}, d.kind)",
-    ),
+    **{
+        kept.view.name: (
+            kept.file,
+            "SELECT scores_folder FROM cells JOIN datasets d ON d.dataset = tested_on "
+            f"WHERE list_contains({_having(kept.has)}, d.kind)",
+        )
+        for kept in KEPT_ROWS
+    },
 }
 """Views of files in the store: their name, and the folders that they are in."""
 

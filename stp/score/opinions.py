@@ -1,28 +1,39 @@
 """Score predicted opinions: agreement in each split, its median and deviation over splits.
 
-A sample is a split. Splits overlap, so they are no independent sample: there are no intervals.
+A sample is a split. Splits overlap, so they are no independent sample, and no interval is made of
+them. Intervals are of a bootstrap over videos: a resample draws as many videos as there are, and
+takes each split as it is, with the videos of its test as often as they were drawn. What was learnt
+stays as it is.
 """
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.metrics.perceptual import SetDistance
 from stp.opinions import quality
-from stp.options.score import ScoreOptions
+from stp.opinions.prepared import open_database
+from stp.options.score import CELL_KEYS, Bootstrap, ScoreOptions
 from stp.score import conventions, tables
 from stp.score.aggregate import Row
+from stp.score.bootstrap import TAILS
+from stp.score.jackknife import FEWEST_CLUSTERS
 
 STATISTICS = ("median", "sd")
+ENDS = ("ci95_low", "ci95_high")
 NO_VALUE = "all predictions of a split are equal, or all opinions"
+FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width")
+"""Columns of `stp.opinions.prepared.OPINION_COLUMNS` that groups of videos are made from."""
 
 
 def run(job: Job) -> Extras:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
 
-    The last has no rows: values are no means over clusters.
+    Scores are ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``. The last
+    has no rows: values are no means over clusters.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
@@ -36,13 +47,15 @@ def run(job: Job) -> Extras:
     options = ScoreOptions.from_recipe(job.recipe)
     table, reason = quality.read(job.inputs["predictions"])
     splits = sorted(pc.unique(table["split"]).to_pylist())
-    pairs = [_of_split(table, split) for split in splits]
+    parts = [table.filter(pc.equal(table["split"], split)) for split in splits]
+    pairs = [(part["observed"].to_numpy(), part["predicted"].to_numpy()) for part in parts]
+    drawn = _drawn(parts, options.bootstrap)
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
     for name in options.conventions:
         metric = conventions.find(name)
-        if not isinstance(metric, SetDistance):
+        if not isinstance(metric, SetDistance) or metric.weighted is None:
             raise StpError(
                 f"{name} compares frames, not opinions",
                 expected="conventions of agreement, such as srocc.magnitude",
@@ -50,6 +63,8 @@ def run(job: Job) -> Extras:
             )
         values = np.array([metric.distance(*pair) for pair in pairs])
         rows[name] = _rows(values, reason)
+        if rows[name][0].value is not None:
+            rows[name] += interval(metric, pairs, drawn, len(pc.unique(table["video"])))
         columns[name] = {None: np.ma.masked_invalid(values)[:, None]}
         medians[name] = rows[name][0].value
     named = [f"split {split}" for split in splits]
@@ -58,12 +73,40 @@ def run(job: Job) -> Extras:
         job.out / "sample_scores.parquet", options.cell, None, named, named, columns
     )
     tables.write_clusters(job.out / "cluster_sums.parquet", [], np.array([], np.int64), {})
+    videos = open_database(job.inputs["data"], 0).table
+    _write_quality(job, options, table, videos)
     return {"samples": len(splits), "values": medians}
 
 
-def _of_split(table: pa.Table, split: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = table.filter(pc.equal(table["split"], split))
-    return rows["observed"].to_numpy(), rows["predicted"].to_numpy()
+def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
+    """How often each test video of each split is in each resample, (B, N) for a split."""
+    if not parts:
+        return []
+    names = np.unique(np.concatenate([part["video"].to_numpy(False) for part in parts]))
+    share = np.full(len(names), 1 / len(names))
+    rng = np.random.default_rng(options.seed)
+    counts = rng.multinomial(len(names), share, options.resamples)
+    return [counts[:, np.searchsorted(names, part["video"].to_numpy(False))] for part in parts]
+
+
+def interval(
+    metric: SetDistance,
+    pairs: list[tuple[np.ndarray, np.ndarray]],
+    drawn: list[np.ndarray],
+    videos: int,
+) -> list[Row]:
+    """Ends of the 95 % interval of the median over splits: percentiles over resamples."""
+    assert metric.weighted is not None
+    if videos < FEWEST_CLUSTERS:
+        why = f"{videos} videos; an interval needs {FEWEST_CLUSTERS}"
+        return [Row(None, end, None, videos, why) for end in ENDS]
+    found = np.array(
+        [metric.weighted(*pair, counts) for pair, counts in zip(pairs, drawn, strict=True)]
+    )
+    # A small test may have no value in a resample; the median is then over the other splits.
+    some = found[:, np.isfinite(found).any(axis=0)]
+    ends = np.quantile(np.nanmedian(some, axis=0), TAILS)
+    return [Row(None, name, float(end), videos, None) for name, end in zip(ENDS, ends, strict=True)]
 
 
 def _rows(values: np.ndarray, reason: str) -> list[Row]:
@@ -77,3 +120,27 @@ def _rows(values: np.ndarray, reason: str) -> list[Row]:
         Row(None, statistic, value, len(values), why or None)
         for statistic, value in zip(STATISTICS, found, strict=True)
     ]
+
+
+def _write_quality(job: Job, options: ScoreOptions, table: pa.Table, videos: pa.Table) -> None:
+    place = {name: number for number, name in enumerate(videos["video"].to_pylist())}
+    lost = sorted(set(table["video"].to_pylist()) - set(place))
+    if lost:
+        raise StpError(
+            f"{job.inputs['predictions']}: {lost[0]} is no video of the prepared data",
+            expected=f"some of its {len(place)} videos",
+            remedy="predict this cell again",
+        )
+    rows = videos.take([place[name] for name in table["video"].to_pylist()])
+    kinds = {key: pa.int64() if key == "seed" else pa.string() for key in CELL_KEYS}
+    columns = {
+        **{
+            key: pa.repeat(pa.scalar(options.cell[key], kinds[key]), len(table))
+            for key in CELL_KEYS
+        },
+        **{name: table[name] for name in table.column_names},
+        **{"source_dataset" if name == "dataset" else name: rows[name] for name in FACTS},
+    }
+    pq.write_table(
+        pa.table(columns), job.out / quality.QUALITY, compression="zstd", write_page_checksum=True
+    )

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import app, examples
+from stp.verbs import output
+from stp.verbs.app import ConfigFile, app, examples
 from stp.verbs.output import print_lines
 
 if TYPE_CHECKING:
     from stp.score.unpaired import UnpairedDistances
+
+MEASURE = "squeezenet_mcs_rfd"
+OPINIONS = Path("config/pvqa.yaml")
 
 Folder = Annotated[
     Path | None,
@@ -245,6 +249,73 @@ def evaluate(
         else:
             between = "" if one.low is None else f"  [{one.low:.4g}, {one.high:.4g}]"
             print(f"{name:<28} {one.value:.6g}{between}  N {one.n}")
+
+
+@app.command(
+    rich_help_panel="Results",
+    epilog=examples(
+        "stp quality predicted/",
+        "stp quality predicted/ --context 10 --measure alexnet_mcs_rfd --out quality.csv",
+        "stp quality --cell simvpv2/kth --n 100",
+        "stp quality predicted/ --configfile config/pvqa-demo.yaml --format json",
+    ),
+)
+def quality(
+    folder: Annotated[Path | None, typer.Argument(help="A folder of predicted videos.")] = None,
+    cell: Annotated[
+        str | None,
+        typer.Option(help="Instead: a cell whose predictions are stored, as for `stp show`."),
+    ] = None,
+    measure: Annotated[str, typer.Option(help="A measure of the scale file.")] = MEASURE,
+    variant: Annotated[str, typer.Option(help="A variant of it.")] = "default",
+    context: Annotated[
+        int, typer.Option(help="Number of observed frames at the beginning of each clip.", min=1)
+    ] = 4,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", help="Number of clips, evenly spread (default: all).", min=1),
+    ] = None,
+    configfile: ConfigFile = OPINIONS,
+    database: output.Database = output.DATABASE,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int, typer.Option(help="Number of CPU threads.", min=1)] = 1,
+    format: output.Format = None,
+    out: output.Out = None,
+) -> None:
+    """Predict what people would think of videos, from 0 to 100.
+
+    The measure has learnt from the rated videos of a scale file of opinions,
+    whose tables are made first (docs/pvqa.md). Clips with as many frames (4
+    observed, 16 predicted) are rated by the features of each frame, others by
+    their mean and deviation over time. Clips that are far from all rated
+    videos have no value.
+    """
+    from dataclasses import asdict, fields
+
+    from stp.external import quality as rating
+    from stp.verbs.app import load_plan
+
+    if (folder is None) == (cell is None):
+        raise typer.BadParameter("name a folder of videos, or --cell", param_hint="FOLDER")
+    chosen = output.chosen(format, out)
+    opened = rating.open_measure(load_plan(configfile), measure, variant)
+    asked = None if cell is None else rating.find_cell(database, cell)
+    if asked is None:
+        assert folder is not None
+        clips = rating.of_folder(folder, context, n)
+    else:
+        clips = rating.of_cell(asked, n)
+    found = opened.rate(clips, device=device, threads=threads, report=_show)
+    others = [] if asked is None else rating.agreements(found, asked)
+    _over()
+    if chosen == "json":
+        output.put_json({**asdict(found), "agreement": [asdict(one) for one in others]}, out)
+    else:
+        names = [field.name for field in fields(rating.Rating)]
+        rows = [tuple(asdict(one).values()) for one in found.ratings]
+        output.put_rows(names, rows, chosen, out)
+    for line in rating.summary(found, others):
+        print(line, file=sys.stderr)
 
 
 def _folder_or_array(path: Path) -> Any:

@@ -1,6 +1,7 @@
 """A small database with known answers, prepared once."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from opinion_files import SMALL, prepare
 
 from stp.core.job import silent
 from stp.fetch.generators import pvqa as generator
+
+sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("collect", "metrics")]
 
 
 @pytest.fixture(scope="session")

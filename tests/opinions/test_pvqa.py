@@ -92,8 +92,10 @@ def test_measures_find_what_was_done_and_baselines_find_nothing(data: Path, tmp_
     fitted = {"predict": {"regression": "logistic"}}
     error = scored(data, predicted(data, tmp_path / "mse", "video_mse", **fitted))
     similar = scored(data, predicted(data, tmp_path / "ssim", "video_ssim", **fitted))
+    scales = scored(data, predicted(data, tmp_path / "scales", "video_ms_ssim", **fitted))
     mean = scored(data, predicted(data, tmp_path / "mean", "mean_opinion"))
     size = scored(data, predicted(data, tmp_path / "source", "source_dataset"))
+    assert scales["srocc", "median"] > 0.4
     assert similar["srocc", "median"] > 0.5 and error["srocc", "median"] > 0.4
     assert size["srocc", "median"] < 0.4
     assert similar["opinion_rmse", "median"] < 0.9 * mean["opinion_rmse", "median"]
@@ -132,10 +134,12 @@ def test_a_measure_from_a_file_is_a_row_like_others(data: Path, tmp_path: Path):
     path = tmp_path / "mine.csv"
     lines = [f"{name},{mos}" for name, mos in zip(database.names, database.mos, strict=True)]
 
-    def run(rows: list[str], name: str) -> dict[tuple[str, str], float]:
+    def run(
+        rows: list[str], name: str, header: str = "video,value"
+    ) -> dict[tuple[str, str], float]:
         folder = tmp_path / f"raw_{name}"
         folder.mkdir()
-        (folder / path.name).write_text("\n".join(["video,value", *rows]))
+        (folder / path.name).write_text("\n".join([header, *rows]))
         out = tmp_path / name
         out.mkdir()
         recipe = {"model": "mine", "context": 4, "split": "random", "predict": {}}
@@ -144,6 +148,13 @@ def test_a_measure_from_a_file_is_a_row_like_others(data: Path, tmp_path: Path):
         return scored(data, out)
 
     assert run(lines, "good")["srocc", "median"] == pytest.approx(1)
+    # Two features in other units, which have to be learnt from together, and one that never varies.
+    known = zip(database.names, database.mos, np.random.default_rng(0).normal(size=60), strict=True)
+    several = [f"{video},{1e6 * (mos + 20 * noise)},{noise},1" for video, mos, noise in known]
+    found = run(several, "several", "video,sum,noise,same")
+    assert found["srocc", "median"] == pytest.approx(1)
+    with pytest.raises(StpError, match="columns a, b"):
+        run(lines, "header", "a,b")
     for name, rows, message in (
         ("twice", [*lines, lines[0]], "two rows"),
         ("short", lines[1:], "no row of"),

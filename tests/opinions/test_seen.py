@@ -1,15 +1,19 @@
 """What networks see of videos: computed once, shared by measures, learnt from in all splits."""
 
+import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from lpips_reference import lpips
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.features.maps import NETWORKS, open_looker
 from stp.features.videos import look
-from stp.metrics.lpips import Lpips
+from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import quality, seen
 from stp.opinions.frame_features import motion_compensated_similarity
@@ -27,16 +31,14 @@ def maps(frames: np.ndarray) -> np.ndarray:
     return np.tile(parts, (1, 1, 1, CHANNELS // 3 + 1))[..., :CHANNELS].astype(np.float32)
 
 
-@pytest.fixture(scope="module")
-def network() -> Lpips:
+def test_parts_of_a_video():
     torch.manual_seed(0)
-    return Lpips("squeezenet", Trunk("squeezenet").state_dict()).eval()
-
-
-def test_parts_of_a_video(network: Lpips):
+    state = Trunk("squeezenet").state_dict()
+    made = open_looker("squeezenet", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
+    looker = replace(made, maps=maps, compared=maps)
     with torch.inference_mode():
-        found = look(Video(video, video), maps, network, context=4)
+        found = look(Video(video, video), looker, context=4)
     assert set(found) == set(seen.PARTS)
     assert found["ssa"].shape == found["mcs"].shape == found["rfd"].shape == (20, CHANNELS)
     assert found["mcs_written"].shape == (16, CHANNELS)
@@ -47,8 +49,47 @@ def test_parts_of_a_video(network: Lpips):
     assert found["mse"] == 0 and found["lpips"] == pytest.approx(0, abs=1e-9)
     assert found["cosine"] == pytest.approx(1)
     with torch.inference_mode():
-        alone = look(Video(video, None), maps, network, context=4)
+        alone = look(Video(video, None), looker, context=4)
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "side", "shape"),
+    [
+        ("vgg19", "vgg19", 64, (2, 2, 512)),
+        ("resnet50", "resnet50", 64, (2, 2, 2048)),
+        ("inception", "inception_v3", 64, (1, 1, 2048)),  # enlarged to 75 pixels
+    ],
+)
+def test_maps_of_the_networks_of_the_paper(
+    name: str, theirs: str, side: int, shape: tuple[int, ...]
+):
+    lpips()  # makes torchvision importable
+    models = importlib.import_module("torchvision.models")
+    more = {"init_weights": False} if name == "inception" else {}
+    network = draw(getattr(models, theirs)(weights=None, **more), 0).eval()
+    frames = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), dtype=np.uint8)
+    looker = open_looker(name, network.state_dict(), torch.device("cpu"))
+    with torch.inference_mode():
+        found = looker.maps(frames)
+        assert found.shape == (2, *shape) and looker.channels == shape[-1]
+        assert NETWORKS[name].smallest <= side and found.std() > 0
+        if name != "inception":  # whose maps are compared in test_metric_inception.py
+            scaled = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255
+            mean, deviation = (
+                torch.tensor(v)[:, None, None]
+                for v in ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+            )
+            last = {"vgg19": "features", "resnet50": "layer4"}[name]
+            seen: list[torch.Tensor] = []
+            network.get_submodule(last).register_forward_hook(lambda *one: seen.append(one[2]))
+            network((scaled - mean) / deviation)
+            expected = seen[0].permute(0, 2, 3, 1).numpy()
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+        if name == "vgg19":
+            assert looker.compared(frames).shape == (2, 4, 4, 512)  # before the pool
+    with pytest.raises(StpError, match="these are no weights of"):
+        open_looker(name, {"conv1.weight": torch.zeros(1)}, torch.device("cpu"))
 
 
 def test_opinions_that_follow_from_features_are_learnt(data: Path, tmp_path: Path):

@@ -185,6 +185,19 @@ def test_slopes_go_over_the_frame_interval(tmp_path: Path) -> None:
     assert notes == []
 
 
+def test_slopes_go_over_the_share_of_training(tmp_path: Path) -> None:
+    store = FigureStore(tmp_path, "robustness")
+    store.column("bridge", "SSIM", "ssim.range2", **SSIM)
+    for share in (80, 10):
+        key = {"subset": "published", "setting": f"horizon-3,training-{share}"}
+        store.scored("convlstm", "bridge", {"ssim.range2": share / 100}, **key)
+    figure, _ = slopes.draw(read(*store.results()))
+    (axes,) = figure.axes
+    assert points(line_of(axes, "convlstm")) == near((10, 0.1), (80, 0.8))
+    assert axes.get_xlabel() == "per cent of the videos that are learnt from"
+    assert axes.get_title() == "bridge, published: SSIM ↑"
+
+
 @pytest.mark.parametrize("official", [True, False])
 def test_published_values_are_drawn_only_where_they_may_be_compared(
     tmp_path: Path, official: bool
@@ -205,7 +218,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
 
 
 def test_slopes_need_several_intervals(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="has several frame intervals"):
+    with pytest.raises(StpError, match="has several values of a setting"):
         slopes.draw(read(*curves(tmp_path).results()))
 
 

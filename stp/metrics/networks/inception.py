@@ -170,11 +170,15 @@ class Inception(nn.Module):
         self.Mixed_7a = Mixed7a()
         self.Mixed_7b, self.Mixed_7c = Mixed7(1280), Mixed7(2048)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Pictures (N, 3, 299, 299) in [-1, 1] to means over space (N, 2048)."""
+    def maps(self, x: Tensor) -> Tensor:
+        """Pictures (N, 3, H, W) in [-1, 1], from 75 pixels, to the last maps (N, 2048, h, w)."""
         for part in self.children():
             x = part(x)
-        return x.mean(dim=(2, 3))
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pictures (N, 3, 299, 299) in [-1, 1] to means over space (N, 2048)."""
+        return self.maps(x).mean(dim=(2, 3))
 
 
 def read_inception(state: State) -> Inception:

@@ -114,13 +114,22 @@ def _squeezenet() -> Sequence[nn.Module]:
 
 
 def _vgg16() -> Sequence[nn.Module]:
+    return vgg_layers(2, 2, 3, 3, 3)
+
+
+def vgg_layers(*convolutions: int) -> Sequence[nn.Module]:
+    """The layers of VGG before its last pool.
+
+    Args:
+        convolutions: of each of the five blocks.
+    """
     layers: list[nn.Module] = []
     channels = 3
-    for stage, (width, convolutions) in enumerate(
-        [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)]
+    for stage, (width, count) in enumerate(
+        zip((64, 128, 256, 512, 512), convolutions, strict=True)
     ):
         layers += [nn.MaxPool2d(2, 2)] if stage else []
-        for _ in range(convolutions):
+        for _ in range(count):
             layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()]
             channels = width
     return layers

@@ -1,4 +1,4 @@
-"""A measure that was computed elsewhere: a CSV file with the columns video and value."""
+"""A measure that was computed elsewhere: a CSV file with a column video, and values beside it."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,11 @@ from stp.opinions.prepared import Database
 
 
 def read(path: Path, database: Database) -> np.ndarray:
-    """Read values of all videos, (V, 1).
+    """Read values of all videos.
+
+    Returns:
+        float64 (V, D), a column for each one beside ``video``. Of several, each is brought to mean
+        0 and deviation 1 over all videos, since units of different columns do not compare.
 
     Raises:
         StpError: the file cannot be read, or has other videos, one of them twice, or a value that
@@ -20,13 +24,18 @@ def read(path: Path, database: Database) -> np.ndarray:
     expected, remedy = "a CSV file: video,value; a row of each video", "correct the file"
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [(row["video"], row["value"]) for row in csv.DictReader(file)]
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
+            reader = csv.DictReader(file)
+            rows = list(reader)
+            columns = [name for name in reader.fieldnames or () if name != "video"]
+        if not columns or "video" not in (reader.fieldnames or ()):
+            raise ValueError(f"columns {', '.join(reader.fieldnames or ())}")
+    except (OSError, ValueError, csv.Error) as error:
         raise StpError(
-            f"{path}: cannot be read ({error!r})", expected=expected, remedy=remedy
+            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
         ) from None
-    found: dict[str, float] = {}
-    for video, value in rows:
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        video = row["video"]
         if video not in names:
             raise StpError(
                 f"{path}: unknown video {video!r}",
@@ -35,15 +44,26 @@ def read(path: Path, database: Database) -> np.ndarray:
             )
         if video in found:
             raise StpError(f"{path}: {video} has two rows", expected=expected, remedy=remedy)
-        try:
-            found[video] = float(value)
-        except (TypeError, ValueError):
-            found[video] = float("nan")
-        if not np.isfinite(found[video]):
-            raise StpError(
-                f"{path}: the value of {video} is {value!r}", expected="a number", remedy=remedy
-            )
+        found[video] = [_number(path, row, column) for column in columns]
     lacking = sorted(set(names) - set(found))
     if lacking:
         raise StpError(f"{path}: no row of {lacking[0]}", expected=expected, remedy=remedy)
-    return np.array([found[name] for name in names])[:, None]
+    values = np.array([found[name] for name in names])
+    if len(columns) == 1:
+        return values
+    deviation = values.std(axis=0)
+    return np.asarray((values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+
+
+def _number(path: Path, row: dict[str, str], column: str) -> float:
+    try:
+        value = float(row[column])
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not np.isfinite(value):
+        raise StpError(
+            f"{path}: {column} of {row['video']} is {row[column]!r}",
+            expected="a number",
+            remedy="correct the file",
+        )
+    return value

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.collect.people import error_file
+from stp.collect.kept_rows import ERRORS, file_of
 from stp.core.errors import StpError, nearest
 from stp.core.receipts import again
 from stp.options.score import Bootstrap
@@ -115,7 +115,7 @@ def read_scenes(cell: Cell) -> Scenes:
     Raises:
         StpError: the file is missing or damaged.
     """
-    return _read(error_file(Path(cell.scores)))
+    return _read(file_of(Path(cell.scores), ERRORS))
 
 
 @cache

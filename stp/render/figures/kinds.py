@@ -91,8 +91,8 @@ KINDS = {
     "slopes": Kind(
         "stp.render.figures.slopes",
         False,
-        "scores over the frame interval",
-        "Scores over the frame interval",
+        "scores over the frame interval, or another setting",
+        "Scores over the frame interval, the share of training or the number of components",
     ),
     "accuracy": Kind(
         "stp.render.figures.accuracy",
@@ -148,6 +148,14 @@ def evaluation_name(key: CellKey) -> str:
 
 VARIED = ("observe", "noise", "horizon", "people")
 """Settings that a figure of scenarios may be drawn over."""
+
+
+SLOPES = {
+    "interval": "frame interval",
+    "training": "per cent of the videos that are learnt from",
+    "components": "principal components",
+}
+"""Settings that scores are drawn over, and what the axis says."""
 
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:

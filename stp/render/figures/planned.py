@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from stp.plan.cell_key import CellKey
 from stp.plan.cells import Plan
 from stp.plan.setting import setting_of
-from stp.render.figures.kinds import KINDS, SPECTRA, evaluation_name, varied_setting
+from stp.render.figures.kinds import KINDS, SLOPES, SPECTRA, evaluation_name, varied_setting
 
 
 def figures(plan: Plan) -> list[str]:
@@ -74,10 +74,11 @@ def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
 
 
 def _has_slopes(cells: Iterable[CellKey]) -> bool:
-    """Is the same thing tested at several frame intervals?"""
+    """Is the same thing tested at several values of a setting that scores are drawn over?"""
     tested = [
-        (cell.trained_on, cell.tested_on, cell.subset)
+        (name, cell.trained_on, cell.tested_on, cell.subset)
         for cell in cells
-        if "interval" in setting_of(cell.setting)
+        for name in SLOPES
+        if name in setting_of(cell.setting)
     ]
     return len(set(tested)) < len(tested)

@@ -1,4 +1,4 @@
-"""Robustness: scores over the frame interval, a panel for each dataset and column."""
+"""Scores over a setting, such as the frame interval: a panel for each dataset and column."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from stp.core.errors import StpError
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.plan.setting import setting_of
+from stp.render.figures.kinds import SLOPES
 from stp.render.figures.panels import curve, in_words, legend, legend_height, write
 from stp.render.figures.reading import Scores
 
@@ -24,13 +25,14 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         the figure, and which columns it lacks and why.
 
     Raises:
-        StpError: nothing was tested with several frame intervals.
+        StpError: nothing was tested at several values of one of `SLOPES`.
     """
-    datasets = _by_interval(scores)
+    found = ((name, _by_setting(scores, name)) for name in SLOPES)
+    setting, datasets = next(((name, of) for name, of in found if of), ("", {}))
     if not datasets:
         raise StpError(
-            f"nothing of the dimension {scores.plan.dimension} has several frame intervals",
-            expected="the dimension robustness",
+            f"nothing of the dimension {scores.plan.dimension} has several values of a setting",
+            expected=f"a dimension that varies {' or '.join(SLOPES)}, such as robustness",
             remedy="name its manifest, results/plan/robustness.json",
         )
     absent: dict[str, list[str]] = {}
@@ -63,7 +65,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         for number, column in enumerate(columns):
             axes: Axes = places[row + number // across, number % across]
             axes.set_axis_on()
-            _panel(axes, scores, datasets[title], column)
+            _panel(axes, scores, datasets[title], column, setting)
             axes.set_title(f"{title}: {axes.get_title()}" if number == 0 else axes.get_title())
         row += -(-len(columns) // across)
     notes += _about_published(scores)
@@ -85,33 +87,32 @@ def _about_published(scores: Scores) -> list[str]:
     return [text] if published else []
 
 
-def _by_interval(scores: Scores) -> dict[str, dict[int, str]]:
-    """Dataset, for people -> frame interval -> case; only where there are several."""
+def _by_setting(scores: Scores, name: str) -> dict[str, dict[int, str]]:
+    """Dataset, for people -> value of a setting -> case; only where there are several."""
     found: dict[str, dict[int, str]] = {}
     for case, lines in scores.cases.items():
-        key = lines[0].cells[0].key
-        setting = setting_of(key.setting)
-        if "interval" in setting:
-            interval = setting["interval"]
-            dataset = scores.title(case).removesuffix(f", interval {interval}")
-            found.setdefault(dataset, {})[interval] = case
+        setting = setting_of(lines[0].cells[0].key.setting)
+        if name in setting:
+            value = setting[name]
+            dataset = scores.title(case).removesuffix(f", {name} {value}")
+            found.setdefault(dataset, {})[value] = case
     return {name: dict(sorted(cases.items())) for name, cases in found.items() if len(cases) > 1}
 
 
-def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> None:
+def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str, setting: str) -> None:
     first = next(iter(cases.values()))
     axes.set_title(scores.heading(first, column))
     models = dict.fromkeys(line.model for case in cases.values() for line in scores.cases[case])
     for model in models:
         at = {
-            interval: line.row.entries[column]
-            for interval, case in cases.items()
+            value: line.row.entries[column]
+            for value, case in cases.items()
             for line in scores.cases[case]
             if line.model == model and line.row.entries[column].value is not None
         }
         comparable = {
-            interval: line.row.comparable
-            for interval, case in cases.items()
+            value: line.row.comparable
+            for value, case in cases.items()
             for line in scores.cases[case]
             if line.model == model
         }
@@ -121,9 +122,7 @@ def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> No
         if values:
             curve(axes, list(at), values, ends, style, model)
         published = {
-            interval: e.published.value
-            for interval, e in at.items()
-            if e.published and comparable[interval]
+            value: e.published.value for value, e in at.items() if e.published and comparable[value]
         }
         if published:
             axes.plot(
@@ -137,5 +136,6 @@ def _panel(axes: Axes, scores: Scores, cases: dict[int, str], column: str) -> No
                 zorder=4,
             )
     axes.set_xticks(list(cases))
-    axes.set_xlim(min(cases) - 0.15, max(cases) + 0.15)
-    axes.set_xlabel("frame interval")
+    margin = 0.075 * (max(cases) - min(cases))
+    axes.set_xlim(min(cases) - margin, max(cases) + margin)
+    axes.set_xlabel(SLOPES[setting])

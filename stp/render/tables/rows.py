@@ -416,7 +416,7 @@ def _entry(
         return [scores.get((key, *place)) for key in keys]
 
     means = rows(part.statistic)
-    has_interval = part.statistic == "mean"
+    has_interval = part.statistic in ("mean", "median")
     lows, highs = (rows("ci95_low"), rows("ci95_high")) if has_interval else ([], [])
     value, low, high = _mean(means), _mean(lows), _mean(highs)
     lacking = means if value is None else lows if low is None else []

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import duckdb
 
 from stp.collect import layout
+from stp.collect.kept_rows import KEPT_ROWS
 from stp.collect.questions import QUESTIONS
 from stp.collect.suite_views import views_of
 from stp.collect.views import VIEWS, View, comment_of
@@ -112,6 +113,7 @@ erDiagram
     cells ||--o{ scores : "key of the cell"
     cells ||--o{ sample_scores : "key of the cell"
     cells ||--o{ person_errors : "key of the cell"
+    cells ||--o{ predicted_opinions : "key of the cell"
     cells ||--o{ runtime : "key of the cell"
     cells }o--o{ artefacts : "folders"
     artefacts ||--o{ attempts : "path"
@@ -140,7 +142,7 @@ def page() -> str:
         lines += [*_wrapped(f"**{asked}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
     with duckdb.connect() as database:
-        for table in layout.TABLES:
+        for table in (*layout.TABLES, *(kept.view for kept in KEPT_ROWS)):
             columns = ", ".join(f'"{name}" {kind}' for name, kind, _ in table.columns)
             database.execute(f"CREATE TABLE {table.name} ({columns})")
         lines += ["## Tables", ""]
@@ -149,8 +151,8 @@ def page() -> str:
         samples = [(name, "", about) for name, about in layout.SAMPLE_COLUMNS.items()]
         lines += ["## Views", ""]
         lines += _section("sample_scores", layout.SAMPLE_SCORES_COMMENT, samples)
-        errors = layout.PERSON_ERRORS
-        lines += _section(errors.name, errors.comment, list(errors.columns))
+        for kept in KEPT_ROWS:
+            lines += _section(kept.view.name, kept.view.comment, list(kept.view.columns))
         for view in VIEWS:
             lines += _described(database, view)
         lines += ["## Views of suites", ""]

@@ -1,0 +1,54 @@
+"""Videos of a cell of the results store: what was observed, and the stored prediction behind it."""
+
+from pathlib import Path
+
+import numpy as np
+
+from stp.collect.rows import CellRow
+from stp.core.errors import StpError
+from stp.data.prepared import Prepared
+from stp.plan.setting import setting_of
+from stp.score.predictions import Predictions
+
+
+def place(cell: CellRow) -> Path | None:
+    """Where the predictions of a cell lie; None if they are not kept.
+
+    Where all are scored while they are made, a few may lie beside the scores.
+    """
+    places = [cell.predictions_folder, cell.scores_folder]
+    found = [Path(place) for place in places if place]
+    return next((place for place in found if (place / "predictions.zarr").is_dir()), None)
+
+
+def predictions(cell: CellRow) -> Predictions:
+    """Open the stored predictions of a cell.
+
+    Raises:
+        StpError: they are not kept, are no video, or are damaged.
+    """
+    stored = place(cell)
+    if stored is None:
+        raise StpError(
+            f"the predictions of {cell.key.path} are not kept",
+            expected="a cell whose predictions are stored",
+            remedy="choose another one, or keep predictions (`keep` in the scale file)",
+        )
+    data = Prepared(Path(cell.data_folder))
+    if data.frames.dtype != np.uint8 or data.shape[0] not in (1, 3):
+        raise StpError(
+            f"{cell.key.path} predicts no video ({data.shape[0]} channels of {data.frames.dtype})",
+            expected="predictions of 8-bit grey or colour pictures",
+            remedy="choose another cell",
+        )
+    interval = setting_of(cell.setting).get("interval", 1)
+    return Predictions(stored, data, cell.subset, int(interval))
+
+
+def video(stored: Predictions, sample: int) -> np.ndarray:
+    """Observed frames and the prediction of one sample, float32 (T, C, H, W).
+
+    Of several forecasts it is the first: a draw, as raters would get one.
+    """
+    forecast = stored.read(sample, sample + 1)[0][0, 0]
+    return np.concatenate([stored.read_context(sample, sample + 1)[0], forecast])

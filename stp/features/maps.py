@@ -1,0 +1,154 @@
+"""Networks whose last maps of frames measures of quality are made from.
+
+Frames keep their size, unless a network needs larger ones: then they are enlarged bilinearly until
+their shorter side has as many pixels. Weights are those of torchvision, and so is what is done to
+the values of frames; those of Keras, which the released code of PVQA has, differ in both.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from stp.core.errors import StpError
+from stp.features.networks.squeezenet_frames import DEVIATION, MEAN
+from stp.metrics.lpips import Lpips, compare
+from stp.metrics.networks.inception import Inception, read_inception
+from stp.metrics.networks.resnet import read_resnet50
+from stp.metrics.networks.state import State, load
+from stp.metrics.networks.trunks import TAPS, vgg_layers
+
+Maps = Callable[[np.ndarray], np.ndarray]
+"""Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K)."""
+BATCH = 8
+"""Frames that a network looks at together."""
+
+
+@dataclass(frozen=True)
+class Looker:
+    """A network as measures of quality need it.
+
+    Attributes:
+        channels: of the last maps, K.
+        maps: the last maps, which features are made from.
+        compared: the maps in which predicted frames are compared with true ones.
+        lpips: the perceptual distance of predicted and true frames, (1, T, 3, H, W) in [0, 1] each;
+            None where no weights of its layers are known.
+    """
+
+    channels: int
+    maps: Maps
+    compared: Maps
+    lpips: Callable[[np.ndarray, np.ndarray], float] | None = None
+
+
+@dataclass(frozen=True)
+class MapNetwork:
+    """What is to be known of a network.
+
+    Attributes:
+        channels: of its last maps.
+        smallest: shortest side of a frame, pixels.
+        enlarged_to: shorter frames are enlarged so that their shorter side is as long.
+        is_symmetric: frames are brought to [-1, 1]; else normalised by mean and deviation of
+            ImageNet's channels.
+    """
+
+    channels: int
+    smallest: int
+    enlarged_to: int = 0
+    is_symmetric: bool = False
+
+
+NETWORKS = {
+    **{name: MapNetwork(taps.channels[-1], taps.smallest) for name, taps in TAPS.items()},
+    "vgg19": MapNetwork(512, 32),
+    "resnet50": MapNetwork(2048, 32),
+    "inception": MapNetwork(2048, 32, enlarged_to=75, is_symmetric=True),
+}
+
+
+def check_size(network: str, smallest: int, remedy: str) -> None:
+    """Refuse videos that are too small for a network.
+
+    Args:
+        smallest: their smallest height or width, pixels.
+        remedy: of the error.
+
+    Raises:
+        StpError: they are.
+    """
+    if smallest < NETWORKS[network].smallest:
+        raise StpError(
+            f"{network} looks at videos of {smallest} pixels",
+            expected=f"at least {NETWORKS[network].smallest}",
+            remedy=remedy,
+        )
+
+
+def open_looker(name: str, state: State, device: torch.device) -> Looker:
+    """Build a network.
+
+    Args:
+        name: of `NETWORKS`.
+        state: its weights, as torchvision names them.
+
+    Raises:
+        StpError: they are those of another network.
+    """
+    about = NETWORKS[name]
+    if name in TAPS:
+        network = Lpips(name, state).to(device)
+        maps = _maps(lambda x: network.trunk(x)[-1], about, device)
+        return Looker(about.channels, maps, maps, lambda x, y: float(compare(network, x, y).mean()))
+    if name == "vgg19":
+        vgg = _Vgg19(state).to(device)
+        maps = _maps(lambda x: F.max_pool2d(vgg(x), 2, 2), about, device)
+        return Looker(about.channels, maps, _maps(vgg, about, device))
+    if name == "resnet50":
+        maps = _maps(read_resnet50(state).to(device), about, device)
+    else:
+        inception: Inception = read_inception(state).to(device)
+        maps = _maps(inception.maps, about, device)
+    return Looker(about.channels, maps, maps)
+
+
+class _Vgg19(nn.Module):
+    """VGG-19 (Simonyan and Zisserman 2015) up to the fourth convolution of its fifth block.
+
+    As Ledig et al. (2017), whom the paper cites for it, the maps are those behind the activation;
+    the pool behind them gives what features are made from.
+    """
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self.features = nn.Sequential(*vgg_layers(2, 2, 4, 4, 4))
+        used = {key: tensor for key, tensor in state.items() if not key.startswith("classifier.")}
+        load(self, used, "VGG-19")
+        self.eval().requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.features(x)
+        return found
+
+
+def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.device) -> Maps:
+    mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
+
+    def maps(frames: np.ndarray) -> np.ndarray:
+        found = []
+        for part in torch.from_numpy(np.ascontiguousarray(frames)).split(BATCH):
+            scaled = part.to(device).permute(0, 3, 1, 2).float().div(255)
+            shorter = min(scaled.shape[-2:])
+            if shorter < about.enlarged_to:
+                height, width = (-(-s * about.enlarged_to // shorter) for s in scaled.shape[-2:])
+                scaled = F.interpolate(scaled, (height, width), mode="bilinear")
+            shown = scaled * 2 - 1 if about.is_symmetric else (scaled - mean) / deviation
+            found.append(network(shown).permute(0, 2, 3, 1).cpu().numpy())
+        return np.concatenate(found)
+
+    return maps

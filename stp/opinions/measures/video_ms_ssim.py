@@ -1,0 +1,30 @@
+"""Multi-scale structural similarity of the predicted frames (full reference).
+
+`stp.metrics.ms_ssim` says which. Its five scales need frames of 176 pixels; here there are three,
+whose weights are divided by their sum, so that the smallest videos of PVQA (64 pixels) have a value
+like all others. The paper does not say what it did with these.
+"""
+
+import numpy as np
+
+from stp.metrics.ms_ssim import multi_scale_similarity, smallest_side
+from stp.opinions.measures import Unavailable
+from stp.opinions.measures.full_reference import of_videos
+from stp.opinions.prepared import Database
+
+SCALES = 3
+
+
+def values(database: Database, seen: None = None) -> np.ndarray | Unavailable:
+    """Means over frames and channels, (V, 1); unavailable where a video is too small."""
+    sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
+    if min(sides) < smallest_side(SCALES):
+        return Unavailable(
+            f"videos of {min(sides)} pixels; {SCALES} scales need {smallest_side(SCALES)}"
+        )
+
+    def compare(x: np.ndarray, y: np.ndarray) -> float:
+        found = multi_scale_similarity(x[None], y[None], data_range=1.0, scales=SCALES)
+        return float(found.mean())
+
+    return of_videos(database, compare)

@@ -1,0 +1,285 @@
+"""Every number of the suite follows in SQL from what measures predict; so do its findings."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import spearmanr
+from small_store import (
+    SmallStore,
+    convention_facts,
+    dataset_facts,
+    kind_facts,
+    suite,
+    write_receipt,
+)
+
+from stp.collect.database import build
+from stp.collect.scores import collect
+from stp.core.errors import StpError
+from stp.core.job import Job
+from stp.metrics import opinion_rmse, plcc, srocc
+from stp.metrics.perceptual import SetDistance
+from stp.opinions import quality
+from stp.opinions.prepared import OPINION_COLUMNS
+from stp.options.score import CELL_KEYS
+from stp.plan.strict import CONFIG_FOLDER
+from stp.predict import opinions as predict
+from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
+from stp.score import opinions as score
+
+QUESTIONS = read_questions(CONFIG_FOLDER / "pvqa_findings")
+CONVENTIONS = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
+MODELS = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
+
+
+@pytest.fixture(scope="module")
+def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results store of four measures, predicted and scored by the stages."""
+    folder = tmp_path_factory.mktemp("store")
+    store = SmallStore(folder)
+    store.manifest |= {
+        "suite": suite("pvqa"),
+        "dimension": "quality_measures",
+        "conventions": {name: convention_facts(True) for name in CONVENTIONS},
+        "datasets": {"pvqa": dataset_facts(kind="opinions")},
+        "kinds": {"opinions": kind_facts("opinions")},
+        "tables": {"quality_measures": {"columns": {"pvqa": {"SROCC": CONVENTIONS[0]}}}},
+        "published": str(CONFIG_FOLDER / "published" / "pvqa.csv"),
+        "published_names": {"models": {}, "datasets": {"pvqa": "PVQA"}},
+    }
+    about = {
+        **{"suite": "pvqa", "dimension": "quality_measures", "subset": "published"},
+        "setting": "horizon-16",
+    }
+    for model in MODELS:
+        cell = store.add(model, "pvqa", {}, **about)
+        cell["kind"] = "opinions"
+        predictions, scores = Path(cell["predictions"]), Path(cell["scores"])
+        options = {"regression": "logistic"} if model.startswith("video") else {}
+        recipe = {"model": model, "context": 4, "split": "published", "predict": options}
+        predict.run(Job(recipe, {"data": data}, predictions, predictions))
+        recipe = {"cell": cell["key"], "conventions": CONVENTIONS, "split": "published"}
+        inputs = {"data": data, "predictions": predictions}
+        score.run(Job(recipe, inputs, scores, scores))
+        write_receipt(scores, "score")
+        write_receipt(Path(cell["data"]), "prepare", extras={"split_half": 0.95})
+    manifest = store.write()
+    collect(manifest, folder / "rows.parquet")
+    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
+    return folder / "results.duckdb"
+
+
+def asked(path: Path, sql: str) -> pd.DataFrame:
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(sql).df()
+
+
+def test_scores_follow_from_the_view_of_predictions(base: Path):
+    rows = asked(
+        base,
+        "SELECT model, median(rho) AS plcc, median(error) AS rmse FROM ("
+        "SELECT model, split, abs(corr(predicted, observed)) AS rho, "
+        "sqrt(avg((predicted - observed) ** 2)) AS error FROM predicted_opinions "
+        "GROUP BY model, split) GROUP BY model",
+    ).set_index("model")
+    scored = asked(base, "SELECT model, convention, value, ci95_low, ci95_high FROM overall")
+    assert len(scored) == len(MODELS) * len(CONVENTIONS)
+    for row in scored.itertuples():
+        if row.convention == "srocc.magnitude" or row.model == "mean_opinion":
+            continue
+        name = {"plcc.magnitude": "plcc", "opinion_rmse.points": "rmse"}[row.convention]
+        assert row.value == pytest.approx(rows.loc[row.model, name])
+        assert row.ci95_low < row.value < row.ci95_high
+    facts = asked(base, "SELECT DISTINCT source_dataset, family, height FROM predicted_opinions")
+    assert set(facts["source_dataset"]) >= {"KTH", "UCF"} and set(facts["height"]) == {64}
+
+
+def test_families_are_those_of_scipy(base: Path):
+    found = asked(base, "FROM pvqa_families").set_index(["model", "family"])
+    rows = asked(base, "FROM predicted_opinions WHERE family = 'stochastic'")
+    rows = rows[rows["model"] == "video_ssim"]
+    splits = [one for _, one in rows.groupby("split") if len(one) >= 3]
+    each = [abs(spearmanr(one["predicted"], one["observed"]).statistic) for one in splits]
+    row = found.loc[("video_ssim", "stochastic")]
+    assert row["srocc"] == pytest.approx(np.median(each)) and row["splits"] == len(splits)
+    assert row["videos"] == np.median([len(one) for one in splits])
+    assert "mean_opinion" not in found.index.get_level_values("model")  # equal: no correlation
+
+
+def test_what_one_feature_misses_and_the_other_sees_is_counted(edited: Callable[..., Path]):
+    """MCS is wrong by 20 points of videos with blur, RFD of those of KTH."""
+    insert = "INSERT INTO predicted_opinions BY NAME SELECT * REPLACE ('net_{}' AS model, {} AS "
+    rest = "predicted) FROM predicted_opinions WHERE model = 'sharpness'"
+    path = edited(
+        insert.format("mcs", "observed + 20 * (tags = 'blur')::INT") + rest,
+        insert.format("rfd", "observed - 20 * (source_dataset = 'KTH')::INT") + rest,
+    )
+    (row,) = asked(path, "FROM pvqa_complements").to_dict("records")
+    rows = asked(path, "FROM predicted_opinions WHERE model = 'net_mcs'")
+    blur, kth = rows["tags"] == "blur", rows["source_dataset"] == "KTH"
+    assert row == {
+        **{"network": "net", "samples": len(rows), "neither": (~blur & ~kth).sum()},
+        **{"mcs_wrong": (blur & ~kth).sum(), "rfd_wrong": (kth & ~blur).sum()},
+        **{"both_wrong": (blur & kth).sum()},
+    }
+    assert row["mcs_wrong"] > 0 and row["rfd_wrong"] > 0
+
+
+def test_reversed_pairs_are_counted(edited: Callable[..., Path]):
+    path = edited(
+        "UPDATE predicted_opinions SET predicted = observed WHERE model = 'video_ssim'",
+        "UPDATE predicted_opinions SET predicted = -observed WHERE model = 'video_mse'",
+    )
+    found = asked(path, "FROM pvqa_reversals").set_index(["model", "family"])["reversed"]
+    for family in ("stochastic", "deterministic"):
+        assert found["video_ssim", family] == 0 and found["video_mse", family] == 1
+        assert 0 < found["sharpness", family] < 1 and found["mean_opinion", family] == 0
+
+
+def test_what_a_network_says_of_features_is_in_a_view(edited: Callable[..., Path]):
+    extras = (
+        '{"maps": 512, "seconds_per_video": 0.5, "dissimilarity": {"ssa": 0.1}, '
+        '"correlation_of_distances": {"ssa rfd": 0.7, "mcs rfd": 0.5}}'
+    )
+    path = edited(
+        "INSERT INTO artefacts BY NAME SELECT 'features' AS stage, '{\"network\": \"net\"}' AS "
+        f"recipe, '{extras}' AS extras"
+    )
+    (row,) = asked(path, "FROM pvqa_networks").to_dict("records")
+    assert (row["network"], row["maps"], row["ssa_rfd"], row["mcs_rfd"]) == ("net", 512, 0.7, 0.5)
+    assert row["ssa_dissimilarity"] == 0.1 and row["seconds_per_video"] == 0.5
+
+
+@pytest.mark.parametrize("metric", [srocc.magnitude, plcc.magnitude, opinion_rmse.points])
+def test_resamples_are_scored_as_if_videos_were_repeated(metric: SetDistance):
+    rng = np.random.default_rng(0)
+    observed, predicted = rng.normal(size=(2, 12)).round(1)
+    predicted[3] = predicted[4]
+    counts = rng.multinomial(12, np.full(12, 1 / 12), 20)
+    assert metric.weighted is not None
+    found = metric.weighted(observed, predicted, counts)
+    expected = [metric.distance(*(np.repeat(x, c) for x in (observed, predicted))) for c in counts]
+    np.testing.assert_allclose(found, expected)
+
+
+def test_intervals_over_videos_hold_the_value_of_many_videos(tmp_path: Path, data: Path):
+    """19 of 20 would on average; what is drawn is 40 times 60 of a known population."""
+    rng = np.random.default_rng(1)
+    slope = 0.6
+    many = rng.normal(size=(2, 200_000))
+    truth = plcc.magnitude.distance(many[0], slope * many[0] + many[1])
+    inside = 0
+    for _ in range(40):
+        observed = rng.normal(size=60)
+        predicted = slope * observed + rng.normal(size=60)
+        counts = rng.multinomial(60, np.full(60, 1 / 60), 400)
+        low, high = score.interval(plcc.magnitude, [(observed, predicted)], [counts], 60)
+        assert low.value is not None and high.value is not None
+        inside += low.value <= truth <= high.value
+    assert 34 <= inside <= 40
+
+
+def found(path: Path, number: int) -> Finding:
+    (finding,) = judge(path, [pick(QUESTIONS, number)])
+    return finding
+
+
+@pytest.fixture
+def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
+    """The store, with a table in the place of the view of predictions, and edits of it."""
+
+    def make(*statements: str) -> Path:
+        path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+        with duckdb.connect(str(path)) as connection:
+            for statement in (
+                "CREATE TABLE written AS FROM predicted_opinions",
+                "DROP VIEW predicted_opinions",
+                "ALTER TABLE written RENAME TO predicted_opinions",
+                *statements,
+            ):
+                connection.execute(statement)
+        return path
+
+    return make
+
+
+EDIT = "UPDATE predicted_opinions SET"
+OURS_IS_BEST = (
+    "INSERT INTO predicted_opinions BY NAME SELECT * REPLACE ('squeezenet_mcs_rfd' AS model, "
+    "observed AS predicted) FROM predicted_opinions WHERE model = 'sharpness'"
+)
+FULL_REFERENCE = [
+    "INSERT INTO predicted_opinions BY NAME SELECT * REPLACE "
+    f"('{name}' AS model) FROM predicted_opinions WHERE model = 'video_mse'"
+    for name in ("gradient_difference", "squeezenet_lpips", "squeezenet_cosine", "squeezenet_mse")
+]
+
+
+@pytest.mark.parametrize(
+    ("number", "edits", "verdict"),
+    [
+        (4, [], "holds"),
+        (4, ["UPDATE artefacts SET extras = '{\"split_half\": 0.8}'"], "does not hold"),
+        (4, ["UPDATE artefacts SET extras = '{}'"], "not enough data"),
+        (5, [f"{EDIT} observed = 40 + length(tags) / 10.0"], "holds"),
+        (5, [f"{EDIT} observed = CASE tags WHEN 'blur' THEN 60 ELSE 40 END"], "does not hold"),
+        (5, [f"{EDIT} tags = NULL"], "not enough data"),
+        (6, [f"{EDIT} observed = observed / 10 + CASE family WHEN 'stochastic' THEN 9 ELSE 0 END"],
+         "holds"),
+        (6, [f"{EDIT} observed = observed - CASE family WHEN 'stochastic' THEN 9 ELSE 0 END"],
+         "does not hold"),
+        (6, [f"{EDIT} family = NULL"], "not enough data"),
+        (7, [OURS_IS_BEST, *FULL_REFERENCE], "holds"),
+        (7, [OURS_IS_BEST, *FULL_REFERENCE, f"{EDIT} predicted = observed WHERE model = "
+             "'video_ssim'"], "does not hold"),
+        (7, [f"{EDIT} family = NULL"], "not enough data"),
+    ],
+)  # fmt: skip
+def test_findings_follow_from_the_rows(
+    edited: Callable[..., Path], number: int, edits: list[str], verdict: str
+):
+    judged = found(edited(*edits), number)
+    assert judged.verdicts[OURS] == verdict
+    assert judged.verdicts[PUBLISHED] == "holds"
+    assert all(row.remark for row in judged.evidence if row.outcome is None)
+
+
+def test_how_many_stochastic_videos_a_split_has_is_said(edited: Callable[..., Path]):
+    path = edited(OURS_IS_BEST, *FULL_REFERENCE)
+    many = asked(path, "FROM pvqa_families WHERE family = 'stochastic'")["videos"].iloc[0]
+    rows = [row for row in found(path, 7).evidence if row.side == OURS]
+    assert {row.tested for row in rows} == {f"pvqa, {many:.0f} stochastic videos a split"}
+
+
+def test_predictions_of_other_videos_are_refused(data: Path, tmp_path: Path):
+    predict.run(
+        Job(
+            {"model": "resolution", "context": 4, "split": "published", "predict": {}},
+            *({"data": data}, tmp_path, tmp_path),
+        )
+    )
+    table, _ = quality.read(tmp_path)
+    assert len(table)
+    other = tmp_path / "other"
+    shutil.copytree(data, other)
+    rows = pd.read_parquet(other / "opinions.parquet")
+    rows.loc[rows["video"] == table["video"][0].as_py(), "video"] = "ZZZ_001"
+    pq.write_table(
+        pa.Table.from_pandas(rows, OPINION_COLUMNS, preserve_index=False),
+        other / "opinions.parquet",
+        write_page_checksum=True,
+    )
+    recipe = {
+        "cell": dict.fromkeys(CELL_KEYS, "x") | {"seed": None},
+        **{"conventions": CONVENTIONS, "split": "published"},
+    }
+    inputs = {"data": other, "predictions": tmp_path}
+    with pytest.raises(StpError, match="is no video of the prepared data"):
+        score.run(Job(recipe, inputs, tmp_path, tmp_path))
