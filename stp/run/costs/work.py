@@ -157,7 +157,10 @@ class Workload:
         else:
             activations *= gmacs / max(size.gmacs, 1e-9)
         dataset = self.plan.config.datasets[name]
-        frames = (recipe["context"] + recipe["horizon"]) * (seen + validated)
+        whole = recipe["context"] + recipe["horizon"]
+        # Of a network that is told the lead time, a training reads one day of the future.
+        trained = recipe["context"] + 1 if size.steps == "told" else whole
+        frames = trained * seen + whole * validated
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
             gmacs * (TRAINING * seen + validated),
