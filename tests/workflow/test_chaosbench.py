@@ -28,6 +28,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     control, ensemble = scale["dimensions"].values()
     control["models"] = CONTROL
     ensemble["models"] = ["ecmwf_ensemble"]
+    for dimension in (control, ensemble):
+        dimension["cells"] = [{"trained_on": "chaosbench", "keep": 1}]
     del scale["models"]["probabilistic_climatology"], scale["models"]["ncep_ensemble"]
     path.write_text(yaml.safe_dump(scale))
     done = checkout.run(

@@ -180,7 +180,7 @@ class Workload:
         assert recipe is not None
         counts, unknown = self.facts.clips(data)
         clips, leads = counts[recipe["split"]], _leads(recipe)
-        samples = recipe["predict"].get("samples", PredictOptions.samples)
+        samples = _members(recipe)
         clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
         common: dict[str, Any] = {
             "bytes": clips * samples * _values(recipe, leads) * FLOAT,
@@ -219,7 +219,7 @@ class Workload:
         assert forecast is not None
         counts, unknown = self.facts.clips(data)
         clips, leads = counts[recipe["split"]], _leads(forecast)
-        samples = forecast["predict"].get("samples", PredictOptions.samples)
+        samples = _members(forecast)
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
         amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
@@ -287,6 +287,11 @@ def _data(artefact: Artefact) -> Artefact:
 def _leads(forecast: dict[str, Any]) -> int:
     """How many lead times a recipe's forecasts have."""
     return len(forecast.get("leads") or range(forecast["lead_times"]))
+
+
+def _members(forecast: dict[str, Any]) -> int:
+    """How many forecasts of each clip a recipe asks for."""
+    return max(forecast["predict"].get(key, 1) for key in ("samples", "trainings"))
 
 
 def _values(recipe: Mapping[str, Any], frames: int) -> int:
