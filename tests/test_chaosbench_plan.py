@@ -33,10 +33,15 @@ def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Pla
     # ensembles and 2 of several trainings on the first two
     assert len(paper.cells) == 13 * 3 + (7 + 5 + 2) * 2
     assert all(made.predictions is None for made in paper.cells)
-    # One start of single forecasts is kept for pictures; of 50 members it would be 15 GB.
+    # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
         ("s2s_control", 1),
         ("s2s_ensemble", 0),
+        ("s2s_ensemble", 1),
+    }
+    assert {made.cell.model for made in paper.cells if made.keep == 0} == {
+        *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
+        *("cma_ensemble", "ecmwf_ensemble"),
     }
 
 
