@@ -70,7 +70,7 @@ class Forecasts:
         _check(recipe, data, self.clips)
         self.leads = lead_numbers(recipe)
         if recipe.get("per_lead"):
-            folders = [inputs[f"model-lead-{lead}"] for lead in self.leads]
+            folders: list[Path | None] = [inputs[f"model-lead-{lead}"] for lead in self.leads]
         elif options.trainings > 1:
             folders = [inputs[f"model-member-{member}"] for member in range(self.members)]
         else:

@@ -225,7 +225,19 @@ def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...
           ((1, 1.0, 0.5, 1.5), (2, 2.0, 1.0, 3.1), (3, 4.0, 3.1, 5.0))),
         ("ecmwf", "default", "wrmse.weekly", 28, 1.5, None, None),
         ("ecmwf", "default", "wrmse.pooled_northern_extratropics", 1, 1.7, None, None),
+        # Trained for spectra: a larger error and a smaller divergence. Worse in both; surely so.
+        *(("unet", variant, convention, 1, value, value - 0.5, value + 0.5)
+          for variant, *both in (("default", 4.0, 6.0), ("spectral", 5.0, 3.0),
+                                 ("spectral_weak", 5.2, 6.1), ("steps5", 9.0, 9.0))
+          for convention, value in zip(
+              ("wrmse.pooled", "spectral_divergence.high_wavenumbers"), both, strict=True)),
     ]  # fmt: skip
+    # Waves 4 to 7 are lost on the second day, and 8 to 15 at once; 1 never is.
+    waves = [
+        (band, lead, value, value - 0.2, value + 0.2)
+        for band, values in ((1, (0.9, 0.9)), (4, (0.8, 0.4)), (8, (0.3, 0.1)))
+        for lead, value in enumerate(values, start=1)
+    ]
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE made AS FROM by_lead LIMIT 0")
         connection.executemany(
@@ -235,6 +247,15 @@ def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...
             "? AS lead, ? AS value, ? AS ci95_low, ? AS ci95_high",
             rows,
         )
+        connection.executemany(
+            "INSERT INTO made BY NAME SELECT 'chaosbench' AS suite, 's2s_control' AS dimension, "
+            "'chaosbench' AS trained_on, 'chaosbench' AS tested_on, 'test' AS subset, 't850' AS "
+            "variable, 'spectral_coherence.octaves_in_phase' AS convention, 9 AS n, "
+            "'fno' AS model, 'default' AS variant, ? AS threshold, ? AS lead, "
+            "? AS value, ? AS ci95_low, ? AS ci95_high",
+            waves,
+        )
+        connection.execute("UPDATE made SET seed = 0, scale = 'x', setting = 'horizon-44'")
         connection.execute("DROP VIEW by_lead; ALTER TABLE made RENAME TO by_lead")
 
     def ask(question: str) -> list[tuple[object, ...]]:
@@ -260,6 +281,27 @@ def test_weeks_and_regions_are_named(scored: Callable[[str], list[tuple[object, 
         "SELECT region, score, lead, value FROM s2s_regions WHERE forecast = 'ecmwf' "
         "AND variant = 'default' AND lead = 1 ORDER BY region"
     ) == [("globe", "RMSE", 1, 2.0), ("northern_extratropics", "RMSE", 1, 1.7)]
+
+
+def test_scales_are_lost_one_after_the_other(
+    scored: Callable[[str], list[tuple[object, ...]]],
+) -> None:
+    kept = "the scale is not lost within 2 lead times"
+    assert scored(
+        "SELECT lowest_wavenumber, first_lead, coherent_leads, earliest, latest, remark "
+        "FROM s2s_lost_scales ORDER BY 1"
+    ) == [(1, None, 2, None, None, kept), (4, 2, 1, 2, None, None), (8, 1, 0, 1, 2, None)]
+
+
+def test_a_front_of_errors_and_spectra(scored: Callable[[str], list[tuple[object, ...]]]) -> None:
+    assert scored(
+        "SELECT variant, rmse, specdiv, is_on_front, is_surely_behind FROM s2s_fronts ORDER BY rmse"
+    ) == [
+        ("default", 4.0, 6.0, True, False),
+        ("spectral", 5.0, 3.0, True, False),
+        ("spectral_weak", 5.2, 6.1, False, False),
+        ("steps5", 9.0, 9.0, False, True),
+    ]
 
 
 def test_every_suite_with_findings_has_a_table_of_them() -> None:

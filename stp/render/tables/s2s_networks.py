@@ -26,11 +26,11 @@ from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
 from stp.plan.strict import CONFIG_FOLDER, Json
+from stp.plan.suite import read_suites
 from stp.render.tables.s2s_facts import printed_rows
 
 NAME = "s2s_networks"
 PRINTED = CONFIG_FOLDER / "published" / "s2s_networks.csv"
-PROTOCOL, DATASET = CONFIG_FOLDER / "chaosbench.yaml", "chaosbench"
 COLUMNS = ("table", "model", "hyperparameter", "value")
 Kind = TypeVar("Kind", bound=nn.Module)
 HEADER = ("table", "model", "hyperparameter", "ours", "published", "differs", "scale", "at scale")
@@ -72,9 +72,8 @@ def _spectral(network: nn.Module) -> str:
 
 
 def _local(network: nn.Module) -> str:
-    layers = [
-        m.local for m in _of(network, nn.Module) if isinstance(getattr(m, "local", 0), nn.Conv2d)
-    ]
+    named = network.named_modules()
+    layers = [m for n, m in named if n.endswith(".local") and isinstance(m, nn.Conv2d)]
     return _series((layers[0].in_channels, *(layer.out_channels for layer in layers)))
 
 
@@ -149,7 +148,10 @@ def networks(config: Config, file: Path = PRINTED) -> list[Network]:
     Raises:
         StpError: a row names a hyperparameter or a model that is not known.
     """
-    protocol = configuration.load(PROTOCOL)
+    (suite,) = [one for one in read_suites().values() if NAME in one.tables]
+    assert suite.protocol is not None
+    protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
+    dataset = next(iter(suite.datasets))
     trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
     found: dict[str, list[dict[str, str]]] = {}
     for row in printed_rows(file, COLUMNS):
@@ -167,17 +169,17 @@ def networks(config: Config, file: Path = PRINTED) -> list[Network]:
             name,
             protocol.models[name].title,
             published := {row["hyperparameter"]: row["value"] for row in rows},
-            _values(protocol, name, [*published, "Parameters"]),
-            _values(config, name, [*published, "Parameters"])
-            if (name, DATASET) in trained
+            _values(protocol, name, dataset, [*published, "Parameters"]),
+            _values(config, name, dataset, [*published, "Parameters"])
+            if (name, dataset) in trained
             else None,
         )
         for name, rows in found.items()
     ]
 
 
-def _values(config: Config, model: str, wanted: list[str]) -> dict[str, str]:
-    recipe = Recipes(config).train(model, DATASET, None)
+def _values(config: Config, model: str, dataset: str, wanted: list[str]) -> dict[str, str]:
+    recipe = Recipes(config).train(model, dataset, None)
     # Not on the device "meta": some operations load torch's compiler there, which takes longer.
     network = create(recipe)
     return {
@@ -215,9 +217,8 @@ def _grid(found: list[Network], scale: str) -> Grid:
         name=NAME,
         title="Networks of ChaosBench",
         intro=[
-            "Beside Tables S3 to S6 of the ChaosBench paper: hyperparameters as "
-            f"config/{PROTOCOL.name} has them, read off the modules and the recipes of their "
-            "trainings.",
+            "Beside Tables S3 to S6 of the ChaosBench paper: hyperparameters under the suite's "
+            "protocol, read off the modules and the recipes of their trainings.",
             "Parameters are counted. The paper prints none, and gives the same budget of 10^6 to "
             "all (section 5).",
             *([] if is_protocol else [f"The scale {scale} trains other networks: last column."]),
