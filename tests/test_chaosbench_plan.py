@@ -29,14 +29,19 @@ def paper() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 13 single forecasts on 2022, on 2022-2023 and on common starts, 7 variants of networks and 5
-    # ensembles on the first two
-    assert len(paper.cells) == 13 * 3 + (7 + 5) * 2
+    # 13 single forecasts on 2022, on 2022-2023 and on common starts, 9 variants of networks, 5
+    # ensembles and 2 of several trainings on the first two
+    assert len(paper.cells) == 13 * 3 + (9 + 5 + 2) * 2
     assert all(made.predictions is None for made in paper.cells)
-    # One start of single forecasts is kept for pictures; of 50 members it would be 15 GB.
+    # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
     assert {(made.cell.dimension, made.keep) for made in paper.cells} == {
         ("s2s_control", 1),
         ("s2s_ensemble", 0),
+        ("s2s_ensemble", 1),
+    }
+    assert {made.cell.model for made in paper.cells if made.keep == 0} == {
+        *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
+        *("cma_ensemble", "ecmwf_ensemble"),
     }
 
 
@@ -56,7 +61,7 @@ def test_members_are_those_of_the_archives(paper: Plan) -> None:
     members = {made.cell.model: paper.members(made.cell) for made in paper.cells}
     assert {model: number for model, (number, _) in members.items() if number > 1} == {
         **{"probabilistic_climatology": 37, "ukmo_ensemble": 3, "ncep_ensemble": 15},
-        **{"cma_ensemble": 3, "ecmwf_ensemble": 50},
+        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "unet": 5, "fno": 5},
     }
     assert members["ecmwf_ensemble"][1] == "ensemble_mean" and members["ecmwf"][1] is None
 
@@ -113,7 +118,7 @@ def test_a_release_with_the_official_names_and_counts_is_planned_and_costed(
     rows = [line.replace("│", " ").split() for line in said.output.splitlines()]
     jobs = {row[0]: (row[1], row[2]) for row in rows if len(row) > 7}  # and how many are done
     assert jobs["fetch"] == ("12", "12") and jobs["prepare"] == ("1", "0")
-    assert jobs["score_s2s_control"] == ("53", "0") and jobs["score_s2s_ensemble"] == ("10", "0")
+    assert jobs["score_s2s_control"] == ("57", "0") and jobs["score_s2s_ensemble"] == ("14", "0")
 
 
 def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
@@ -140,6 +145,32 @@ def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
         if (made.cell.model, made.cell.variant) == ("unet", "direct")
     }
     assert list(autoregressive) == leads, "rows exist for forecast lead times only"
+
+
+def test_members_of_five_trainings_are_those_of_the_model_itself(paper: Plan) -> None:
+    """With the seed of the cell and the next ones; the first is that of the single forecasts."""
+    made = {
+        (one.cell.dimension, one.cell.variant): one
+        for one in paper.cells
+        if one.cell.model == "unet" and one.cell.subset == "test"
+    }
+    several = made["s2s_ensemble", "trainings5"]
+    assert [model.recipe["seed"] for model in several.models] == [42, 43, 44, 45, 46]
+    assert several.models[:1] == made["s2s_control", "default"].models
+    assert list(several.scores.inputs) == ["data", *(f"model-member-{n}" for n in range(5))]
+    assert paper.members(several.cell) == (5, "ensemble_mean")
+
+
+@pytest.mark.parametrize(("model", "variant"), [("unet", "direct"), ("persistence", "default")])
+def test_members_of_trainings_need_one_network_that_is_trained(model: str, variant: str) -> None:
+    cell = {"trained_on": "chaosbench", "variant": variant, "models": [model]}
+    scale = {
+        **{"scale": "x", "suite": "chaosbench", "seeds": [0]},
+        "dimensions": {"s2s_control": {"models": [model], "cells": [cell]}},
+        "models": {model: {"predict": {"trainings": 3}}},
+    }
+    with pytest.raises(StpError, match="members of 3 trainings"):
+        Plan.load(scale)
 
 
 def test_a_training_costs_as_many_steps_as_it_unrolls(paper: Plan) -> None:

@@ -17,17 +17,8 @@ WITH learned AS (
     WHERE NOT (forecast = 'fourcastnetv2' AND variable = 'q700')
 ),
 values_of AS (
-    SELECT 'ours' AS side, model AS forecast, variable, value, reason,
-        source || ' bytes, ' || protocol || ' protocol' AS bytes, comparable
-    FROM by_lead
-    WHERE suite = 'chaosbench' AND dimension = 's2s_control' AND subset = 'test'
-        AND convention = 'spectral_divergence.high_wavenumbers' AND lead = 44
-        AND variant = 'default'
-    UNION ALL
-    SELECT 'published', lower(printed_model), variable, value, NULL, NULL, NULL
-    FROM published
-    WHERE suite = 'chaosbench' AND dimension = 's2s_control' AND metric = 'SpecDiv'
-        AND leads = '44'
+    FROM s2s_day_44
+    WHERE score = 'SpecDiv' AND variant = 'default' AND subset = 'test'
 )
 SELECT
     s.side, 'less detail than centres at day 44' AS part, 24 AS needed, l.forecast AS model,

@@ -189,6 +189,7 @@ class Clips:
             rows: B clip numbers, 0..len-1, in any order.
             length: number of frames T; by default context + horizon.
             frames: numbers of those of them that are read, from 0, ascending; all unless given.
+                (B, T): those of each clip.
             epoch: chooses other clips in each epoch where they are rendered on demand, and other
                 windows where those are random; without influence otherwise.
 
@@ -205,7 +206,8 @@ class Clips:
             render = importlib.import_module(f"stp.data.{self._renderer}").render
             source = self._source.read(0, len(self._source))
             shown = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
-            shown = shown if frames is None else shown[:, frames]
+            if frames is not None:
+                shown = shown[np.arange(len(numbers))[:, None], np.asarray(frames, np.int64)]
             return self._in_units(shown, np.empty(shown.shape, np.float32))
         if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
             raise StpError(
@@ -215,13 +217,13 @@ class Clips:
                 remedy="shorten the horizon, or prepare longer windows (option span)",
             )
         wanted = np.arange(n_frames) if frames is None else np.asarray(frames, np.int64)
-        together = np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
-        clips = np.empty((len(numbers), len(wanted), *self.prepared.shape), np.float32)
+        each = np.broadcast_to(wanted, (len(numbers), wanted.shape[-1]))
+        clips = np.empty((*each.shape, *self.prepared.shape), np.float32)
         strides = self._strides[numbers]
         starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
-        for clip, start, stride in zip(clips, starts, strides, strict=True):
+        for clip, chosen, start, stride in zip(clips, each, starts, strides, strict=True):
             done = 0
-            for run in together:
+            for run in np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1):
                 first, last = start + run[0] * stride, start + run[-1] * stride
                 found = self.prepared.frames.read(int(first), int(last) + 1)[::stride]
                 self._in_units(found, clip[done : done + len(run)])

@@ -123,7 +123,8 @@ class Block(nn.Module):
 class Model(nn.Module):
     """Forecasts each lead time directly, from the context and the lead time.
 
-    In training each clip has one lead time, drawn from those of `leads` that the clip has.
+    In training each clip has one lead time, drawn from those of `leads` that the clip has; a
+    training that draws it itself reads no other frame of the future (`stp.train`).
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
@@ -222,27 +223,38 @@ class Model(nn.Module):
             dim=1,
         )[..., : frames.shape[-2], : frames.shape[-1]]
 
-    def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """Forecast one lead time of each clip (B, T_in + T_out, C, H, W), drawn by chance.
-
-        Returns:
-            predicted and observed frames, (B, 1, C, H, W) each.
-        """
-        known = torch.tensor([n for n in self.leads if n <= clip.shape[1] - self.context])
-        lead = known[torch.randint(len(known), (len(clip),))].to(clip.device)
-        found = self._forecast(self._tokens(clip[:, : self.context]), lead)
-        height, width = clip.shape[-2:]
-        observed = clip[torch.arange(len(clip), device=clip.device), self.context + lead - 1]
-        return found[..., :height, :width].unsqueeze(1), observed.unsqueeze(1)
-
-    def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of one lead time of each clip.
+    def outputs(
+        self, clip: Tensor, step: int, leads: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Forecast one lead time of each clip (B, T_in + T_out, C, H, W).
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
+            leads: lead time of each clip, int64 (B,): its frame is the only one after the context,
+                T_out = 1. None: drawn by chance, of clips with all frames.
+
+        Returns:
+            predicted and observed frames, (B, 1, C, H, W) each.
         """
-        predicted, observed = self.outputs(clip, step)
+        context, future = clip[:, : self.context], clip[:, self.context :]
+        place = torch.zeros(len(clip), dtype=torch.int64, device=clip.device)
+        if leads is None:
+            known = torch.tensor([n for n in self.leads if n <= future.shape[1]])
+            leads = known[torch.randint(len(known), (len(clip),))].to(clip.device)
+            place = leads - 1
+        found = self._forecast(self._tokens(context), leads)
+        height, width = clip.shape[-2:]
+        observed = future[torch.arange(len(clip), device=clip.device), place]
+        return found[..., :height, :width].unsqueeze(1), observed.unsqueeze(1)
+
+    def loss(self, clip: Tensor, step: int, leads: Tensor | None = None) -> Tensor:
+        """Mean squared error of one lead time of each clip.
+
+        Args:
+            clip, step, leads: as of `outputs`.
+        """
+        predicted, observed = self.outputs(clip, step, leads)
         return F.mse_loss(predicted.float(), observed)
 
     def from_published(self, published: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -256,8 +256,9 @@ class Recipes(ScoredConventions):
                 snapshot.
         """
         predict = self.settings(model, trained_on, "predict", variant)
-        if predict.get("samples") == 1:  # one is what everybody else has who says nothing
-            predict = {key: value for key, value in predict.items() if key != "samples"}
+        # One is what everybody else has who says nothing.
+        one = {key for key in ("samples", "trainings") if predict.get(key) == 1}
+        predict = {key: value for key, value in predict.items() if key not in one}
         samples, network = self.samples(tested_on), self._network(model, trained_on, variant)
         if not samples.trained_context:
             network = {key: value for key, value in network.items() if key != "horizon"}
@@ -363,7 +364,8 @@ class Recipes(ScoredConventions):
         """
         found = self._members.get((model, trained_on, variant))
         if found is None:
-            samples = int(self.settings(model, trained_on, "predict", variant).get("samples", 1))
+            predict = self.settings(model, trained_on, "predict", variant)
+            samples, trainings = (int(predict.get(key, 1)) for key in ("samples", "trainings"))
             if samples > 1 and not self.config.models[model].is_sampled:
                 raise StpError(
                     f"prediction of {model} on {trained_on}: {samples} samples of each forecast "
@@ -371,6 +373,7 @@ class Recipes(ScoredConventions):
                     expected="samples of models that draw forecasts (is_sampled in config/models)",
                     remedy="take predict.samples out, or set it for such a model only",
                 )
+            samples = max(samples, trainings)
             statistic = self._statistic(model, trained_on) if samples > 1 else None
             found = self._members[model, trained_on, variant] = samples, statistic
         return found

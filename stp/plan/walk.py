@@ -6,6 +6,7 @@ Every path of an artefact is built here and nowhere else.
 from collections.abc import Mapping
 
 from stp.core import provenance
+from stp.core.errors import StpError
 from stp.core.lock import WEIGHTS
 from stp.kinds.kind import Kind
 from stp.options.named import modules
@@ -190,15 +191,41 @@ class Walk:
         return self.recipes.members(cell.model, cell.trained_on, cell.variant)
 
     def _models(self, cell: CellKey) -> dict[str, Artefact]:
-        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead."""
+        """The trained models of a cell, as inputs of its forecasts: one, or one for each lead time
+        or member."""
         about = (cell.model, cell.trained_on, cell.seed, cell.train_subset, cell.variant)
         horizon = setting_of(cell.setting)["horizon"]
         leads, per_lead = self.recipes.leads(cell.model, cell.variant, horizon)
+        predict = self.recipes.settings(cell.model, cell.trained_on, "predict", cell.variant)
+        if (members := predict.get("trainings", 1)) > 1:
+            return self._members(cell, members, per_lead)
         if not per_lead:
             model = self.trained(*about)
             return {"model": model} if model else {}
         found = {f"model-lead-{lead}": self.trained(*about, lead) for lead in leads}
         return {name: model for name, model in found.items() if model}
+
+    def _members(self, cell: CellKey, members: int, per_lead: bool) -> dict[str, Artefact]:
+        """The trainings of which each forecasts a member, with the cell's seed and the next ones.
+
+        A variant that changes the forecasts alone has members of the model's own trainings, which
+        others have, too.
+        """
+        if cell.seed is None or per_lead:
+            raise StpError(
+                f"{cell}: members of {members} trainings",
+                expected="predict.trainings of models that learn by gradient descent, with one "
+                "network for all lead times",
+                remedy="take predict.trainings out of its configuration",
+            )
+        named = self.recipes.variant(cell.model, cell.variant)
+        own = named is None or named.options or named.train
+        place = (cell.train_subset, cell.variant if own else "default")
+        models = {
+            f"model-member-{n}": self.trained(cell.model, cell.trained_on, cell.seed + n, *place)
+            for n in range(members)
+        }
+        return {name: model for name, model in models.items() if model}
 
     def cell(self, cell: CellKey, keep: int | None) -> CellArtefacts:
         """All artefacts of a cell, of which ``keep`` predictions are stored; None: all of them."""

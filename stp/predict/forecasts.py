@@ -26,8 +26,9 @@ class Forecasts:
     """A model, and the clips that it forecasts.
 
     Forecasts are made in one go for all lead times (a model decides itself how to go on after the
-    horizon it was trained for), or each lead time by a network that was trained for it alone, from
-    frames normalised with the constants of the training data. A model with ``needs_lead_times`` is
+    horizon it was trained for), or each lead time by a network that was trained for it alone, or
+    each member by a training with another seed. Frames are normalised with the constants of the
+    training data. A model with ``needs_lead_times`` is
     told the lead times and forecasts these; of others, those that are not wanted are left out. A
     model with a method ``parts`` can also make all of them in parts of consecutive lead times,
     which take less memory.
@@ -36,7 +37,8 @@ class Forecasts:
         recipe: as `stp.predict.run` describes it.
         data: the prepared data.
         inputs: folders of the trained model (``model``), or of that for each lead time
-            (``model-lead-<lead>``); neither where there is nothing to fit.
+            (``model-lead-<lead>``) or each member (``model-member-<member>``, from 0); none of them
+            where there is nothing to fit.
         compute: where and how.
 
     Attributes:
@@ -64,20 +66,24 @@ class Forecasts:
         options = PredictOptions.from_recipe(recipe["predict"])
         self.recipe, self.data, self.compute = recipe, data, compute
         self.clips = data.clips(recipe["split"], interval=recipe.get("interval", 1))
-        self.members, self.batch_size = options.samples, options.batch_size
+        self.members, self.batch_size = options.members, options.batch_size
         _check(recipe, data, self.clips)
         self.leads = lead_numbers(recipe)
         if recipe.get("per_lead"):
-            folders = [inputs[f"model-lead-{lead}"] for lead in self.leads]
-            found = [_model(recipe, data, folder) for folder in folders]
+            folders: list[Path | None] = [inputs[f"model-lead-{lead}"] for lead in self.leads]
+        elif options.trainings > 1:
+            folders = [inputs[f"model-member-{member}"] for member in range(self.members)]
         else:
-            found = [_model(recipe, data, inputs.get("model"))]
+            folders = [inputs.get("model")]
+        found = [_model(recipe, data, folder) for folder in folders]
         self.networks = [network.to(compute.device).eval() for network, _ in found]
         self.normalisation = found[0][1]
         every_lead = len(self.leads) == recipe["lead_times"] and not recipe.get("per_lead")
         self.has_parts = every_lead and hasattr(self.networks[0], "parts")
         self._is_sampled = bool(getattr(self.networks[0], "is_sampled", False))
-        if self.members > 1 and not self._is_sampled:
+        # Which network forecasts a member, unless each lead time has its own.
+        self._of_member = self.networks if options.trainings > 1 else self.networks * self.members
+        if options.samples > 1 and not self._is_sampled:
             raise StpError(
                 f"{recipe['model']}: {self.members} forecasts of each clip are asked for, but all "
                 "would be the same",
@@ -119,7 +125,7 @@ class Forecasts:
         found = np.empty((len(rows), *self.shape[1:]), np.float32)
         for member in range(self.members):
             with self.compute.autocast():
-                forecast = self._of_all_leads(frames, extra[member])
+                forecast = self._of_all_leads(self._of_member[member], frames, extra[member])
             found[:, member] = self._in_units(forecast)
         return found
 
@@ -135,8 +141,10 @@ class Forecasts:
         with torch.inference_mode():
             frames, extra = self._given(rows)
             leads = self.recipe["lead_times"]
-            parts = cast(Callable[..., Iterator[Tensor]], self.networks[0].parts)
-            members = [parts(frames, leads, **own) for own in extra]
+            members = [
+                cast(Callable[..., Iterator[Tensor]], network.parts)(frames, leads, **own)
+                for network, own in zip(self._of_member, extra, strict=True)
+            ]
         made = 0
         while made < leads:
             with torch.inference_mode(), self.compute.autocast():
@@ -159,9 +167,8 @@ class Forecasts:
     def _in_units(self, forecast: Tensor) -> np.ndarray:
         return np.asarray(self.normalisation.undo(forecast.float()).cpu().numpy())
 
-    def _of_all_leads(self, frames: Tensor, extra: dict[str, Any]) -> Tensor:
-        """Normalised forecasts, (B, T, C, H, W)."""
-        network = self.networks[0]
+    def _of_all_leads(self, network: nn.Module, frames: Tensor, extra: dict[str, Any]) -> Tensor:
+        """Normalised forecasts of a member, (B, T, C, H, W)."""
         if self.recipe.get("per_lead"):
             return torch.cat([network(frames, 1, **extra) for network in self.networks], dim=1)
         if getattr(network, "needs_lead_times", False):

@@ -87,7 +87,7 @@ def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
         data,
         data.clips(recipe["split"], interval=recipe.get("interval", 1)),
         recipe["lead_times"],
-        PredictOptions.from_recipe(recipe["predict"]).samples,
+        PredictOptions.from_recipe(recipe["predict"]).members,
         archive,
         Path(job.state) / "read",
         job.report,

@@ -1,6 +1,6 @@
 """Reading of batches, one ahead of the computation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -17,7 +17,7 @@ def read_batches(
     size: int,
     *,
     length: int,
-    frames: Sequence[int] | None = None,
+    frames: Sequence[int] | Callable[[np.ndarray], np.ndarray] | None = None,
     normalisation: Normalisation,
     epoch: int = 0,
     rank: int = 0,
@@ -30,7 +30,8 @@ def read_batches(
         rows: clip numbers.
         size: clips in a batch; the last one may have fewer.
         length: frames T of a clip.
-        frames: those of them that are read; all unless given.
+        frames: those of them that are read; all unless given. A function of rows says it for each,
+            as many for all, (B, T).
         normalisation: applied to all frames.
         epoch: of clips that are rendered on demand.
         rank: which share of every batch to read, 0..ranks-1.
@@ -42,7 +43,8 @@ def read_batches(
     """
 
     def of(batch: np.ndarray) -> Tensor:
-        read = clips.read(batch, length=length, frames=frames, epoch=epoch)
+        wanted = frames(batch) if callable(frames) else frames
+        read = clips.read(batch, length=length, frames=wanted, epoch=epoch)
         return normalisation.apply(torch.from_numpy(read))
 
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]

@@ -23,7 +23,7 @@ from stp.train.batches import read_batches
 from stp.train.checkpoint import Checkpoint
 from stp.train.distributed import Ranks, share_batch_norms
 from stp.train.objects import compile_parts, loss_of, micro_batch, optimizer_of, target_channels
-from stp.train.order import INITIAL_WEIGHTS, STEP, draw, epoch_order, spread
+from stp.train.order import INITIAL_WEIGHTS, STEP, LeadDraws, draw, epoch_order, spread
 from stp.train.snapshots import Snapshots
 
 CRITERION = (
@@ -145,6 +145,7 @@ class GradientDescent:
             self.model.load_state_dict(initial)
         if ranks.size > 1:
             share_batch_norms(self.model)
+        self.leads = LeadDraws.of(self.model, self.context, self.seed)
         self.loss = loss_of(self.model, options, self.context, self.recipe["model"], data)
         self.targets = target_channels(options.targets, data)
         self.micro_batch = micro_batch(job.runtime.get("micro_batch"), self.batch, self.model)
@@ -230,18 +231,19 @@ class GradientDescent:
         order = order[: steps * size]
         done = progress.step - epoch * self.epoch_steps
         self.model.train()
-        for _, clips in read_batches(
+        for rows, clips in read_batches(
             self.train_clips,
             order[done * size :],
             size,
             length=self.length,
-            frames=self.frames,
+            frames=self.leads.frames(epoch) if self.leads else self.frames,
             normalisation=self.normalisation,
             epoch=epoch,
             rank=self.ranks.rank,
             ranks=self.ranks.size,
         ):
-            stop = self._step(clips.to(self.compute.device))
+            leads = torch.from_numpy(self.leads.draw(rows, epoch)) if self.leads else None
+            stop = self._step(clips.to(self.compute.device), leads)
             if stop or time.monotonic() - self.saved > self.job.runtime.get(
                 "checkpoint_every_s", 60
             ):
@@ -270,7 +272,7 @@ class GradientDescent:
         self._call("after_epoch", progress.history[-1])
         self._save()
 
-    def _step(self, clips: Tensor) -> bool:
+    def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
         """One step on clips (B, T, C, H, W); says whether to stop after it."""
         progress, step = self.progress, self.progress.step
         rate = self.options.learning_rate(step, self.steps)
@@ -282,7 +284,7 @@ class GradientDescent:
             self.model.begin_epoch(step // self.epoch_steps)  # type: ignore[operator]
         self.optimizer.zero_grad()
         try:
-            loss = self._backward(clips, step)
+            loss = self._backward(clips, step, leads)
         except torch.OutOfMemoryError as error:
             raise self._too_large(len(clips)) from error
         value, stop = self.ranks.add_gradients(
@@ -303,12 +305,13 @@ class GradientDescent:
         self._report(f"loss {value:.4g}")
         return stop
 
-    def _backward(self, clips: Tensor, step: int) -> Tensor:
+    def _backward(self, clips: Tensor, step: int, leads: Tensor | None) -> Tensor:
         """Add up gradients, a part of the batch at a time; returns our share of the loss."""
         loss = torch.zeros((), device=clips.device)
-        for part in clips.split(self.micro_batch):
+        of_clips = (clips,) if leads is None else (clips, leads.to(clips.device))
+        for part, *own in zip(*(x.split(self.micro_batch) for x in of_clips), strict=True):
             with self.compute.autocast():
-                of_part = self.loss(part, step)
+                of_part = self.loss(part, step, *own)
             of_part = of_part * (len(part) / self.batch)
             of_part.backward()
             loss = loss + of_part.detach()

@@ -51,8 +51,10 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 
 def loss_of(
     model: nn.Module, options: TrainOptions, context: int, name: str, data: Prepared | None
-) -> Callable[[Tensor, int], Tensor]:
+) -> Callable[..., Tensor]:
     """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
+
+    Of models that draw lead times (`leads`), it takes those of the clips as well.
 
     Args:
         model: the network.
@@ -66,7 +68,7 @@ def loss_of(
             several forecasts.
     """
     if options.loss is None:
-        own: Callable[[Tensor, int], Tensor] = model.loss  # type: ignore[assignment]
+        own: Callable[..., Tensor] = model.loss  # type: ignore[assignment]
         return own
     if hasattr(model, "validation_errors"):
         raise StpError(
@@ -88,13 +90,13 @@ def loss_of(
             remedy="take train.loss out of its configuration",
         )
 
-    def loss(clips: Tensor, step: int) -> Tensor:
+    def loss(clips: Tensor, step: int, *leads: Tensor) -> Tensor:
         seen, observed = clips[:, :context], clips[:, context:]
         if members is not None:
             drawn = [model(seen, observed.shape[1]) for _ in range(members)]
             predicted = torch.stack(drawn, dim=1)
         elif hasattr(model, "outputs"):
-            predicted, observed = model.outputs(clips, step)  # type: ignore[operator]
+            predicted, observed = model.outputs(clips, step, *leads)  # type: ignore[operator]
         else:
             predicted = model(seen, observed.shape[1])
         if channels is not None:

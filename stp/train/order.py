@@ -4,9 +4,15 @@ So a resumed training draws what an uninterrupted one would have drawn. The raw 
 are promised never to change, unlike NumPy's distributions.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-INITIAL_WEIGHTS, EPOCH_ORDER, STEP = range(3)
+from stp.data.random_stream import uniform
+
+INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD = range(4)
 """What the numbers are for; each purpose has a stream of its own."""
 
 
@@ -27,6 +33,41 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
     """The rows in the order in which an epoch reads them; epochs count from 0."""
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
+
+
+@dataclass(frozen=True)
+class LeadDraws:
+    """Lead times of clips, where each clip has one of them in an epoch.
+
+    Attributes:
+        leads: those to draw from, from 1.
+        context: frames before the first.
+        seed: of the training.
+    """
+
+    leads: tuple[int, ...]
+    context: int
+    seed: int
+
+    @classmethod
+    def of(cls, model: Any, context: int, seed: int) -> "LeadDraws | None":
+        """The draws of a model that is told lead times, and names those it is trained on."""
+        named = getattr(model, "leads", None) if getattr(model, "needs_lead_times", False) else None
+        return cls(tuple(named), context, seed) if named else None
+
+    def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
+        """A lead time for each row, int64 (B,)."""
+        shares = uniform(rows, 1, seed=self.seed, stream=LEAD, epoch=epoch)[:, 0]
+        return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
+
+    def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
+        """Which frames rows have: the context and that of the lead time, int64 (B, T_in + 1)."""
+
+        def of(rows: np.ndarray) -> np.ndarray:
+            context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))
+            return np.column_stack([context, self.context - 1 + self.draw(rows, epoch)])
+
+        return of
 
 
 def spread(clips: int, most: int | None) -> np.ndarray:

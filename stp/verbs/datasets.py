@@ -52,8 +52,8 @@ def data(
         Path | None,
         typer.Option(
             help="Write a table of a paper to this .csv file instead, with .md, .tex and .html "
-            "beside it: dataset_statistics (default), s2s_benchmarks, s2s_land_variables or "
-            "s2s_ocean_variables, as the file is called."
+            "beside it: dataset_statistics (default), s2s_benchmarks, s2s_networks, "
+            "s2s_land_variables or s2s_ocean_variables, as the file is called."
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
@@ -71,10 +71,12 @@ def data(
 
     if table is not None:
         from stp.inspect import statistics
-        from stp.render.tables import s2s_facts
+        from stp.render.tables import s2s_facts, s2s_networks
 
-        if table.stem in s2s_facts.TABLES:
-            rows = s2s_facts.write(config.load(configfile), table)
+        facts = dict.fromkeys(s2s_facts.TABLES, s2s_facts.write)
+        facts[s2s_networks.NAME] = s2s_networks.write
+        if table.stem in facts:
+            rows = facts[table.stem](config.load(configfile), table)
             say(log, f"wrote {table} with {rows} rows, and beside it .md, .tex and .html")
             return
         found = statistics.write(load_plan(configfile), table)

@@ -22,6 +22,7 @@ from stp.metrics import (
     latitude,
     ms_ssim,
     rank_histogram,
+    spectral_coherence,
     spectral_divergence,
     spectral_residual,
     spread,
@@ -75,7 +76,7 @@ def climate(frame: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]
 
 @pytest.fixture(autouse=True)
 def no_climatology_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (acc, crpss):
+    for module in (acc, crpss, spectral_coherence):
         monkeypatch.setattr(module, "Climatology", Climatology)
 
 
@@ -547,3 +548,55 @@ def test_a_mean_over_members_is_not_the_score_of_their_mean(
     of_mean = of(of_one, members.mean(axis=1), truth)
     assert np.abs(found - of_mean).min() > 1e-3
     np.testing.assert_allclose(of(of_members, members[:, :1], truth), each_member[0])
+
+
+# Coherence
+
+
+def coherence(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Values of variables and octaves, (C, octaves, T)."""
+    metric = spectral_coherence.octaves_in_phase
+    means = of(metric, predicted, observed).mean(axis=0)  # (C, 3 octaves, T)
+    return np.asarray(metric.finish(means.reshape(-1, means.shape[-1]))).reshape(
+        len(means), -1, means.shape[-1]
+    )
+
+
+def test_coherence_is_the_correlation_of_waves(grid: dict[str, np.ndarray]) -> None:
+    """By loops over the definition, on circles of 12 points: wavenumbers 1, 2-3 and 4-6."""
+    shape = (3, 2, 2, 7, 12)
+    predicted, observed = fields(shape=shape)
+    found = coherence(predicted, observed)
+    assert found.shape == (2, 3, 2)
+    numbers = numbers_of(observed)
+    for c, t in np.ndindex(2, 2):
+        for band, waves in enumerate(([1], [2, 3], [4, 5, 6])):
+            sums = np.zeros(3)
+            for n, i, k in itertools.product(range(3), range(7), waves):
+                mean = climate(int(numbers[n, t]), shape[2:])[0]
+                p, o = (
+                    sum(
+                        (frames[n, t, c, i, j] - mean[c, i, j]) * np.exp(-2j * np.pi * k * j / 12)
+                        for j in range(12)
+                    )
+                    for frames in (predicted.astype(float), observed.astype(float))
+                )
+                weight = np.cos(np.deg2rad(LATITUDES[i])) * (0.5 if k == 6 else 1)
+                sums += weight * np.array([(p * np.conj(o)).real, abs(p) ** 2, abs(o) ** 2])
+            assert found[c, band, t] == pytest.approx(sums[0] / np.sqrt(sums[1] * sums[2]))
+
+
+def test_a_forecast_without_small_waves_has_lost_these_alone(grid: dict[str, np.ndarray]) -> None:
+    """Waves 1 to 3 as observed; 4 and 5 of another field; wave 6 is the other way round."""
+    shape = (4, 1, 1, 7, 12)
+    numbers = np.arange(4)[:, None]
+    mean = np.stack([[climate(int(f), shape[2:])[0] for f in row] for row in numbers])
+    rng = np.random.default_rng(1)
+    observed = (mean + rng.normal(0, 2, shape)).astype(np.float32)
+    waves = np.fft.rfft(observed - mean)
+    waves[..., 4:] = 0
+    found = coherence((mean + 3 * np.fft.irfft(waves, 12)).astype(np.float32), observed)
+    assert found[0, :2, 0] == pytest.approx(1, abs=1e-4) and abs(found[0, 2, 0]) < 0.1
+    opposite = coherence((mean - (observed - mean)).astype(np.float32), observed)
+    assert opposite == pytest.approx(-1, abs=1e-4)
+    assert coherence(mean.astype(np.float32), mean.astype(np.float32)) == pytest.approx(np.inf)

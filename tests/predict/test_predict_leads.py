@@ -53,6 +53,22 @@ def test_each_lead_time_is_forecast_by_its_own_network(tmp_path, make_data, make
     assert not np.array_equal(found.sel(lead=1), found.sel(lead=3))
 
 
+def test_each_member_is_forecast_by_a_training_of_its_own(tmp_path, make_data, make_job):
+    data = make_data()
+    recipe = make_job(data, **CONVLSTM).recipe
+    folders = [trained(tmp_path / f"seed{seed}", recipe, seed) for seed in (0, 1)]
+    predict = {"batch_size": 3, "trainings": 2}
+    both = make_job(data, **CONVLSTM, predict=predict)
+    both.inputs.update({f"model-member-{n}": folder for n, folder in enumerate(folders)})
+    assert run(both)["members"] == 2
+    for member, folder in enumerate(folders):
+        alone = make_job(data, folder, **CONVLSTM)
+        run(alone)
+        assert np.array_equal(opened(both).isel(member=member), opened(alone))
+    with pytest.raises(StpError, match=r"predict\.trainings is 2"):
+        run(make_job(data, **CONVLSTM, predict={**predict, "samples": 2}))
+
+
 def test_all_lead_times_are_listed_where_none_is_left_out(make_data, make_job):
     job = make_job(make_data())
     run(job)

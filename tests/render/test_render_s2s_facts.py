@@ -1,6 +1,7 @@
-"""Tables 1, S1 and S2 of ChaosBench: counted here, and as printed."""
+"""Tables 1 and S1 to S6 of ChaosBench: counted here, and as printed."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
+from stp.plan import config
 from stp.plan.strict import CONFIG_FOLDER
-from stp.render.tables import s2s_facts
+from stp.render.tables import s2s_facts, s2s_networks
 
 SCALE = CONFIG_FOLDER / "chaosbench-demo.yaml"
 
@@ -57,3 +59,25 @@ def test_printed_names_are_those_of_the_reader(tmp_path: Path) -> None:
     file.write_text(s2s_facts.PRINTED.read_text().replace("S1,asn,", "S1,asnow,"))
     with pytest.raises(StpError, match="Table S1 and the reader differ in asn, asnow"):
         s2s_facts.variables("s2s_land_variables", file)
+
+
+def test_networks_are_those_that_the_paper_prints(tmp_path: Path) -> None:
+    rows = written(tmp_path, "s2s_networks")
+    printed = [row for row in rows if row["published"]]
+    assert len(printed) == 37 and {row["differs"] for row in rows} == {"no"}
+    counted = {row["model"]: row for row in rows if row["hyperparameter"] == "Parameters"}
+    assert {model: row["ours"] for model, row in counted.items()} == {
+        **{"Lagged AE": "21,687,563", "ResNet": "34,870,524"},
+        **{"UNet": "31,082,108", "FNO": "45,969,724"},
+    }
+    demo = {row["hyperparameter"]: row["at scale"] for row in rows if row["model"] == "FNO"}
+    assert demo["Fourier Modes"] == "8, 8" and demo["Batch Size"] == "32"
+
+
+def test_a_network_that_is_not_as_printed_is_marked() -> None:
+    """Of the protocol, edited: one activation, and one learning rate."""
+    loaded = config.load(CONFIG_FOLDER / "chaosbench.yaml")
+    fno = next(one for one in s2s_networks.networks(loaded) if one.name == "fno")
+    assert fno.at_scale == fno.ours and not any(map(fno.differs, fno.ours))
+    edited = replace(fno, ours=fno.ours | {"Activation": "ReLU", "Epochs": "50"})
+    assert [name for name in fno.ours if edited.differs(name)] == ["Activation", "Epochs"]

@@ -83,6 +83,22 @@ def simvp_recipe(**train: Any) -> dict[str, Any]:
     return {**recipe(**train), "model": "simvpv2", "options": options}
 
 
+OF_CHAOSBENCH: dict[str, dict[str, Any]] = {
+    "lagged_ae": {"channels": [4, 4]},
+    "resnet": {"blocks": [1, 1], "width": 4, "channels": [4, 4]},
+    "unet": {"channels": [4, 4]},
+    "fno": {"channels": [4, 4], "modes": [2, 2]},
+    "vae": {"channels": [4, 4], "latent": 2},
+    "climax": {"patch": 2, "width": 8, "depth": 1, "heads": 2},
+}
+"""Tiny networks: model -> options."""
+
+
+def chaosbench_recipe(model: str, **train: Any) -> dict[str, Any]:
+    """The same with a tiny network of ChaosBench; the VAE draws codes, ClimaX lead times."""
+    return {**recipe(**train), "model": model, "options": OF_CHAOSBENCH[model]}
+
+
 def job(folder: Path, data: Path, what: dict[str, Any], **runtime: Any) -> Job:
     """A job with its own output and state folders below `folder`."""
     for name in ("out", "state"):

@@ -9,13 +9,14 @@ import zarr
 from moving_bar import job, write_data
 
 from stp.core.errors import StpError
-from stp.data.prepared import Prepared
+from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_write import create_array
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.train.gradient_descent import GradientDescent
 from stp.train.losses import crps, spectral, wrmse
 from stp.train.objects import loss_of
+from stp.train.order import LeadDraws
 from stp.train.run import run
 
 LATITUDES = np.linspace(78.75, -78.75, 8)
@@ -181,9 +182,9 @@ def test_a_training_sees_as_many_lead_times_as_it_is_told(tmp_path, globe, monke
     seen = []
     step = GradientDescent._step
 
-    def note(self, clips):
+    def note(self, clips, leads):
         seen.append(clips.shape[1])
-        return step(self, clips)
+        return step(self, clips, leads)
 
     monkeypatch.setattr(GradientDescent, "_step", note)
     run(job(tmp_path / "short", globe, unet(horizon=2)))
@@ -203,3 +204,31 @@ def test_a_vae_is_trained_for_the_crps_of_its_draws(tmp_path, globe):
     what["options"] = {"channels": [4, 4], "latent": 2, "bounded": False}
     extras = run(job(tmp_path, globe, what))
     assert np.isfinite(extras["selection"]["val_mse"])
+
+
+def test_a_network_that_is_told_lead_times_reads_one_day_of_each_clip(tmp_path, globe, monkeypatch):
+    """The day of the lead time that is drawn for the clip: of 4 days ahead, one."""
+    told, read = [], Clips.read
+
+    def note(self, rows, **given):
+        found = read(self, rows, **given)
+        if self.split == "train":
+            whole = read(self, rows, length=given["length"])
+            told.extend(
+                (row, frames[-1]) for row, frames in zip(rows, given["frames"], strict=True)
+            )
+            assert given["frames"].shape == (len(rows), 2)
+            for clip, shown, frames in zip(whole, found, given["frames"], strict=True):
+                assert np.array_equal(shown, clip[frames])
+        return found
+
+    monkeypatch.setattr(Clips, "read", note)
+    what = {**unet(epochs=2), "model": "climax"}
+    what["options"] = {"patch": 4, "width": 8, "depth": 1, "heads": 2, "leads": [1, 2, 4]}
+    run(job(tmp_path / "out", globe, what))
+    assert {lead for _, lead in told} == {1, 2, 4}
+    drawn = LeadDraws((1, 2, 4), context=1, seed=0)
+    first = dict(told[: len(told) // 2])
+    rows = np.array(sorted(first))
+    assert np.array_equal([first[row] for row in rows], drawn.draw(rows, epoch=0))
+    assert not np.array_equal(drawn.draw(rows, epoch=0), drawn.draw(rows, epoch=1))

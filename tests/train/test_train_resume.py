@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from moving_bar import job, recipe, simvp_recipe
+from moving_bar import OF_CHAOSBENCH, chaosbench_recipe, job, recipe, simvp_recipe
 
 from stp.train.checkpoint import Checkpoint
 from stp.train.gradient_descent import GradientDescent
@@ -77,7 +77,13 @@ class Killed(BaseException):
     """Stands for a signal."""
 
 
-@pytest.mark.parametrize("make_recipe", [recipe, simvp_recipe, partial(recipe, ema=0.1)])
+@pytest.mark.parametrize(
+    "make_recipe",
+    [
+        *(recipe, simvp_recipe, partial(recipe, ema=0.1)),
+        *(partial(chaosbench_recipe, model) for model in OF_CHAOSBENCH),
+    ],
+)
 def test_stopped_between_the_last_step_and_validation(tmp_path, data, monkeypatch, make_recipe):
     what = make_recipe(epochs=2)
 

@@ -195,8 +195,8 @@ def test_averaged_weights_are_validated_and_kept(tmp_path, data):
     after = []
     step = GradientDescent._step
 
-    def spy(self, clips):
-        stop = step(self, clips)
+    def spy(self, clips, leads):
+        stop = step(self, clips, leads)
         after.append({name: value.clone() for name, value in self.model.state_dict().items()})
         return stop
 

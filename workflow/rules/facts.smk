@@ -1,6 +1,11 @@
 # configuration and prepared data -> tables of papers that have no scores, beside ours
 
-S2S_FACTS = ("s2s_benchmarks", "s2s_land_variables", "s2s_ocean_variables")
+S2S_FACTS = {
+    "s2s_benchmarks": "s2s_facts",
+    "s2s_land_variables": "s2s_facts",
+    "s2s_ocean_variables": "s2s_facts",
+    "s2s_networks": "s2s_networks",
+}
 TABLES += [
     f"{RESULTS}/tables/{name}.csv"
     for name in ("dataset_statistics", "training_protocol", *S2S_FACTS)
@@ -14,7 +19,7 @@ INPUT_OF = {
     for name, module in (
         ("dataset_statistics", "stp.inspect.statistics"),
         ("training_protocol", "stp.render.tables.training_protocol"),
-        *((name, "stp.render.tables.s2s_facts") for name in S2S_FACTS),
+        *((name, f"stp.render.tables.{of}") for name, of in S2S_FACTS.items()),
     )
 }
 

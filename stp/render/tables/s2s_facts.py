@@ -121,7 +121,7 @@ def _metrics(suite: Suite) -> set[str]:
 def printed_benchmarks(file: Path = BENCHMARKS) -> list[Benchmark]:
     """Table 1 as printed."""
     found = []
-    for row in _rows(file, ("benchmark", *_NUMBERS, _EXTENT)):
+    for row in printed_rows(file, ("benchmark", *_NUMBERS, _EXTENT)):
         inputs, targets, days = (_count(file, row, key) for key in _NUMBERS)
         found.append(Benchmark(row["benchmark"], inputs, targets, days, row[_EXTENT]))
     return found
@@ -135,7 +135,7 @@ def variables(table: str, file: Path = PRINTED) -> list[Variable]:
     """
     number, _, units = SURFACE[table]
     columns = ("table", "name", "long_name", "units")
-    printed = {row["name"]: row for row in _rows(file, columns) if row["table"] == number}
+    printed = {row["name"]: row for row in printed_rows(file, columns) if row["table"] == number}
     if list(printed) != list(units):
         differ = sorted(set(printed) ^ set(units))
         raise StpError(
@@ -255,7 +255,12 @@ def _names(names: tuple[str, ...] | None) -> str:
     return ", ".join(name.replace("_", " ") for name in names or ())
 
 
-def _rows(file: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def printed_rows(file: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """Rows of a file of printed values.
+
+    Raises:
+        StpError: its columns are others.
+    """
     with file.open(newline="", encoding="utf-8") as text:
         reader = csv.DictReader(text)
         if tuple(reader.fieldnames or ()) != columns:

@@ -157,7 +157,10 @@ class Workload:
         else:
             activations *= gmacs / max(size.gmacs, 1e-9)
         dataset = self.plan.config.datasets[name]
-        frames = (recipe["context"] + recipe["horizon"]) * (seen + validated)
+        whole = recipe["context"] + recipe["horizon"]
+        # Of a network that is told the lead time, a training reads one day of the future.
+        trained = recipe["context"] + 1 if size.steps == "told" else whole
+        frames = trained * seen + whole * validated
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
             gmacs * (TRAINING * seen + validated),
@@ -177,7 +180,7 @@ class Workload:
         assert recipe is not None
         counts, unknown = self.facts.clips(data)
         clips, leads = counts[recipe["split"]], _leads(recipe)
-        samples = recipe["predict"].get("samples", PredictOptions.samples)
+        samples = _members(recipe)
         clip_mb = _values(recipe, recipe["context"] + samples * leads) * FLOAT / MB
         common: dict[str, Any] = {
             "bytes": clips * samples * _values(recipe, leads) * FLOAT,
@@ -216,7 +219,7 @@ class Workload:
         assert forecast is not None
         counts, unknown = self.facts.clips(data)
         clips, leads = counts[recipe["split"]], _leads(forecast)
-        samples = forecast["predict"].get("samples", PredictOptions.samples)
+        samples = _members(forecast)
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
         amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
@@ -284,6 +287,11 @@ def _data(artefact: Artefact) -> Artefact:
 def _leads(forecast: dict[str, Any]) -> int:
     """How many lead times a recipe's forecasts have."""
     return len(forecast.get("leads") or range(forecast["lead_times"]))
+
+
+def _members(forecast: dict[str, Any]) -> int:
+    """How many forecasts of each clip a recipe asks for."""
+    return max(forecast["predict"].get(key, 1) for key in ("samples", "trainings"))
 
 
 def _values(recipe: Mapping[str, Any], frames: int) -> int:

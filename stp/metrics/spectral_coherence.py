@@ -1,0 +1,101 @@
+"""Coherence of waves along circles of latitude: which scales a forecast has lost.
+
+Anomalies of forecast and observation from the mean of the calendar day are transformed along each
+circle of latitude. Of each octave of zonal wavenumbers, 1, 2-3, 4-7, 8-15, ...,
+
+    sum of w Re(P O*) / sqrt(sum of w |P|^2  sum of w |O|^2)
+
+over its wavenumbers, latitudes (weights w) and samples: 1 where waves are where they are observed,
+0 where forecasts say nothing of them. It is the part of the coherence that is in phase. Unlike the
+modulus of the complex mean, it is 0 in expectation for unrelated fields, however few samples there
+are. Rows have the lowest wavenumber of their octave as ``threshold``. Where a variable does not
+exist, its anomaly is 0.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from stp.metrics.acc import PARTS, correlation
+from stp.metrics.climatology import Climatology
+from stp.metrics.comparison import Comparison
+from stp.metrics.globe import Area, groups
+from stp.metrics.latitude import per_variable, variables_of, weights_of
+from stp.metrics.metric import Metric, Series, needs_data
+
+
+@cache
+def octaves(width: int) -> tuple[int, ...]:
+    """The lowest wavenumber of each octave on circles of so many points, from 1."""
+    return tuple(2**i for i in range((width // 2).bit_length()))
+
+
+def wave_products(predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Products of the waves of anomalies, (..., H, W) each.
+
+    Args:
+        predicted, observed: anomalies.
+        weights: of latitudes, (H,).
+
+    Returns:
+        float64 (..., octaves, 3): w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the
+        wavenumbers of each octave.
+    """
+    width = predicted.shape[-1]
+    waves = [np.fft.rfft(f, norm="forward")[..., 1:] for f in (predicted, observed)]
+    if width % 2 == 0:  # the last wavenumber has no mirror image, and counts half
+        for transform in waves:
+            transform[..., -1] /= np.sqrt(2)
+    (p, o), first = waves, np.array(octaves(width)) - 1
+    products = [(a * b.conj()).real for a, b in ((p, o), (p, p), (o, o))]
+    rows = [np.einsum("...hk,h->...k", product, weights) for product in products]
+    return np.stack([np.add.reduceat(row, first, axis=-1) for row in rows], axis=-1)
+
+
+def _finish(means: np.ndarray) -> np.ndarray:
+    *outer, components, leads = means.shape
+    return correlation(means.reshape(*outer, components // len(PARTS), len(PARTS), leads))
+
+
+def _on(metric: Metric, compared: Comparison) -> Metric:
+    weights = weights_of(compared.data)
+    if weights is None:
+        return per_variable(metric, compared)
+    bands = octaves(compared.data.shape[-1])
+    bound = metric._replace(
+        components=tuple(f"{part}-{band}" for band in bands for part in PARTS),
+        series=tuple(
+            Series(variable=variable, threshold=float(band))
+            for variable in variables_of(compared.data)
+            for band in bands
+        ),
+    )
+    climatology = Climatology(compared.data, "without_validation")
+    if missing := climatology.missing_of(compared.frames):
+        return bound._replace(reason=missing)
+
+    def statistics(
+        predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, leads: np.ndarray
+    ) -> np.ndarray:
+        samples, times, channels = observed.shape[:3]
+        found = np.empty((samples, channels, len(bands), len(PARTS), times))
+        for n, t, here in groups(observed.shape):
+            area = Area(weights, observed[n, t, here])
+            mean = climatology.read(int(compared.frames[numbers[n]][leads[t]]))[here]
+            p, o = (area.difference(frames[n, t, here], mean) for frames in (predicted, observed))
+            found[n, here, ..., t] = wave_products(p, o, weights)
+        return found.reshape(samples, -1, times)
+
+    return bound._replace(statistics=statistics)
+
+
+octaves_in_phase = Metric(
+    needs_data,
+    finish=_finish,
+    leads="pool",
+    no_value="the forecast or the observation is the climatology itself",
+    on_data=_on,
+    numbered=True,
+    keep_samples=False,
+)
+"""Of each variable and octave of zonal wavenumbers, summed over samples before the division."""
