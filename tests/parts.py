@@ -12,7 +12,7 @@ PARTS = {
     "docs": "pages of docs/ followed to the letter, and pages compared as a whole",
     "kinds": "more kinds of real workflow: reports, figures, studies, samples",
     "reruns": "edits, damage and foreign results met by real runs",
-    "browser": "charts, forecasts and the SQL console of the report, and questionnaires, in a browser",
+    "browser": "charts, forecasts and SQL console of the report, and questionnaires, in a browser",
     "fuzz": "a thousand damaged files for each reader",
     "learning": "every model learns by heart; trainings in several processes",
     "slurm-jobs": "what happens to single jobs on a real Slurm",
