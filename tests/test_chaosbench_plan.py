@@ -43,6 +43,12 @@ def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Pla
         *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
         *("cma_ensemble", "ecmwf_ensemble"),
     }
+    # The same one, a start of all subsets, of ECMWF (Mondays and Thursdays) and of networks.
+    assert all(
+        made.scores.recipe["keep"] == ["2022-09-01"]
+        for made in paper.cells
+        if made.cell.dimension == "s2s_control"
+    )
 
 
 def test_an_archive_is_read_by_all_cells_of_its_model_and_locked_once(paper: Plan) -> None:

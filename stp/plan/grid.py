@@ -87,7 +87,8 @@ class Case:
         setting: what else distinguishes it: name -> value.
         models: that are evaluated.
         keep: store this many forecasts, for pictures, and score all while they are made: for those
-            that are too large to be stored. None: all are stored first. Scores are the same.
+            that are too large to be stored. Names of clips: those of these clips. None: all are
+            stored first. Scores are the same.
     """
 
     trained_on: str
@@ -97,7 +98,7 @@ class Case:
     variant: str
     setting: dict[str, int]
     models: tuple[str, ...]
-    keep: int | None = None
+    keep: int | tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         tested = f"{self.trained_on} -> {self.tested_on}, {self.subset}"
@@ -158,7 +159,7 @@ class Grid(Strict):
     setting: Settings = Settings()
     variant: Names = ("default",)
     models: tuple[str, ...] = ()
-    keep: Number | None = None
+    keep: Number | Names | None = None
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:

@@ -227,8 +227,13 @@ class Walk:
         }
         return {name: model for name, model in models.items() if model}
 
-    def cell(self, cell: CellKey, keep: int | None) -> CellArtefacts:
-        """All artefacts of a cell, of which ``keep`` predictions are stored; None: all of them."""
+    def cell(self, cell: CellKey, keep: int | tuple[str, ...] | None) -> CellArtefacts:
+        """All artefacts of a cell.
+
+        Args:
+            cell: the cell.
+            keep: how many predictions are stored, or of which clips; None: all of them.
+        """
         kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
         models, given = self._models(cell), self.submission(cell)
         features: dict[str, Artefact] = {}
@@ -263,8 +268,8 @@ class Walk:
                 rollout = kind.read
                 archive = self.raws.archive(cell.model, cell.tested_on)
                 made_of |= {"archive": archive} if archive else {}
-        predictions = None
-        if keep is None:
+        predictions, stored = None, list(keep) if isinstance(keep, tuple) else keep
+        if stored is None:
             predictions = self._artefact(
                 "predict", folder, label, recipe, made_of, *core, dataset=cell.tested_on,
                 dimension=cell.dimension, entries=entries,
@@ -287,7 +292,7 @@ class Walk:
                 assert rollout
                 roots = [rollout, *computing, module]
                 declaring += entries
-                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": keep})}
+                own = {**own, "rollout": recipe, **({} if perceptual else {"keep": stored})}
             else:
                 inputs = {"data": data, "predictions": predictions, **looked}
             features.update(looked)
@@ -300,7 +305,8 @@ class Walk:
         plain = scores(perceptual=False)
         perceptual = scores(perceptual=True) if seen else None
         return CellArtefacts(
-            cell, data, tuple(models.values()), predictions, plain, perceptual, keep,
+            cell, data, tuple(models.values()), predictions, plain, perceptual,
+            len(stored) if isinstance(stored, list) else stored,
             tuple(features.values()),
         )  # fmt: skip
 

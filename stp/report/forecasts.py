@@ -278,7 +278,7 @@ def _sample(
     remarks = {
         label: f"the first of {kept.members} members"
         for label, kept in case.there.items()
-        if kept.members > 1
+        if kept.members > 1 and label not in shown.absent
     }
     metrics, values = scores
     return ShownSample(

@@ -10,6 +10,7 @@ Forecasts may lack samples, lead times or variables of the data, and say which t
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,29 @@ def spread(samples: int, most: int) -> np.ndarray:
     """At most ``most`` of the samples 0..samples-1, evenly spread, int64 and ascending."""
     count = min(most, samples)
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
+
+
+def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
+    """Numbers of the samples whose forecasts are to be stored, int64 and ascending.
+
+    Args:
+        clips: of the split.
+        keep: how many, which are then evenly spread; or the names of their clips.
+
+    Raises:
+        StpError: there is no such clip.
+    """
+    if isinstance(keep, int):
+        return spread(len(clips), keep)
+    names = clips.index["clip"].astype(str).tolist()
+    for name in keep:
+        if name not in names:
+            raise StpError(
+                f"there is no clip {name!r} to keep the forecast of",
+                expected=f"clips from {names[0]} to {names[-1]}",
+                remedy="correct `keep` in the scale file",
+            )
+    return np.array(sorted({names.index(name) for name in keep}), np.int64)
 
 
 class There(NamedTuple):

@@ -17,7 +17,7 @@ from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.output import create_predictions
 from stp.predict.source import Given, Source, given_for, open_source
-from stp.score.predictions import ALL, FrameSamples, There, spread
+from stp.score.predictions import ALL, FrameSamples, There, wanted_samples
 from stp.score.run import score
 
 
@@ -26,7 +26,7 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
-            and perhaps ``keep``, how many samples are stored (none unless given). Inputs are
+            and perhaps ``keep``, see `wanted_samples` (none unless given). Inputs are
             ``data`` and, where forecasts are those of an archive, its lock file ``archive``.
             Runtime: ``raw_roots`` of this, ``block_samples``, ``block_leads``,
             ``checkpoint_every_s``.
@@ -47,29 +47,29 @@ def run(job: Job) -> Extras:
     given = given_for(job, rollout, data)
     with closing(open_source(rollout, given)) as source:
         samples = ReadSamples(given, source)
+        wanted = wanted_samples(given.clips, keep)
         where = f"forecasts of {rollout['model']}"
         found = score(job, options, data, samples, where=where, threads=predict.threads)
-        kept = kept_of(samples.rows, len(given.clips), keep)
+        kept = kept_of(samples.rows, wanted)
         if len(kept):
             samples.store(job.out, rollout, kept)
     return {**found, "kept": len(kept), "of samples": len(given.clips)}
 
 
-def kept_of(rows: np.ndarray, clips: int, keep: int) -> np.ndarray:
-    """Which forecasts are stored: those of evenly spread clips, or of the next ones that have some.
+def kept_of(rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Which forecasts are stored: those of the wanted clips, or of the next ones that have some.
 
     So models that lack different starts store the same ones where they can.
 
     Args:
         rows: numbers of the clips that have forecasts, in any order.
-        clips: how many there are.
-        keep: how many forecasts are wanted.
+        wanted: numbers of clips.
 
     Returns:
         Places in ``rows``, ascending.
     """
     there = np.sort(rows)
-    next_ones = np.searchsorted(there, spread(clips, keep)).clip(max=len(there) - 1)
+    next_ones = np.searchsorted(there, wanted).clip(max=len(there) - 1)
     return np.flatnonzero(np.isin(rows, there[next_ones]))
 
 

@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.predictions import ALL, FrameSamples, There, spread
+from stp.score.predictions import ALL, FrameSamples, There, wanted_samples
 from stp.score.run import score
 
 KEPT = "kept"
@@ -35,9 +35,9 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            perhaps ``keep``, how many samples are stored (none unless given). Inputs are ``data``
-            and, unless there is nothing to fit, ``model``. Runtime: ``device``,
-            ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
+            perhaps ``keep``, see `stp.score.predictions.wanted_samples` (none unless given).
+            Inputs are ``data`` and, unless there is nothing to fit, ``model``. Runtime:
+            ``device``, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
         What `stp.score.run` returns, device, precision, and how many samples were kept.
@@ -54,7 +54,8 @@ def run(job: Job) -> Extras:
     device = job.runtime.get("device", "auto")
     with settle(device, predict.threads, predict.precision) as compute:
         forecasts = Forecasts(rollout, data, job.inputs, compute)
-        rolled = Rollout(forecasts, spread(len(forecasts), keep), Path(job.state) / KEPT)
+        kept = wanted_samples(forecasts.clips, keep)
+        rolled = Rollout(forecasts, kept, Path(job.state) / KEPT)
         where = f"forecasts of {rollout['model']}"
         found = score(job, options, data, rolled, where=where, threads=predict.threads)
         if len(rolled.kept):

@@ -72,7 +72,10 @@ class PictureStore:
         variables: dict[str, int] | None = None,
         leads: tuple[int, ...] = (),
     ) -> np.ndarray:
-        """Add a model that predicts noise; returns it, (samples, leads, C, H, W)."""
+        """Add a model that predicts noise; returns it, (samples, leads, C, H, W).
+
+        Samples whose error is None are not scored.
+        """
         key = {
             "suite": "predbench", "dimension": "short_term", "model": model, "variant": "default",
             "trained_on": "kth", "train_subset": "all", "tested_on": "kth", "subset": "test",
@@ -82,9 +85,9 @@ class PictureStore:
             self.folder / kind / model / f"seed-{seed}" for kind in ("predictions", "scores")
         )
         scores.mkdir(parents=True)
-        table = {"clip": [f"clip-{i}" for i in range(SAMPLES)]}
-        table["variable"] = pa.nulls(SAMPLES, pa.string())
-        lists = pa.array([[error - 1, error, error + 1] for error in errors])
+        scored = {f"clip-{i}": error for i, error in enumerate(errors) if error is not None}
+        table = {"clip": list(scored), "variable": pa.nulls(len(scored), pa.string())}
+        lists = pa.array([[error - 1, error, error + 1] for error in scored.values()])
         pq.write_table(pa.table({**table, column: lists}), scores / "sample_scores.parquet")
         frames = self.rng.normal(0.5, scale, (SAMPLES, members or 1, LEADS, *self.shape))
         frames = frames.astype(np.float32)
@@ -289,7 +292,7 @@ def test_forecasts_that_were_scored_while_they_were_made(video: PictureStore) ->
     assert shown.title == "KTH: sample 2 of 5" and shown.clip == "clip-2"
     np.testing.assert_array_equal(shown.forecasts[1].frames, streamed[2])
     assert "among 2 whose predictions are kept, of 5 (mse.pixel_mean" in shown.notes[0]
-    with pytest.raises(StpError, match=r"no predictions of sample 1(.|\n)*2 samples from 0 to 2"):
+    with pytest.raises(StpError, match=r"no predictions of sample 1(.|\n)*4 samples from 0 to 4"):
         compare(video.manifest(), "kth", "1")
 
 
@@ -301,6 +304,29 @@ def test_where_models_keep_no_sample_in_common_those_of_most_are_drawn(video: Pi
     assert shown.number == 2
     assert [forecast.label for forecast in shown.forecasts] == ["Persistence", "tau"]
     assert "SimVPv2" in shown.absent
+
+
+def test_archives_without_the_first_start_are_drawn_at_the_start_that_they_have(
+    video: PictureStore,
+) -> None:
+    """Each of one kept start: two have the first one, one begins later, one has the last alone."""
+    video.add("persistence", kept=(0,), streamed=True)
+    video.add("tau", kept=(0,), streamed=True)
+    video.add("ecmwf", kept=(1,), streamed=True, errors=(None, 1.0, None, 2.0, 5.0), members=2)
+    video.add("cma", kept=(4,), streamed=True, errors=(None, None, None, None, 4.0))
+    shown = compare(video.manifest(), "kth")
+    assert shown.number == 0
+    assert [forecast.label for forecast in shown.forecasts] == ["Persistence", "tau"]
+    assert "(mse.pixel_mean, mean over lead times and 2 models)" in shown.why
+    assert "Not drawn, as no prediction of this sample is kept of them: ecmwf, cma." in shown.notes
+    assert not any("members" in note for note in shown.notes)
+    strips.draw(shown)
+    # Any other that is kept is drawn when it is asked for.
+    asked = compare(video.manifest(), "kth", "1")
+    assert [forecast.label for forecast in asked.forecasts] == ["ecmwf"]
+    assert set(asked.absent) == {"Persistence", "tau", "cma"}
+    alone = compare(video.manifest(), "kth", models=["cma"])
+    assert alone.number == 4 and "ecmwf" not in alone.absent
 
 
 def test_variables_that_a_model_lacks_are_empty_and_the_others_are_its_own(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) 
     one = write(tmp_path / "a", np.array([[9.0], [0.0]]), **more)
     assert errors_of([one], [])[0] == "mse.pixel_mean"
     two = write(tmp_path / "b", np.array([[4.0], [6.0]]), "rmse.per_frame")
-    name, errors = errors_of([one, two], [])
-    assert name == "rmse.per_frame" and errors.tolist() == [2.5, 4.0]
+    name, errors, _ = errors_of([one, two], [])
+    assert name == "rmse.per_frame" and errors.tolist() == [[1.0, 2.0], [4.0, 6.0]]
     both = pq.read_table(
         write(tmp_path / "none", np.zeros((2, 1)), "crps.fair") / "sample_scores.parquet"
     )
@@ -78,8 +78,8 @@ def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) 
     pq.write_table(
         pa.concat_tables(rows, promote_options="default"), weather / "sample_scores.parquet"
     )
-    name, errors = errors_of([weather], ["t_2m", "t2m"])
-    assert name == "wrmse.per_frame of t2m" and errors.tolist() == [1.0, 2.0]
+    name, errors, _ = errors_of([weather], ["t_2m", "t2m"])
+    assert name == "wrmse.per_frame of t2m" and errors.tolist() == [[1.0, 2.0]]
     assert errors_of([weather], ["z500"])[0] is None
     middle = choose([weather], "median", np.arange(2), ["z500"])
     assert middle.sample == 0 and "no errors of single samples" in middle.why
@@ -100,9 +100,13 @@ def test_where_models_lack_samples_those_count_that_all_have(tmp_path: Path) -> 
     held = read_samples(folders[0], "mse.pixel_mean")
     assert held is not None
     names = held[0]
-    _, errors = errors_of(folders, [], names)
-    assert errors.tolist()[:2] == [2.0, 3.0] and np.isnan(errors[2])
-    assert choose(folders, "hardest", np.arange(3), (), names).sample == 1
+    _, errors, there = errors_of(folders, [], names)
+    np.testing.assert_array_equal(errors, [[1.0, 2.0, 9.0], [3.0, 4.0, np.nan]])
+    assert there.tolist() == [[True, True, True], [True, True, False]]
+    assert choose(folders, "hardest", np.arange(2), (), names).sample == 1
+    # Sample 2 is ordered by the errors of those that have all that can be drawn.
+    hardest = choose(folders, "hardest", np.arange(3), (), names)
+    assert hardest.sample == 2 and "of the model, mean over lead times" in hardest.why
 
 
 def test_bad_scores_are_named(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from stp.fetch.generators.chaosbench import Field
 from stp.predict.source import Given
 from stp.predict.sources import learned_archive
 from stp.prepare import chaosbench as reader
+from stp.score.predictions import spread, wanted_samples
 from stp.score.read import kept_of, run
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
@@ -365,10 +366,29 @@ def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
 
 def test_models_that_lack_starts_store_the_same_ones_where_they_can() -> None:
     # Of 9 clips two are wanted: 0 and 4. Rows are in the order of an archive.
-    assert kept_of(np.array([7, 4, 0, 1]), 9, 2).tolist() == [1, 2]
-    assert kept_of(np.array([8, 6, 1]), 9, 2).tolist() == [1, 2]  # the next ones: 1 and 6
-    assert kept_of(np.array([2, 1]), 9, 2).tolist() == [0, 1]  # none behind 4: the last one
-    assert kept_of(np.array([3, 2]), 9, 0).tolist() == []
+    assert kept_of(np.array([7, 4, 0, 1]), spread(9, 2)).tolist() == [1, 2]
+    assert kept_of(np.array([8, 6, 1]), spread(9, 2)).tolist() == [1, 2]  # the next ones: 1 and 6
+    assert kept_of(np.array([2, 1]), spread(9, 2)).tolist() == [0, 1]  # none behind 4: the last one
+    assert kept_of(np.array([3, 2]), spread(9, 0)).tolist() == []
+
+
+def test_starts_that_are_named_are_stored_of_all_archives_that_have_them(
+    make: Callable[..., Job], data: Path, tmp_path: Path
+) -> None:
+    """The first start is missing in one of two archives, the third in neither."""
+    kept = []
+    for seed, lacks in ((2, "2022-01-01"), (1, "2022-01-04")):
+        root = tmp_path / str(seed)
+        chaosbench_centre.generate(root, {**CENTRE, "seed": seed}, silent)
+        for keep in (1, ["2022-01-03"]):
+            job = make("centre_archive", root, recipe={"keep": keep})
+            run(job)
+            kept.append(pd.read_parquet(job.out / "index.parquet")["clip"].tolist())
+        scored = pd.read_parquet(job.out / "sample_scores.parquet")["clip"]
+        assert lacks not in set(scored)
+    assert kept == [["2022-01-02"], ["2022-01-03"], ["2022-01-01"], ["2022-01-03"]]
+    with pytest.raises(StpError, match=r"no clip '2022-01-09'(.|\n)*2022-01-01 to 2022-01-04"):
+        wanted_samples(Prepared(data).clips("test"), ["2022-01-09"])
 
 
 BESIDE = np.linspace(71.25, -63.75, 5), 18.75 + 45 * np.arange(8)

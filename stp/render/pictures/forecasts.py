@@ -29,6 +29,7 @@ from stp.render.pictures.prepared import (
 from stp.render.pictures.sample_choice import choose as choose_sample
 
 NOT_KEPT = "its predictions are not kept"
+NOT_OF_IT = "no prediction of this sample is kept"
 
 
 @dataclass(frozen=True)
@@ -289,11 +290,7 @@ class Case:
                 expected="predictions.zarr, in the folders that the manifest names",
                 remedy="predict again (`stp predict`), or name other models",
             )
-        self._common = _common([kept.samples for kept in self.there.values()])
-        for label, kept in list(self.there.items()):
-            if not np.isin(self._common, kept.samples).all():
-                self.absent[label] = "its predictions of these samples are not kept"
-                del self.there[label]
+        self._samples = [kept.samples for kept in self.there.values()]
 
     def _open(self, label: str, cell: StoredCell) -> None:
         """Open the predictions of a model, which must be alike for all."""
@@ -331,7 +328,10 @@ class Case:
         first = next(iter(self.there.values()))
         clips = data.clips(self._first.key.subset, interval=first.interval)
         names = clips.index["clip"].astype(str).tolist()
-        chosen = choose_sample(scores, wanted, self._common, written, names)
+        # A sample that is asked for is drawn if any model has it, others if most models do.
+        numbered = wanted.isdecimal()
+        drawable = np.unique(np.concatenate(self._samples)) if numbered else _common(self._samples)
+        chosen = choose_sample(scores, wanted, drawable, written, names)
         number = chosen.sample
         if number >= len(clips):
             raise StpError(
@@ -342,6 +342,9 @@ class Case:
         clip = str(clips.index["clip"].iloc[number])
         forecasts, absent = [], dict(self.absent)
         for label, kept in self.there.items():
+            if number not in kept.samples:
+                absent[label] = NOT_OF_IT
+                continue
             try:
                 forecasts.append(Forecast(label, kept.read(number, clip, self._channels)))
             except StpError as error:
@@ -388,11 +391,19 @@ class Case:
         found = []
         if absent:
             lost = [label for label in self.cells if label in absent]
-            found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
+            other = [label for label in lost if absent[label] == NOT_OF_IT]
+            lost = [label for label in lost if label not in other]
+            if lost:
+                found.append(f"Not drawn, as their predictions are not kept: {', '.join(lost)}.")
+            if other:
+                found.append(
+                    "Not drawn, as no prediction of this sample is kept of them: "
+                    f"{', '.join(other)}."
+                )
         if left_out:
             found.append(f"Left out: {', '.join(left_out)}.")
         for label, kept in self.there.items():
-            if kept.members > 1:
+            if kept.members > 1 and label not in absent:
                 found.append(f"{label}: the first of {kept.members} members.")
         if seeded := sorted(seeds):
             found.append(f"Trained with seed {', '.join(map(str, seeded))}.")

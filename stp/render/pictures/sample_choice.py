@@ -38,8 +38,8 @@ def choose(
 ) -> Chosen:
     """Choose a sample.
 
-    Samples are ordered by their error, the mean over lead times and models; of equal ones the
-    first comes first. ``median`` is the middle one, the lower of two.
+    Samples are ordered by their error, the mean over lead times and over the models that have all
+    of them; of equal ones the first comes first. ``median`` is the middle one, the lower of two.
 
     Args:
         folders: score artefacts of all models.
@@ -54,11 +54,13 @@ def choose(
     """
     if wanted not in RULES:
         return _numbered(wanted, kept)
-    criterion, errors = errors_of(folders, variables, clips)
+    criterion, of_models, there = errors_of(folders, variables, clips)
     if criterion is None:
         # Not every set of metrics of one's own has an error of single samples.
         middle = int(kept[(len(kept) - 1) // 2])
         return Chosen("middle", middle, "the middle one: no errors of single samples were scored")
+    counted = there[:, kept].all(axis=1)
+    errors = of_models[counted if counted.any() else slice(None)].mean(axis=0)
     candidates = kept[np.isfinite(errors[kept])]
     if not len(candidates):
         raise StpError(
@@ -71,13 +73,14 @@ def choose(
     among = f"{len(candidates):,}" + (
         "" if len(candidates) == len(errors) else f" whose predictions are kept, of {len(errors):,}"
     )
-    of = "the model" if len(folders) == 1 else f"{len(folders)} models"
+    models = int(counted.sum())
+    of = "the model" if models == 1 else f"{models} models"
     word = {"median": "median error", "hardest": "largest error", "easiest": "smallest error"}
     return Chosen(
         wanted,
         sample,
         f"the sample of {word[wanted]} among {among} ({criterion}, mean over lead times and {of})"
-        if len(folders) > 1
+        if models > 1
         else f"the sample of {word[wanted]} among {among} ({criterion} of {of}, mean over lead "
         "times)",
     )
@@ -99,16 +102,17 @@ def _numbered(wanted: str, kept: np.ndarray) -> Chosen:
 
 def errors_of(
     folders: Sequence[Path], variables: Sequence[str], every: Sequence[str] | None = None
-) -> tuple[str | None, np.ndarray]:
-    """The error of each sample.
+) -> tuple[str | None, np.ndarray, np.ndarray]:
+    """The error that each model has of each sample.
 
     Args:
         folders, variables: see `choose`.
         every: names of the clips of all samples; that of each model unless given.
 
     Returns:
-        the convention, with its variable if it is of one (None if no error was scored), and
-        float64 (samples,): the mean over lead times and models; NaN where a model lacks it.
+        the convention, with its variable if it is of one (None if no error was scored); float64
+        (models, samples): the mean over lead times, NaN where a model lacks the sample; and bool
+        (models, samples): whether it has the sample.
 
     Raises:
         StpError: a file is missing or damaged, or models were tested on different samples and
@@ -127,16 +131,16 @@ def errors_of(
                         expected="models that were tested on the same clips",
                         remedy="run the table command again",
                     )
-            errors = []
+            errors, there = [], []
             for clips, values in tables:
-                found_here = [float(np.mean(_leads(of))) for of in values]
-                if every is not None and clips != every:
-                    of_clip = dict(zip(clips, found_here, strict=True))
-                    found_here = [of_clip.get(clip, np.nan) for clip in every]
-                errors.append(found_here)
+                of_clip = {
+                    clip: float(np.mean(_leads(of))) for clip, of in zip(clips, values, strict=True)
+                }
+                errors.append([of_clip.get(clip, np.nan) for clip in every or clips])
+                there.append([clip in of_clip for clip in every or clips])
             name = criterion if variable is None else f"{criterion} of {variable}"
-            return name, np.mean(errors, axis=0)
-    return None, np.empty(0)
+            return name, np.array(errors), np.array(there)
+    return None, np.empty((0, 0)), np.empty((0, 0), bool)
 
 
 def _leads(values: list[float] | None) -> list[float]:

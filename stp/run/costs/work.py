@@ -226,7 +226,9 @@ class Workload:
         written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
         if artefact.is_rollout:
             made = self._predict(artefact)
-            written += min(recipe.get("keep", 0), clips) * values * FLOAT
+            keep = recipe.get("keep", 0)
+            stored = len(keep) if isinstance(keep, list) else keep
+            written += min(stored, clips) * values * FLOAT
             archive = artefact.inputs.get("archive")
             if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
                 # A correction reads it as often for the years before the test.
