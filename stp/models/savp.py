@@ -27,7 +27,7 @@ LARGEST = 10.0
 SMOOTHED = 0.75
 """What a discriminator shall say of a real video: labels smoothed by a quarter (TF-GAN)."""
 FEWEST = 4
-"""Frames that a discriminator needs."""
+"""Frames that a discriminator needs; shorter videos go on with their last one."""
 LAYERS = (
     (1, 3, (1, 1, 1)),
     (2, 4, (1, 2, 2)),
@@ -84,13 +84,13 @@ class Discriminator(nn.Module):
 
     Args:
         shape: (C, H, W) of a frame.
-        frames: of a video, at least `FEWEST`.
+        frames: of a video.
         width: channels of the first layer.
     """
 
     def __init__(self, shape: tuple[int, int, int], frames: int, width: int) -> None:
         super().__init__()
-        sizes = [frames, *shape[1:]]
+        sizes = [max(frames, FEWEST), *shape[1:]]
         before = shape[0]
         layers: list[nn.Module] = []
         for times, kernel, strides in LAYERS:
@@ -108,6 +108,9 @@ class Discriminator(nn.Module):
 
     def forward(self, video: Tensor) -> Tensor:
         """(B, T, C, H, W) -> logits (B,)."""
+        more = FEWEST - video.shape[1]
+        if more > 0:
+            video = torch.cat([video, video[:, -1:].expand(-1, more, -1, -1, -1)], dim=1)
         x: Tensor = self.layers(video.transpose(1, 2)).flatten(1)
         return self.leave(x)[:, 0].float()
 
@@ -205,8 +208,6 @@ class Model(nn.Module):
         for name, weight in (("gan_weight", gan_weight), ("gan_vae_weight", gan_vae_weight)):
             ok = number(weight) and weight >= 0
             require(ok, f"options.{name}", weight, "a number from 0")
-            enough = not weight or horizon >= FEWEST
-            require(enough, "horizon", horizon, f"at least {FEWEST} with options.{name}")
         self.context, self.sampling_k, self.latent, self.seed = context, sampling_k, latent, seed
         self.gan_weight, self.gan_vae_weight = gan_weight, gan_vae_weight
         self.stages, self.kl_weight, self.annealing = tuple(stages), kl_weight, annealing

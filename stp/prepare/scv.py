@@ -50,6 +50,7 @@ class ScvOptions:
         most: frames of the longest.
         videos: of each split, ``{train: n, val: n, test: n}``; another number is an error. Null:
             any number.
+        test: as many of the test videos that are long enough, from the first on; null: all.
     """
 
     raw_size: int = 64
@@ -58,6 +59,7 @@ class ScvOptions:
     videos: dict[str, int] | None = field(
         default_factory=lambda: {"train": 10000, "val": 2000, "test": 2000}
     )
+    test: int | None = None
 
     def __post_init__(self) -> None:
         for key in ("raw_size", "least"):
@@ -70,6 +72,8 @@ class ScvOptions:
         ok = known is None or (isinstance(known, dict) and set(known) == set(SPLITS))
         ok = ok and (known is None or all(whole(n, 1) for n in known.values()))
         require(ok, "videos", known, "{train: n, val: n, test: n} or null")
+        ok = self.test is None or whole(self.test, 1)
+        require(ok, "test", self.test, "a whole number from 1, or null")
 
 
 class Video(NamedTuple):
@@ -236,6 +240,8 @@ def run(job: Job) -> Extras:
                 remedy="fetch all of them, or set the option videos for a part",
             )
     long_enough = [video for video in videos if video.frames >= span]
+    used = [v for v in long_enough if v.split != "test"]
+    used += [v for v in long_enough if v.split == "test"][: options.test]
     written = write_frames(
         job,
         raw,
@@ -246,7 +252,7 @@ def run(job: Job) -> Extras:
         unit="videos",
     )
     clips, first = [], 0
-    for video in long_enough:
+    for video in used:
         length = video.frames if video.split == "train" else span
         clips.append(Clip(video.split, video.name, first, 1, length, video.name))
         first += video.frames
@@ -266,5 +272,6 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     elif options.least < recipe["context"] + recipe["horizon"]:
         reason = "videos shorter than a clip drop out: known when they are read"
     else:
-        return Planned(numbers=dict(options.videos))
+        most = options.videos["test"]
+        return Planned(numbers=options.videos | {"test": min(most, options.test or most)})
     return Planned(unknown=dict.fromkeys(SPLITS, reason))
